@@ -91,10 +91,11 @@ def test_entries_are_whole_and_of_any_size() -> None:
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("cells", [1, 2])
 @pytest.mark.parametrize("laplace", [True, False])
-def test_several_rows_of_a_person_move_the_entries_by_as_many_times_as_much(
-    cells: int, neighbors: str, laplace: bool
-) -> None:
-    """All of them alike and in one cell: 20 times one row's move, its square 400 times."""
+def test_several_rows_of_a_person_scale_the_sensitivity(cells: int, neighbors: str, laplace: bool) -> None:
+    """With k rows of a person, entries move k times as far as with one row.
+
+    All of them alike and in one cell: 20 times one row's move, its square 400 times.
+    """
     many, span = Caps(20), 3
     for make in (first_order, second_order):
         one, more = (make(span, cells, neighbors, caps, laplace=laplace) for caps in (Caps(), many))

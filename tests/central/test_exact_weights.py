@@ -139,8 +139,11 @@ def test_logarithms_are_rounded_down_and_hardly(scores: list[float], rate: Fract
         assert log > exact - 2 or exact > 2**46
 
 
-def test_the_envelopes_of_any_number_of_candidates_add_up_to_less_than_a_word() -> None:
-    """Each is at most 1.0615 units and 1; of up to four millions the unit is 2**40."""
+def test_the_envelopes_of_all_candidates_add_up_to_less_than_2_to_the_64() -> None:
+    """The sum fits one machine word for any number of candidates.
+
+    Each is at most 1.0615 units and 1; of up to four millions the unit is 2**40.
+    """
     for bits in (0, 21, 22, 30, 45):
         size = 2**bits
         found = Odds(PrivateValue(np.broadcast_to(np.int64(7), size), whole=True, scalar=False), Fraction(1))

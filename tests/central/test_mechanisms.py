@@ -24,7 +24,7 @@ from toolkit.core.sampling import LatticeSampler, floor_log2
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/2", 1), (1, 1), (2, 3), ("1/10", 5)])
-def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsilon: object, sensitivity: int) -> None:
+def test_probabilities_of_releases_change_by_at_most_e_to_the_epsilon(epsilon: object, sensitivity: int) -> None:
     """Enclosed probabilities of the sampler's own table, for all neighbors 0 and 1 … sensitivity: largest
     ratio is e**epsilon.
     """
@@ -265,8 +265,11 @@ def test_so_it_is_for_gaussian_noise(case: tuple[float, object, object]) -> None
 
 
 @pytest.mark.parametrize("delta", ["1/10", "1/100"])
-def test_where_delta_alone_is_enough_the_epsilon_for_an_error_is_a_billionth(delta: str) -> None:
-    """Without an epsilon delta is 2 Phi(1 / (2 sigma)) - 1: that sigma's error, rounded up to halves, and one below."""
+def test_epsilon_for_an_error_is_1e_9_where_delta_alone_is_enough(delta: str) -> None:
+    """A target error that delta alone allows needs only the smallest epsilon.
+
+    Without an epsilon delta is 2 Phi(1 / (2 sigma)) - 1: that sigma's error, rounded up to halves, and one below.
+    """
     alone = norm.isf(0.025) / (2 * norm.isf((1 - float(Fraction(delta))) / 2))
     enough, less = (Gaussian.epsilon_for(error=alone * share, delta=delta, sensitivity="1/2") for share in (0.51, 0.49))
     assert enough == 1e-9 < less

@@ -82,9 +82,8 @@ def test_extreme_values_are_released_without_warning_or_infinity(mechanism: Lapl
 
 
 @pytest.mark.parametrize("mechanism", [Laplace.for_epsilon(1, sensitivity=2), Gaussian.for_rho("1/8", sensitivity=2)])
-def test_whole_numbers_of_any_size_get_the_noise_that_was_drawn_rounded_halves_up(
-    mechanism: Laplace | Gaussian,
-) -> None:
+def test_integers_of_any_size_get_the_drawn_noise_rounded(mechanism: Laplace | Gaussian) -> None:
+    """The noise is rounded to the nearest integer, halves upwards."""
     unit = 1 << mechanism._integer_noise(4)[1]
     noise = [3 * unit + unit // 2, -2 * unit - unit // 2, unit // 2 - 1 if unit > 1 else 0, -5 * unit]
     rounded = [math.floor(Fraction(one, unit) + Fraction(1, 2)) for one in noise]

@@ -194,8 +194,10 @@ BASES: list[list[float]] = [[0, 0], [1, 0], [0, 2], [0, 2, 2], [0, 4, 4], [0, 0,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
-def test_the_concentrated_cost_of_the_exponential_mechanism_is_an_eighth_and_no_less(epsilon: float) -> None:
-    """Never above, and at small losses within a percent.
+def test_the_exponential_mechanism_costs_exactly_an_eighth_in_zcdp(epsilon: float) -> None:
+    """The cost is an eighth of epsilon squared, and no smaller constant is enough.
+
+    Never above, and at small losses within a percent.
 
     The proof: with L the logarithm of the ratio of the two laws and K(t) = ln E e**(t L) under the second,
     K(0) = K(1) = 0 and K'' is a variance of a number within a range of epsilon, so at most epsilon**2 / 4.
@@ -406,7 +408,7 @@ def test_points_have_the_law_of_the_grid() -> None:
     assert goodness(counts, list(points), list(weights / weights.sum()), 2000) > 1e-6
 
 
-def test_an_interval_holds_the_points_from_its_lower_edge_on_and_the_last_also_its_end() -> None:
+def test_an_interval_includes_its_lower_edge_and_the_last_both_edges() -> None:
     """Counted one by one: of each point of the grid, the last interval that begins at or below it."""
     for edges, exponent in (
         ([0, 0.75, 0.75, 1.2, 4], -1),

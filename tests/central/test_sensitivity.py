@@ -99,7 +99,8 @@ def test_the_length_of_one_number_is_its_size(relation: str) -> None:
         assert mean((0, 1), 100, neighbors=relation).l2 == Fraction(1, 100)
 
 
-def test_a_length_that_is_no_fraction_is_rounded_up_at_the_sixtieth_binary_digit() -> None:
+def test_an_irrational_length_is_rounded_up_at_the_60th_binary_digit() -> None:
+    """A length that is not a fraction is rounded upwards by less than 2**-60."""
     for times in (1, 3, 10**9):
         found = histogram(neighbors="replace").rows(times)
         assert (found.l2 - Fraction(1, 2**60)) ** 2 < found.l2_squared < found.l2**2
@@ -124,7 +125,8 @@ def test_neighbors_are_always_said() -> None:
             function(*arguments, neighbors="swap")
 
 
-def test_where_n_is_private_mean_and_variance_are_refused_and_so_is_another_divisor() -> None:
+def test_where_n_is_private_mean_and_variance_are_rejected() -> None:
+    """A divisor other than n or n - 1 is rejected as well."""
     for function, bounds in ((mean, [(0, 1)]), (variance, [(0, 1)]), (covariance, [(0, 1), (0, 1)])):
         with pytest.raises(ValueError, match="n is private; release the sum and the count"):
             function(*bounds, 10, neighbors="add_remove")

@@ -92,8 +92,11 @@ def test_several_rows_of_a_person_move_few_cells_exactly_as_far_as_is_said(
     assert claim.l2_squared >= squared
 
 
-def test_sums_of_both_signs_need_more_than_the_larger_square_times_that_of_counts() -> None:
-    """From -1 to 2, caps (5, 3, 2), 4 cells, "replace": 86 by enumeration, where the guess gives 81."""
+def test_sums_of_both_signs_need_more_than_the_largest_square() -> None:
+    """The squared sensitivity exceeds the larger squared bound times that of the counts.
+
+    From -1 to 2, caps (5, 3, 2), 4 cells, "replace": 86 by enumeration, where the guess gives 81.
+    """
     caps = Caps(5, 3, 2)
     tables = np.array(sorted(holdings(4, caps, [(-1,), (2,)])))
     assert max(((tables - table) ** 2).sum(axis=1).max() for table in tables) == 86

@@ -173,7 +173,8 @@ def test_one_pair_moves_a_covariance_by_exactly_its_sensitivity(n: int) -> None:
     assert statistic.sensitivity.l1 * statistic.factor == Fraction(4, n)
 
 
-def test_the_number_of_rows_is_asked_for_where_it_is_public_and_must_suffice() -> None:
+def test_n_is_required_where_it_is_public_and_must_be_large_enough() -> None:
+    """The number of rows must be a whole number that suffices for the statistic."""
     box = Bounds.of((0, 1), SQUARE_BITS)
     for n in (None, 2.5, True, "3"):
         with pytest.raises(TypeError, match="`n` must be a whole number"):

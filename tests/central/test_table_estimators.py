@@ -57,8 +57,11 @@ def test_the_interval_of_a_mean_covers_as_often_as_it_says(n: int, t: float, wid
     assert np.all((low >= -1) & (high <= 1) & (low < high))
 
 
-def test_an_empty_cell_has_a_possible_mean_and_the_whole_range_as_its_interval() -> None:
-    """Nobody is there: the interval is all of the range in at least 95 % of releases."""
+def test_an_empty_cell_has_a_valid_mean_and_an_interval_of_all_values() -> None:
+    """The mean of an empty cell lies within the bounds.
+
+    Nobody is there: the interval is all of the range in at least 95 % of releases.
+    """
     moments = noisy(first_order(SPAN, 5, "replace"), [0, 0], 1.0, 4000, 3)
     one = table_estimators.mean(moments)
     low, high = one.limits(0.95)
@@ -70,10 +73,11 @@ def test_an_empty_cell_has_a_possible_mean_and_the_whole_range_as_its_interval()
 
 @pytest.mark.parametrize(("cells", "neighbors"), [(8, "add_remove"), (1, "replace"), (8, "replace")])
 @pytest.mark.parametrize("n", [300, 3000])
-def test_the_interval_of_a_variance_is_guaranteed_and_its_standard_error_right(
-    cells: int, neighbors: str, n: int
-) -> None:
-    """2000 runs at 95 %: fewer than 93.5 % with probability 1e-3 at most."""
+def test_the_interval_and_standard_error_of_a_variance_are_valid(cells: int, neighbors: str, n: int) -> None:
+    """The interval covers the truth as often as guaranteed, and the standard error is right.
+
+    2000 runs at 95 %: fewer than 93.5 % with probability 1e-3 at most.
+    """
     span = 2**14
     steps = np.random.default_rng(4).beta(2, 5, n) * span // 1
     sums = [n, int(steps.sum()), int((steps**2).sum())]

@@ -99,10 +99,11 @@ def test_an_audit_clears_every_table(verb: str, neighbors: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["mean", "keys"])
-def test_an_audit_clears_what_duckdb_adds_up_and_convicts_it_with_half_the_noise(
-    verb: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No row comes here; a true claim is refuted with probability 1e-4 at most, one of the two with 2e-4."""
+def test_an_audit_refutes_a_sum_in_duckdb_only_with_half_the_noise(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise that was charged passes the audit, and half of it is refuted.
+
+    No row comes here; a true claim is refuted with probability 1e-4 at most, one of the two with 2e-4.
+    """
     monkeypatch.setattr(Relation, "batches", None)
     assert not verdict(verb, "add_remove", 1, in_duckdb).violated
     assert verdict(verb, "add_remove", 2, in_duckdb).violated

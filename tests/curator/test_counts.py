@@ -36,10 +36,13 @@ def curator(neighbors: str = "add_remove", ceiling: Any = None, **more: Any) -> 
     ("neighbors", "epsilon", "se"),
     [("add_remove", "1/2", 2.799178), ("replace", "1/2", 5.642150), ("add_remove", 1, 1.356962)],
 )
-def test_a_table_of_counts_is_one_charge_with_the_noise_of_one_count_or_two(
+def test_a_table_of_counts_is_one_charge_with_the_noise_of_its_neighbors(
     neighbors: str, epsilon: object, se: float
 ) -> None:
-    """Standard deviations of the discrete Laplace law, root of 2q over 1 - q."""
+    """The noise is that of one count, or of two where a row is replaced.
+
+    Standard deviations of the discrete Laplace law, root of 2q over 1 - q.
+    """
     keeper = curator(neighbors)
     found = keeper.count(by={"region": KEYS}, epsilon=epsilon)
     assert found.se == pytest.approx(np.full(4, se), rel=1e-6)
@@ -47,7 +50,8 @@ def test_a_table_of_counts_is_one_charge_with_the_noise_of_one_count_or_two(
     assert keeper.ledger.entries()[0].label == "count by region (4)"
 
 
-def test_a_cross_tab_has_every_cell_in_the_order_given_and_nobody_is_lost_with_other() -> None:
+def test_a_cross_tab_has_every_cell_in_the_given_order() -> None:
+    """With the category "other", every row within the bounds belongs to a cell."""
     data = frame()
     by = {"region": [*KEYS, "nowhere", OTHER], "age": bands(18, 30, 45, 65)}
     found = curator().count(by=by, where={"sex": "f"}, epsilon=10**6)

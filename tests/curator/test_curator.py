@@ -134,9 +134,8 @@ HOSTILE = {
 
 @pytest.mark.slow
 @each(name=RELEASES, neighbors=["replace", "add_remove"])
-def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_appears(
-    name: str, neighbors: str
-) -> None:
+def test_the_data_decide_no_error_no_warning_and_no_shape(name: str, neighbors: str) -> None:
+    """A release of hostile values has the shape, labels and notes of any other release."""
     shapes = set()
     for values in HOSTILE.values():
         data = pd.DataFrame({"hours": values, "degree": ["law", None, "other", "art", "", "law"]})
@@ -296,7 +295,8 @@ def test_neither_the_repr_nor_an_error_holds_data() -> None:
 
 
 @pytest.mark.parametrize("verb", ["sum", "mean", "variance"])
-def test_missing_must_be_said_whether_or_not_a_value_is_missing_and_stands_in_the_repr(verb: str) -> None:
+def test_missing_is_required_for_any_data_and_shown_in_the_repr(verb: str) -> None:
+    """The argument must be given whether or not a value is missing."""
     for values in ([1.0, 2.0], [1.0, np.nan]):
         keeper = curator(pd.DataFrame({"hours": values}), "replace")
         with pytest.raises(ValueError, match=r'write missing="drop" to drop them, or the number'):
@@ -419,7 +419,7 @@ def test_infinite_scores_count_as_zero() -> None:
         assert _score(nothing, None, "a") == 0
 
 
-def test_a_score_is_read_without_warnings_whatever_the_caller_makes_of_them() -> None:
+def test_a_score_never_warns_about_the_data() -> None:
     """A warning, or an error in its place, would show that somebody's row is the reason."""
 
     def score(_: object, candidate: int) -> float:
@@ -451,8 +451,10 @@ def test_a_mean_is_measured_from_the_middle_of_the_bounds() -> None:
 
 
 @pytest.mark.slow
-def test_as_few_values_as_a_note_says_lie_between_a_quantile_and_the_true_one() -> None:
-    """Where all values are equal every other candidate is as wrong as can be: 100 draws, each beyond the note
+def test_the_note_of_a_quantile_bounds_its_error_in_rank() -> None:
+    """Between a quantile and the true one lie at most as many values as the note says.
+
+    Where all values are equal every other candidate is as wrong as can be: 100 draws, each beyond the note
     with at most 5 %; more than 14 are, if that is so, with probability 2e-4 at most (binomial).
     """
     rng = np.random.default_rng(11)

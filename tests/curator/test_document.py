@@ -39,7 +39,8 @@ def frame(last: tuple[float, float, str] = (3.0, 0.5, "a")) -> pd.DataFrame:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VERBS)
-def test_every_verb_can_be_published_and_its_document_does_not_depend_on_the_data(name: str, tmp_path: Path) -> None:
+def test_every_release_can_be_published_and_its_document_hides_the_data(name: str, tmp_path: Path) -> None:
+    """The document of a release does not depend on the values of the data."""
     seen = []
     for last in ((3.0, 0.5, "a"), (1e9, -7.0, "?"), (np.nan, np.inf, "b")):
         ledger = Ledger(Approx(1, 1e-6))
@@ -95,7 +96,8 @@ def test_sensitivity_and_scale_are_told_with_their_unit() -> None:
     assert keeper.variance("x", **filled).release.noise["unit"] == "products of steps, as bounds have them"
 
 
-def test_a_page_for_people_names_no_class_and_no_interval_that_is_not_there(tmp_path: Path) -> None:
+def test_a_readable_page_names_no_class_and_no_missing_interval(tmp_path: Path) -> None:
+    """The page for readers mentions an interval only where the release has one."""
     keeper = Curator(frame(), Ledger(Pure(10)), "replace")
     counted = keeper.count(by=BY, epsilon=1)
     chosen = keeper.quantile("x", [0.25, 0.5], bounds=(0, 100), epsilon=1)

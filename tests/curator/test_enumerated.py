@@ -109,9 +109,10 @@ def worst(
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize("name", VERBS)
-def test_nothing_that_is_chosen_becomes_more_than_e_to_epsilon_times_likelier(
+def test_no_choice_becomes_more_than_e_to_the_epsilon_times_likelier(
     name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The enumeration covers everything that a method chooses from neighboring tables."""
     tape = Tape(monkeypatch)
     found = worst(VERBS[name], neighbors, 1, tape)
     assert found <= 1

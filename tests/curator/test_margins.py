@@ -98,7 +98,8 @@ def test_lists_that_are_no_tables_are_refused_before_the_charge(by: Any, words: 
     assert keeper.ledger.entries() == ()
 
 
-def test_the_columns_of_all_tables_have_less_than_2_to_the_62_cells_together() -> None:
+def test_tables_of_too_many_columns_are_rejected() -> None:
+    """The cells of the columns of all tables must number less than 2**62 together."""
     frame = pd.DataFrame({f"q{i}": [3] * 10 for i in range(31)})
     with pytest.raises(ValueError, match=r"less than 2\*\*62 cells together"):
         Curator(frame, Ledger(Zcdp(1)), "replace").count(by=[{name: range(4)} for name in frame], rho=1)

@@ -190,9 +190,7 @@ def test_every_verb_has_a_case() -> None:
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("call", calls(CALLS))
-def test_one_person_with_150_rows_moves_what_is_computed_by_at_most_what_is_charged(
-    call: Call, caps: str, neighbors: str
-) -> None:
+def test_a_person_with_150_rows_moves_a_release_within_its_charge(call: Call, caps: str, neighbors: str) -> None:
     """And by more than a third: the move is seen."""
     for currency in ("epsilon",) if caps == "three rows" else ("epsilon", "rho"):
         assert Fraction(1, 3) < moved(call, currency, neighbors, ENGINES["pandas"], CAPS[caps], rows=150) <= 1
@@ -209,7 +207,8 @@ def test_and_so_on_every_engine(call: Call, engine: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("call", calls(ONE_ROW))
-def test_one_row_moves_what_is_computed_of_one_row_a_person_by_at_most_what_is_charged(call: Call, engine: str) -> None:
+def test_one_row_of_a_person_moves_a_release_within_its_charge(call: Call, engine: str) -> None:
+    """Where a person has one row, replacing it moves what is computed by at most what is charged."""
     assert 0 < moved(call, "epsilon", "replace", ENGINES[engine], {}, others=7) <= 1
 
 

@@ -47,7 +47,8 @@ def test_equal_values_are_split_in_the_right_place() -> None:
     assert found.value.tolist() == [30.0] * 9
 
 
-def test_the_list_is_one_charge_in_the_order_given_and_never_decreases_along_q() -> None:
+def test_a_list_of_quantiles_is_one_charge_and_increases_with_q() -> None:
+    """The quantiles come in the order of the request."""
     keeper = curator(people(2000))
     found = keeper.quantile("pay", [0.9, 0.1, 0.5], bounds=(0, 100), epsilon="1/2")
     assert found.labels == ("0.9", "0.1", "0.5")

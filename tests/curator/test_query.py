@@ -8,7 +8,8 @@ from toolkit.curator.release import resolve_missing
 from toolkit.frames.sums import Bounds
 
 
-def test_a_missing_value_is_left_out_or_counts_as_a_number_within_the_bounds():
+def test_missing_is_drop_or_a_number_within_the_bounds():
+    """A missing value is dropped, or counted as a number within the bounds."""
     limits = Bounds.of((0, 10))
     assert resolve_missing("drop", limits) == (None, "missing dropped")
     assert resolve_missing("5/2", limits) == (Fraction(5, 2), "missing counted as 2.5")

@@ -141,7 +141,8 @@ def test_a_number_of_any_size_shows_in_nothing_but_the_released_number(engine: s
         assert len({str(played(table, call, "replace")) for table in tables}) == 1, name
 
 
-def test_a_long_double_beyond_the_floats_is_an_infinite_number_without_a_warning() -> None:
+def test_a_long_double_beyond_float64_is_infinite_without_a_warning() -> None:
+    """The value is clipped to the nearer bound like any infinite number."""
     for cell in (np.longdouble("1e400"), np.longdouble("-1e400")):
         table = pd.DataFrame({"x": np.array([cell, 1.0], dtype=np.longdouble)})
         with warnings.catch_warnings():

@@ -190,7 +190,8 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
     assert keeper.ledger.spent == moving.ledger.spent == Pure(0)
 
 
-def test_a_location_costs_an_eighth_of_epsilon_squared_in_concentrated_privacy() -> None:
+def test_a_location_costs_an_eighth_of_epsilon_squared_in_zcdp() -> None:
+    """An M-estimate of location in concentrated privacy has the cost of the exponential mechanism."""
     keeper = curator([1.0, 2.0], ceiling=Zcdp(1))
     keeper.location("x", estimator=Huber(1), bounds=(0, 2), epsilon=1)
     assert keeper.ledger.spent == Zcdp("1/8")
@@ -209,9 +210,10 @@ def test_rho_buys_the_choice_that_costs_it() -> None:
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-def test_a_location_of_some_rows_moves_its_scores_by_one_whoever_comes_or_goes(
+def test_a_location_of_selected_rows_moves_its_scores_by_at_most_one(
     neighbors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """This holds for a person who is replaced, added or removed, inside or outside the selection."""
     seen = watched_lengths(monkeypatch)
     others = [(1.0, "a"), (30.0, "a"), (70.0, "b")]
     people = [(x, g) for x in (0.0, 80.0, np.nan) for g in "ab"]
@@ -309,7 +311,7 @@ def test_several_rows_a_person_widen_the_choice_of_a_location(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("neighbors", "ranks"), [("replace", 25), ("add_remove", 12)])
-def test_the_rank_of_a_median_is_off_by_half_as_much_where_one_row_moves_it_by_half(neighbors: str, ranks: int) -> None:
+def test_the_rank_error_of_a_median_is_halved_under_add_remove(neighbors: str, ranks: int) -> None:
     """Epsilon / 2 per rank under "replace"; who comes or goes moves a rank by 1/2."""
     found = curator(np.arange(80.0), neighbors).median("x", bounds=(0, 80), step=1, epsilon="5/6")
     assert found.notes == (f"with probability 95 % at most {ranks} values lie between it and its true quantile",)

@@ -49,9 +49,8 @@ def told_of(found: Estimate, folder: Path) -> Any:
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize("name", VERBS)
-def test_documents_shapes_labels_notes_and_charges_are_the_same_on_neighbors(
-    name: str, neighbors: str, tmp_path: Path
-) -> None:
+def test_documents_and_charges_are_the_same_on_neighboring_tables(name: str, neighbors: str, tmp_path: Path) -> None:
+    """Shapes, labels and notes of a release are the same as well."""
     frame = people(40)
     strange = frame.copy()
     strange.loc[3, ["region", "sex", "pay", "age"]] = ["???", None, np.inf, 1000]

@@ -40,7 +40,8 @@ ROWS = {"row_norm": 10, "missing": "middle"}
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, Learner) else "",
 )
-def test_scikit_learn_finds_nothing_but_noise_and_what_data_must_not_decide(learner, failing, perhaps) -> None:
+def test_scikit_learn_checks_fail_only_where_privacy_requires_it(learner, failing, perhaps) -> None:
+    """The failing checks are due to noise, or to decisions that must not depend on the data."""
     surely = NEVER_BY_DATA | failing
     found = check_estimator(learner, expected_failed_checks=surely | perhaps, on_fail=None)
     assert [one["check_name"] for one in found if one["status"] == "failed"] == []

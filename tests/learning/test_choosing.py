@@ -81,7 +81,7 @@ class Strict:
 
 
 @pytest.mark.parametrize("make", [np.array, pd.DataFrame, partial(pl.DataFrame, orient="row"), list])
-def test_one_row_and_one_label_move_the_number_of_right_answers_by_at_most_one(make: Any) -> None:
+def test_one_row_or_label_moves_the_number_of_right_answers_by_one(make: Any) -> None:
     """Also where a candidate refuses a table for one row of it, and where one label is of another type."""
     rows = [[1.0, 2.0]] * 20
     assert right_answers([Strict()], make(rows), [1] * 20) == [20]

@@ -64,7 +64,8 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     assert "not said yet" in repr(PrivateSVC())
 
 
-def test_a_fit_that_promises_next_to_nothing_warns_and_a_simulation_does_not() -> None:
+def test_a_fit_with_a_very_large_epsilon_warns() -> None:
+    """A simulation with the same epsilon does not warn, because it promises nothing."""
     weak = {"epsilon": 100, "missing": "middle", "bounds": (-20, 40)}
     with pytest.warns(UserWarning, match="a promise should be at most"):
         PrivateLogisticRegression(**weak).fit(*two_groups(40))
@@ -74,9 +75,8 @@ def test_a_fit_that_promises_next_to_nothing_warns_and_a_simulation_does_not() -
         PrivateLogisticRegression(**weak | {"epsilon": 1}).fit(*two_groups(40))
 
 
-def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses_what_it_cannot_pay(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_ledger_is_charged_before_any_cell_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A charge that the ledger cannot pay is rejected."""
     read: list[object] = []
 
     def unread(_: object) -> np.ndarray:

@@ -57,7 +57,8 @@ def test_hostile_cells_and_nobody_at_all_are_no_error() -> None:
     assert np.isfinite(nobody.components_).all()
 
 
-def test_a_row_with_a_missing_number_can_be_left_out_and_does_not_move_the_mean() -> None:
+def test_dropped_rows_with_missing_numbers_do_not_move_the_mean() -> None:
+    """With missing="drop" the components are those of the complete rows."""
     x = cloud(400)
     x[:100, 1] = np.nan
     model = PrivatePCA(rho=1e13, bounds=(-10, 10), missing="drop").fit(x)

@@ -52,7 +52,8 @@ def test_what_another_library_says_of_random_parts_is_told_a_little_above(monkey
     assert 2 < sampled_epsilon(1.0, 1e-6, 0.1, 5) < 2.00001
 
 
-def test_the_least_noise_is_found_up_to_a_million_gradients_and_none_beyond(monkeypatch) -> None:
+def test_the_smallest_noise_is_found_for_up_to_a_million_gradients(monkeypatch) -> None:
+    """A plan of more noisy gradients than that is rejected."""
     monkeypatch.setattr("toolkit.learning.descent.sampled_epsilon", lambda sigma, *_: 900_000 / sigma)
     for epsilon in (2.0, 9e6):
         assert 1 <= sampled_sigma(epsilon, 1e-6, 0.1, 7) * epsilon / 900_000 < 1.002
@@ -61,7 +62,7 @@ def test_the_least_noise_is_found_up_to_a_million_gradients_and_none_beyond(monk
 
 
 @pytest.mark.parametrize(("epsilon", "steps", "size"), [(0.5, 7, 3), (2, 1000, 1), (9, 1, 40)])
-def test_the_least_delta_of_random_parts_is_a_thousand_times_what_the_grid_costs(epsilon, steps, size) -> None:
+def test_the_smallest_delta_is_1000_times_the_cost_of_the_grid(epsilon, steps, size) -> None:
     """(1 + e**epsilon) times 2**-60 for each entry of each step."""
     least = 1000 * (1 + np.exp(epsilon)) * steps * size / 2**60
     said = {"neighbors": "add_remove", "rate": Fraction(1, 10), "steps": steps, "size": size}

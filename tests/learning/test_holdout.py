@@ -25,7 +25,8 @@ def test_the_formal_loss_is_two_answers_over_sigma_and_rows() -> None:
     )
 
 
-def test_where_both_agree_the_training_set_answers_and_else_the_holdout_with_noise() -> None:
+def test_the_holdout_answers_only_where_it_disagrees_with_training() -> None:
+    """Where both agree the answer is that of the training set; otherwise it is the holdout's, with noise."""
     rng = np.random.default_rng(5)
     reuse = Thresholdout(10_000, threshold=0.2, sigma=0.005, answers=3, rng=rng)
     same = reuse.ask([1.0, 0.0], np.repeat([0, 1], 5000))

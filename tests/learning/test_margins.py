@@ -18,7 +18,8 @@ def test_slope_and_bend_are_the_derivatives(loss) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_nobody_pulls_with_more_than_one_and_no_loss_bends_more_than_it_says(loss) -> None:
+def test_slope_and_curvature_of_a_loss_stay_within_their_bounds(loss) -> None:
+    """The slope of a loss lies between -1 and 0, and its second derivative between 0 and the stated curvature."""
     far = np.concatenate([MARGINS, [-1e308, 1e308, -800, 800]])
     assert (loss.slope(far) <= 0).all()
     assert loss.slope(far).min() >= -1

@@ -82,7 +82,7 @@ def test_the_tolerance_is_a_small_part_of_what_one_person_does() -> None:
     assert tolerance(10**8, LogisticLoss(), 100.0, 20) < 0.01
 
 
-def test_a_gradient_that_is_within_the_tolerance_but_not_half_of_it_is_not_the_end() -> None:
+def test_the_search_ends_only_within_half_of_the_tolerance() -> None:
     """At 0 it is 1, and the tolerance 1.5: half of it is left for what the rounding of sums may hide."""
     rows, nothing = np.array([[2.0, 0.0]]), np.zeros(1)
     found = minimum(rows, LogisticLoss(), 1.0, nothing, 1.5)

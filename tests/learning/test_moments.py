@@ -20,7 +20,8 @@ def test_orthogonal_rows_reach_the_root_of_two() -> None:
     assert float(Moments(Zcdp(1), 2, "replace").sensitivity) / STEPS == pytest.approx(math.sqrt(2), rel=1e-6)
 
 
-def test_rows_and_targets_at_sixty_degrees_reach_the_root_of_four_and_a_half() -> None:
+def test_the_sensitivity_of_moments_with_a_target_is_attained() -> None:
+    """Two rows and targets at sixty degrees reach the square root of four and a half."""
     one, other = np.array([[1.0], [0.0]]), np.array([[0.5], [math.sqrt(0.75)]])
     moved = whole_moments(one, np.ones(1)) - whole_moments(other, -np.ones(1))
     claimed = float(Moments(Zcdp(1), 2, "replace", target=True).sensitivity)
@@ -55,7 +56,8 @@ def test_no_pair_of_rows_is_further_apart_than_claimed(size, target) -> None:
 
 
 @pytest.mark.parametrize(("neighbors", "target"), [(n, t) for n in ("replace", "add_remove") for t in (False, True)])
-def test_the_sensitivity_has_half_a_step_of_rounding_for_each_entry_of_two_rows(neighbors, target) -> None:
+def test_the_sensitivity_of_moments_includes_rounding(neighbors, target) -> None:
+    """Each entry of two rows adds half a step of rounding."""
     for size in range(1, 30):
         moments = Moments(Zcdp(1), size, neighbors, target=target)
         exact = math.sqrt(
@@ -74,8 +76,11 @@ def test_without_noise_they_are_the_moments() -> None:
     np.testing.assert_array_equal(matrix, matrix.T)
 
 
-def test_the_noise_is_that_of_the_reference_on_the_diagonal_and_less_off_it() -> None:
-    """4.53 and 6.41 at the rho of (1, 1e-6). 600 draws: within 5 standard errors of a variance."""
+def test_the_noise_of_moments_is_smaller_off_the_diagonal() -> None:
+    """On the diagonal it is the noise of the reference.
+
+    4.53 and 6.41 at the rho of (1, 1e-6). 600 draws: within 5 standard errors of a variance.
+    """
     assert Moments(Zcdp(0.024356), 5, "add_remove").sigma == pytest.approx(4.531, rel=1e-3)
     noise = Moments(Zcdp(0.024356), 5, "replace")
     assert noise.sigma == pytest.approx(6.408, rel=1e-3)

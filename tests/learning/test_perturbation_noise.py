@@ -31,8 +31,11 @@ def test_the_law_with_the_smallest_variance_is_taken() -> None:
         assert push_law(Fraction(1), 0.0, size, 1.0) == ball
 
 
-def test_delta_makes_noise_normal_where_there_are_many_columns_and_never_larger() -> None:
-    """What is Pure is Approx as well: for delta = 1e-6, noise on a cube is less up to about 60 columns."""
+def test_a_delta_makes_noise_gaussian_for_many_columns_only() -> None:
+    """With a delta the noise is never larger than without.
+
+    What is Pure is Approx as well: for delta = 1e-6, noise on a cube is less up to about 60 columns.
+    """
     kinds = []
     for size in (2, 21, 50, 70, 400):
         pure, either = (push_law(Fraction(1), 0.1, size, size**-0.5, delta) for delta in (0.0, 1e-6))

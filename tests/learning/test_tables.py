@@ -210,7 +210,7 @@ LEARNERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
-def test_an_engine_is_read_in_parts_and_teaches_what_a_table_in_memory_teaches(name, monkeypatch) -> None:
+def test_a_learner_fits_an_engine_in_batches_as_a_table_in_memory(name, monkeypatch) -> None:
     """In another order of rows, too; whether each row meets its own target would show in the weights."""
     monkeypatch.setattr(streams, "ROWS", 64)
     target = "pay" if name == "linear" else "cheated"

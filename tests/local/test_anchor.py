@@ -137,7 +137,8 @@ def test_the_truth_of_the_anchor_may_be_another_option():
     assert attention_counts(design, [25, 75]).value == pytest.approx(-1)
 
 
-def test_an_interval_stays_within_zero_and_one_and_the_reader_is_told_what_is_assumed():
+def test_an_interval_stays_within_0_and_1_and_notes_its_assumption():
+    """The note says that inattentive answers are assumed to be random."""
     estimate = corrected_counts(CWISE, [[16, 41], [29, 114]])
     assert estimate.interval().low == 0
     assert corrected_counts(CWISE, [[29, 114], [16, 41]]).interval().high == 1  # the other way round
@@ -181,7 +182,7 @@ def test_a_report_that_both_give_alike_does_not_speak_for_those_who_follow():
 
 
 @pytest.mark.parametrize("counts", [[833, 167], [667, 333], [60, 40]])
-def test_the_exact_interval_of_the_share_who_follow_is_that_of_the_share_of_noes(counts):
+def test_the_exact_interval_of_compliance_is_that_of_the_share_of_noes(counts):
     """Clopper and Pearson's limits for the share of noes, 1/2 for nobody and 5/6 for all who follow."""
     no, yes = counts
     low, high = beta.ppf(0.025, no, yes + 1), beta.ppf(0.975, no + 1, yes)

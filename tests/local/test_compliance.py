@@ -64,8 +64,11 @@ def test_a_die_left_aside_moves_the_estimate_away_from_one_half():
     assert 0.3 + Compliance(candid=0.1).bias(die, 0.3) == pytest.approx(0.9 * 0.3 + 0.1 * (0.3 - 1 / 6) / (2 / 3))
 
 
-def test_the_harmless_report_speaks_against_yes_even_when_it_is_called_otherwise():
-    """Crosswise with p below one half: “same” is what people without the trait say most often."""
+def test_the_harmless_report_is_found_by_the_design_and_not_by_its_label():
+    """The harmless report counts as evidence against "yes" whatever it is called.
+
+    Crosswise with p below one half: “same” is what people without the trait say most often.
+    """
     seen = Compliance(self_protective=0.25)._effective_design(crosswise("1/6"))
     assert seen.matrix[:, 1] == pytest.approx(0.75 * crosswise("1/6").matrix[:, 1] + 0.25)
 

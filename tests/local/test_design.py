@@ -163,7 +163,7 @@ def test_counts_that_count_nothing_are_refused(counts: object, error: type[Excep
         warner("3/4").estimate_counts(counts)
 
 
-def test_the_order_of_counts_stands_in_the_repr_the_docstring_and_the_message() -> None:
+def test_the_order_of_counts_is_in_the_repr_docstring_and_message() -> None:
     """[287, 713] was taken for 713 yes without a word."""
     assert "(no, yes)" in (Design.estimate_counts.__doc__ or "").splitlines()[0]
     assert (
@@ -227,7 +227,8 @@ def test_of_many_reports_the_error_is_still_that_of_the_reports() -> None:
     assert found.se == pytest.approx(2 * math.sqrt(0.1 * 0.9 / (people - 1)))
 
 
-def test_an_estimate_outside_says_so_of_itself_or_of_those_of_all_options_that_are() -> None:
+def test_an_estimate_outside_0_to_1_has_a_note() -> None:
+    """The note says "the estimate" for a single share, and how many of all options otherwise."""
     for design, counts, which in (
         (warner("3/4"), [80, 20], "the estimate lies"),
         (k_ary(3, epsilon=1.0), [50, 40, 15], "1 of 3 estimates lie"),
@@ -238,7 +239,7 @@ def test_an_estimate_outside_says_so_of_itself_or_of_those_of_all_options_that_a
 
 
 @pytest.mark.parametrize("design", [kuk("4/5", "1/5", draws=3), WIDE], ids=["cards", "three options"])
-def test_the_error_of_the_likeliest_shares_is_the_inverse_of_fishers_information(design: Design) -> None:
+def test_the_error_of_maximum_likelihood_is_the_inverse_information(design: Design) -> None:
     """By steps from one option to the last: n times the sum over reports of slope times slope over chance."""
     counts = 50 + 7 * np.arange(len(design.report_options))
     found = design.estimate_counts(counts, method="mle")

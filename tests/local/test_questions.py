@@ -8,7 +8,8 @@ from tests.slowly import each
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 
 
-def test_crosswise_at_epsilon_is_warners_matrix_with_a_seldom_yes_beside_it() -> None:
+def test_crosswise_at_epsilon_has_the_matrix_of_warner_reversed() -> None:
+    """At the same epsilon both designs have the same integers, with the rows in reverse order."""
     for epsilon in (0.1, 0.7, 1.0, math.log(5), 8.0):
         made, like = crosswise(epsilon=epsilon), warner(epsilon=epsilon)
         assert made.weights.tolist() == like.weights[::-1].tolist()

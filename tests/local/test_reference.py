@@ -56,8 +56,11 @@ def test_warners_variance_identity(p: float, prevalence: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_the_privacy_cost_of_warner_is_additive_and_does_not_depend_on_prevalence(epsilon: float) -> None:
-    """Var = [x(1-x) + e**eps / (e**eps - 1)**2] / n, and n grows by coth(eps/2)**2 at x = 1/2: 16.67, 4.68, 1.72."""
+def test_the_privacy_cost_of_warner_does_not_depend_on_prevalence(epsilon: float) -> None:
+    """The privacy cost is added to the sampling variance.
+
+    Var = [x(1-x) + e**eps / (e**eps - 1)**2] / n, and n grows by coth(eps/2)**2 at x = 1/2: 16.67, 4.68, 1.72.
+    """
     design = warner(epsilon=epsilon)
     cost = math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
     for prevalence in (0.0, 0.1, 0.5):

@@ -81,7 +81,8 @@ def test_a_question_takes_a_randomizer_and_its_reports() -> None:
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_every_randomizer_draws_and_estimates_and_help_describes_each_of_its_methods(name: str) -> None:
+def test_every_randomizer_draws_estimates_and_documents_each_method(name: str) -> None:
+    """Every public method of every randomizer has a docstring."""
     made = type(example(name))
     assert issubclass(made, Drawing)
     assert issubclass(made, Estimating)

@@ -19,7 +19,8 @@ def test_a_designs_report_is_its_map_of_one_draw():
     assert given == [design.denominator]
 
 
-def test_draws_are_even_below_any_bound_and_come_from_the_system_without_a_generator():
+def test_draws_are_uniform_below_any_bound():
+    """Without a generator the draws come from the operating system."""
     draw = drawer(np.random.default_rng(1))
     assert {draw(3) for _ in range(60)} == {0, 1, 2}
     assert 0 <= drawer()(2**70) < 2**70
@@ -54,8 +55,11 @@ def test_how_often_each_report_came_must_be_counts_of_each(name, times):
 
 
 @pytest.mark.parametrize("name", ["local_hash", "unary", "capped_boxes"])
-def test_how_often_each_report_came_is_kept_with_it_when_work_is_done_in_pieces(name, monkeypatch):
-    """Pieces of 16 reports instead of many thousands, and numbers that differ from piece to piece."""
+def test_multiplicities_stay_with_their_reports_when_work_is_chunked(name, monkeypatch):
+    """The number of times that each report came stays with it when the estimate is computed in pieces.
+
+    Pieces of 16 reports instead of many thousands, and numbers that differ from piece to piece.
+    """
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
     kinds = [randomizer._draw_report([0] if randomizer.asks == "ticks" else 1, draw) for _ in range(60)]
     times = [1 + number // 10 for number in range(60)]

@@ -28,7 +28,8 @@ CURVE = {"one": [(1.0, 1.0), (100.0, 0.5)]}
 
 
 @pytest.mark.slow
-def test_a_picture_displays_as_a_sharp_png_of_its_nominal_size_with_words_beside_it():
+def test_a_picture_displays_as_a_sharp_png_with_alternative_text():
+    """The PNG has two pixels for each point of the picture's nominal size."""
     data, metadata = show.design_matrix(DESIGN)._repr_mimebundle_()
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
@@ -44,7 +45,7 @@ def test_the_words_of_a_picture_are_words_whatever_they_hold():
 
 
 @pytest.mark.slow
-def test_a_figure_is_the_same_bytes_each_time_and_carries_no_date_or_version():
+def test_a_figure_has_the_same_bytes_each_time_and_no_date_or_version():
     """The solver of the layout rounds differently each time."""
     widgets = [explorers.mechanism("analytic", epsilon=0.1) for _ in range(3)]
     (picture,) = {widget._repr_mimebundle_()[0]["image/png"] for widget in widgets}
@@ -152,7 +153,7 @@ def test_contrast_is_that_of_known_pairs():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", FIGURES)
-def test_axes_of_the_caller_are_drawn_on_with_words_that_can_be_read_in_light_and_in_the_dark(draw):
+def test_text_on_axes_of_the_caller_has_contrast_in_both_themes(draw):
     """WCAG 2.2, level AA: 4.5 to 1. Words stand on white, or on what lies behind them."""
     figure = Figure()
     ax = figure.add_subplot()

@@ -28,7 +28,8 @@ def test_shares_stand_on_one_axis_in_percent_and_a_mean_on_its_own():
     assert tuple(bar.get_xdata()) == tuple(found["drinks"].interval())
 
 
-def test_groups_stand_in_one_row_with_a_legend_of_labels_and_marks_of_their_own():
+def test_groups_share_a_row_and_have_a_legend_with_distinct_marks():
+    """The legend gives the labels of the groups."""
     shares, _ = estimate(asked(), frame(), by="faculty").plot().figure.axes
     assert [text.get_text() for text in shares.get_legend().get_texts()] == ["faculty Arts & Letters", "faculty Law"]
     assert [label.get_text() for label in shares.get_yticklabels()] == ["year: second or later", "cheated: Yes"]
@@ -79,7 +80,8 @@ def test_the_words_say_every_number_in_its_unit():
     assert {"text/html", "image/png", "text/plain"} == set(bundle)
 
 
-def test_a_dot_outside_its_interval_and_reports_that_no_share_fits_have_their_words():
+def test_contradicted_and_outside_estimates_are_explained_in_words():
+    """This concerns a dot outside its interval, and reports that fit no share."""
     outside = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})).plot()
     assert "maximum likelihood keeps it inside" in outside.figure.axes[0].get_xlabel()
     strange = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["no"] * 60})).plot()

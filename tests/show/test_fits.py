@@ -43,7 +43,9 @@ def test_categories_and_several_options_have_marks_of_their_own() -> None:
     assert show.fits.along(FIT, "female").get_legend() is None
 
 
-def test_few_values_are_drawn_one_by_one_two_as_categories_and_many_as_a_line() -> None:
+def test_few_values_are_points_two_are_categories_and_many_are_a_line() -> None:
+    """More than twelve values of a covariate are drawn as a line over an even grid."""
+
     def drawn(values, declared=None, labels=("x",)):
         covariates = SimpleNamespace(values=lambda _: np.array(values), declared=lambda _: declared, labels=labels)
         return show.fits._grid(covariates, "x")

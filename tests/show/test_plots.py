@@ -20,7 +20,8 @@ def grey(colour):
     return float(np.dot(to_rgb(colour), (0.299, 0.587, 0.114)))
 
 
-def test_the_matrix_is_annotated_in_percent_and_in_words_with_rows_as_truths():
+def test_the_matrix_has_truths_as_rows_and_percentages_in_its_cells():
+    """Each cell also gives its probability as a fraction in words."""
     ax = show.design_matrix(DESIGN)
     assert texts(ax) == ["66.7 %\n2 times in 3", "33.3 %\n1 time in 3", "33.3 %\n1 time in 3", "66.7 %\n2 times in 3"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["“no”", "“yes”"]
@@ -29,7 +30,8 @@ def test_the_matrix_is_annotated_in_percent_and_in_words_with_rows_as_truths():
     assert ax.get_title(loc="left") == "warner design, ε = 0.693"
 
 
-def test_the_rows_of_the_picture_are_truths_where_the_matrix_is_not_symmetric():
+def test_the_rows_of_an_asymmetric_matrix_are_truths():
+    """Mangat's design, whose matrix is not symmetric, has its truths in the rows."""
     ax = show.design_matrix(mangat("3/4"))
     assert texts(ax) == ["75 %\n3 times in 4", "25 %\n1 time in 4", "0 %\nnever", "100 %\nalways"]
     assert np.array_equal(ax.images[0].get_array(), mangat("3/4").matrix)
@@ -48,7 +50,8 @@ def test_an_infinite_epsilon_is_shown_as_infinite():
 
 
 @pytest.mark.slow
-def test_a_matrix_of_many_options_has_no_room_for_words_and_a_middle_one_no_long_fractions():
+def test_only_small_matrices_have_text_in_their_cells():
+    """Matrices of more than five options have no text, and long fractions are left out."""
     assert [len(texts(show.design_matrix(k_ary(size, epsilon=1.0)))) for size in (5, 6)] == [25, 0]
     assert texts(show.design_matrix(k_ary(3, epsilon=1.0)))[0] == "57.6 %"
     for p, text in (("7/20", "35 %\n7 times in 20"), ("8/21", "38.1 %")):
@@ -56,7 +59,8 @@ def test_a_matrix_of_many_options_has_no_room_for_words_and_a_middle_one_no_long
 
 
 @pytest.mark.parametrize("design", [DESIGN, triangular("1/4"), kuk("4/5", "1/5", draws=2)])
-def test_every_report_has_its_line_of_beliefs_and_the_diagonal_is_the_prior(design):
+def test_every_report_has_a_curve_of_beliefs_and_the_diagonal_is_the_prior(design):
+    """The curves are the posteriors of the design."""
     ax = show.posterior(design)
     diagonal, *lines = ax.lines
     assert np.array_equal(diagonal.get_xdata(), diagonal.get_ydata())
@@ -85,7 +89,8 @@ def test_beliefs_in_more_than_two_options_are_refused():
         show.posterior(k_ary(3, epsilon=1.0))
 
 
-def test_the_promised_curve_holds_as_many_surveys_as_the_histogram_and_peaks_at_the_truth():
+def test_the_predicted_curve_has_the_area_of_the_histogram():
+    """The curve peaks at the truth and has as many surveys below it as the histogram."""
     values = DESIGN.estimate_counts([60, 40]).value + 0.03 * np.arange(-20, 21)
     ax = show.repeated_estimates(values, truth=0.2, se=0.3)
     curve, line = ax.lines
@@ -138,7 +143,8 @@ def test_intervals_that_miss_the_truth_stand_out_by_more_than_colour():
 
 
 @pytest.mark.slow
-def test_the_words_in_every_cell_have_a_contrast_of_at_least_four_to_its_shade():
+def test_the_text_of_every_cell_has_a_contrast_above_four():
+    """The contrast is that between the text and the shade of its cell."""
     for share in np.linspace(0, 1, 21):
         ax = show.design_matrix(warner(p=float(share)) if share != 0.5 else DESIGN)
         shade = ax.images[0].cmap(ax.images[0].norm(ax.images[0].get_array()[0, 0]))

@@ -36,7 +36,8 @@ def test_an_output_that_one_table_cannot_give_has_the_height_zero():
     assert [p.get_data().values.tolist() for p in ax.patches if not p.get_fill()] == [[1.0, 0.0], [0.5, 0.5]]
 
 
-def test_other_laws_than_those_of_neighbors_stand_under_a_title_of_their_own():
+def test_laws_of_anything_but_neighbors_can_have_their_own_title():
+    """The title replaces the one that speaks of neighboring tables."""
     laws = {"few people": {1: 0.5, 2: 0.5}, "many": {1: 0.9, 2: 0.1}}
     assert promises.output_laws(laws, title="By people").get_title(loc="left") == "By people"
 
@@ -56,7 +57,8 @@ def test_one_law_or_four_are_refused():
             promises.output_laws(laws)
 
 
-def test_the_ratio_of_laplace_counts_of_neighbors_lies_on_the_edges_of_the_band():
+def test_the_ratio_of_laplace_counts_lies_on_the_edges_of_the_band():
+    """Counts of neighbors attain the bound in both directions."""
     first, second = counts(0.7, 0, 1)
     ax = promises.ratios(first, second, epsilon=0.7)
     assert sorted({round(value, 9) for value in marks(ax, "o")}) == pytest.approx([math.exp(-0.7), math.exp(0.7)])
@@ -76,7 +78,8 @@ def test_every_ratio_is_the_first_over_the_second():
     assert marks(ax, "o") == pytest.approx([2.5, 1.0, 0.4])
 
 
-def test_infinite_ratios_stand_at_the_edge_of_the_picture_and_impossible_outputs_at_one():
+def test_infinite_ratios_are_drawn_at_the_edge_of_the_picture():
+    """Outputs that are impossible under both laws have a ratio of one."""
     ax = promises.ratios({0: 1.0, 1: 0.0, 2: 0.0}, {0: 0.5, 1: 0.5, 2: 0.0}, epsilon=1)
     low, high = ax.get_ylim()
     assert marks(ax, "D") == pytest.approx([low])
@@ -93,8 +96,10 @@ def test_the_ticks_of_the_ratio_stand_where_they_say():
             assert place == pytest.approx(float(top) / float(bottom or 1))
 
 
-def test_the_band_of_beliefs_has_the_posteriors_of_the_design_with_that_epsilon_as_its_edges():
-    """Warner's design reaches the bound, so its posteriors must lie on the edge of the band, to the last bit
+def test_the_edges_of_the_belief_band_are_posteriors_of_a_design():
+    """The edges are attained by a design with that epsilon.
+
+    Warner's design reaches the bound, so its posteriors must lie on the edge of the band, to the last bit
     that is drawn.
     """
     design, prior = warner(p="3/4"), 0.2

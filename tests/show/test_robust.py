@@ -5,7 +5,8 @@ from toolkit.central.robust import Huber, Mean, Median, Tukey
 from toolkit.show import robust
 
 
-def test_influence_is_bounded_by_the_gross_error_sensitivity_but_for_the_mean():
+def test_influence_is_bounded_for_all_estimators_but_the_mean():
+    """The bound is the gross-error sensitivity."""
     ax = robust.influence_functions({"mean": Mean(), "Huber": Huber(1.345), "bisquare": Tukey(4.685)})
     mean, huber, tukey = (line.get_ydata() for line in ax.lines[:3])
     assert np.abs(mean).max() == 6

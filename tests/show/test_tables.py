@@ -30,7 +30,8 @@ def test_every_cell_has_its_interval_and_its_key():
     assert repr(ax).startswith("<Picture: 3 cells with 95 % intervals: north ")
 
 
-def test_a_cross_tab_has_a_row_for_each_key_of_the_first_column_and_a_legend_of_the_second():
+def test_a_cross_tab_has_rows_for_its_first_column_and_a_legend():
+    """The legend lists the keys of the second column."""
     ax = tables.table(released(list(product(["n", "s"], ["f", "m"])), ("region", "sex")), truth=[0, 10, 20, 30])
     assert [text.get_text() for text in ax.get_yticklabels()] == ["n", "s"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["f", "m"]
@@ -72,7 +73,8 @@ def texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
-def test_a_contradiction_is_a_cross_with_its_p_value_and_no_bar_of_width_zero():
+def test_a_contradicted_estimate_is_a_cross_with_its_p_value():
+    """Its bar does not have a width of zero."""
     ax = show.estimate_intervals({"north": WRONG, "south": RIGHT})
     assert texts(ax) == ["no share fits: p = 3e-13"]
     cross, bar, dot = ax.lines
@@ -92,7 +94,8 @@ def test_a_bad_fit_that_leaves_an_interval_is_said_beside_it():
     assert "(15 % to 30 %; fits badly: p = 7e-14)" in repr(ax)
 
 
-def test_of_several_options_the_contradicted_one_is_marked_and_the_axis_has_the_p_value():
+def test_a_contradicted_option_is_marked_and_the_axis_has_the_p_value():
+    """The p-value on the axis is that of all options together."""
     estimate = k_ary(["a", "b", "c"], epsilon=2.0).estimate_counts([2, 150, 148])
     ax = option_shares(estimate)
     assert texts(ax) == ["no share fits"]

@@ -113,7 +113,8 @@ def test_the_label_of_a_contour_stands_on_it_where_few_people_are_enough(margin,
     assert tradeoffs._label_position(warner, 0.2, 0.001, 0.95) == (2.0, 60_000)
 
 
-def test_bars_of_designs_are_their_people_and_tests_of_a_report_lie_within_what_epsilon_allows():
+def test_bars_are_numbers_of_people_and_tests_lie_below_the_limit():
+    """No test of a report is better than epsilon allows."""
     bars = tradeoffs.designs_at_equal_epsilon(DESIGNS, 0.1).patches
     assert [bar.get_width() for bar in bars] == [people_at_equal_epsilon(one, 0.1) for one in DESIGNS.values()]
     ax = tradeoffs.guessing(DESIGNS["die"])

@@ -108,7 +108,8 @@ def test_every_survey_that_is_opened_and_saved_is_the_same_byte_for_byte(texts, 
 
 
 @pytest.mark.slow
-def test_every_survey_can_be_edited_reordered_and_added_to_and_keeps_its_comments(texts):
+def test_every_survey_can_be_edited_and_keeps_its_comments(texts):
+    """Questions can also be reordered and added."""
     for name, text in texts.items():
         data = opened(text)
         data["title"], data["contact"] = "Another title", "us@example.org"
@@ -156,7 +157,8 @@ def test_a_question_that_is_edited_and_moved_takes_its_comments_along():
         assert edited(text, {"title": "a", "questions": [first, {**new, ORIGIN: origin}]}) == head + one + added + end
 
 
-def test_questions_in_one_line_become_tables_of_their_own_when_their_number_changes():
+def test_inline_questions_become_tables_when_their_number_changes():
+    """Questions that were written in one line become tables of their own."""
     text, table = 'title = "a"\nquestions = [{name = "q", text = "t"}]\n', '[[questions]]\nname = "q"\ntext = "t"\n'
     (first,) = opened(text)["questions"]
     two = {"title": "a", "questions": [first, {"name": "new", "options": []}]}
@@ -193,7 +195,8 @@ def test_what_is_new_stands_where_people_would_write_it():
     assert edited(head, {"title": "a", "questions": [asked], **tables}) == after
 
 
-def test_what_differs_inside_a_table_is_written_there_and_what_becomes_a_table_stands_in_its_line():
+def test_a_change_inside_a_table_is_written_in_its_place():
+    """A value that becomes a table stays in its line."""
     text = 'title = "a"\n\n[protection]\nofficer = "o"  # why\nreview = "2027-01-01"\n\n[words.it]\nnext = "n"\n'
     data = opened(text)
     data["protection"]["officer"], data["title"] = "p", {"en": "a", "de": "b"}

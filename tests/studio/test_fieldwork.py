@@ -74,7 +74,8 @@ def test_a_rehearsal_has_results_and_is_made_anew_for_another_version(window, fo
 
 
 @pytest.mark.slow
-def test_what_was_opened_is_found_by_the_shell_and_python_and_closed_for_good(window, folder, walked):
+def test_an_opened_collection_is_available_to_the_shell_and_python(window, folder, walked):
+    """Afterwards it can be closed for good."""
     rng = np.random.default_rng(1)
     real = walked["opened"]["real"]
     assert (real["state"], real["serving"], real["beyond"]) == ("open", True, False)
@@ -139,7 +140,8 @@ def _runs(folder, notebook):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("walked")
-def test_the_python_lines_and_shell_commands_of_each_step_are_what_the_studio_does(folder, window):
+def test_the_code_shown_for_each_step_does_what_the_studio_does(folder, window):
+    """Both the lines of Python and the shell commands can be run."""
     data = window.good("survey", file="survey.toml")["data"]
     lines = steps("survey.toml", data)
     for name in ("questions", "protection", "who", "preview", "collect", "results", "analyse"):
@@ -370,7 +372,8 @@ def test_ctrl_c_ends_it_without_a_complaint(tmp_path, number):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_the_browser_is_on_another_machine_the_terminal_says_what_to_do(monkeypatch, tmp_path):
+def test_the_terminal_explains_how_to_reach_a_remote_studio(monkeypatch, tmp_path):
+    """It does so where the browser is on another machine than the studio."""
     monkeypatch.setattr(studio_server, "_CONTAINER", [tmp_path / "none"])
     for name in ("JUPYTERHUB_SERVICE_PREFIX", "SSH_CONNECTION"):
         monkeypatch.delenv(name, raising=False)
@@ -418,7 +421,8 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
     assert [CuratorPage(Folder(tmp_path))._unused_name("t.csv", number) for number in (1, 4)] == ["t-release-04"] * 2
 
 
-def test_a_plan_or_a_table_that_cannot_be_read_is_refused_and_nothing_of_it_is_quoted(tmp_path):
+def test_an_unreadable_plan_is_rejected_without_quoting_it(tmp_path):
+    """The same holds for a table that cannot be read."""
     table, plan = tmp_path / "t.csv", tmp_path / "t.release.toml"
     table.write_text("age\n1\n")
     curating = CuratorPage(Folder(tmp_path))

@@ -36,7 +36,8 @@ def test_links_are_neither_followed_nor_listed(tmp_path):
     assert outside.read_text() == "secret = 1"
 
 
-def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(tmp_path):
+def test_a_file_is_written_completely_and_keeps_its_permissions(tmp_path):
+    """No temporary file remains beside it."""
     folder = Folder(tmp_path)
     usual = os.umask(0)
     folder.write("a.toml", b"one", new=True)
@@ -56,9 +57,8 @@ def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(t
         folder.path("a.toml", ".csv")
 
 
-def test_what_is_written_is_on_the_disk_before_it_has_its_name_and_nothing_is_left_of_what_failed(
-    tmp_path, monkeypatch
-):
+def test_a_file_is_synced_before_it_gets_its_name(tmp_path, monkeypatch):
+    """Nothing remains of a file that could not be written."""
     folder, sizes = Folder(tmp_path), []
     monkeypatch.setattr(os, "fsync", lambda one: sizes.append((os.fstat(one).st_size, (tmp_path / "a.toml").exists())))
     folder.write("a.toml", b"one")
@@ -82,9 +82,9 @@ def test_files_are_listed_latest_first_and_of_one_moment_by_name(tmp_path):
 
 
 @pytest.mark.parametrize(("number", "works"), [(errno.EBADF, True), (errno.ENOLCK, True), (errno.EIO, False)])
-def test_a_drive_that_has_no_locks_is_worked_on_without_and_another_failure_is_no_lock(
-    tmp_path, monkeypatch, number, works
-):
+def test_a_drive_without_locks_is_used_without_them(tmp_path, monkeypatch, number, works):
+    """Any other failure of a lock is raised."""
+
     def failing(*_):
         raise OSError(number, "")
 
@@ -97,7 +97,8 @@ def test_a_drive_that_has_no_locks_is_worked_on_without_and_another_failure_is_n
     assert len(closed) == 1
 
 
-def test_a_folder_belongs_to_one_action_at_a_time_and_nothing_is_written_for_it(tmp_path):
+def test_a_folder_is_locked_for_one_action_at_a_time(tmp_path):
+    """The lock needs no file of its own."""
     other = os.open(tmp_path, os.O_RDONLY)  # as another studio has it
     with Folder(tmp_path).locked():
         with pytest.raises(BlockingIOError):

@@ -149,7 +149,8 @@ def test_a_studio_that_is_stopped_listens_no_more(folder):
     socket.create_server(("127.0.0.1", port)).close()
 
 
-def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():
+def test_all_addresses_of_the_page_are_relative():
+    """The studio therefore works under a path, for example behind a proxy."""
     for path in STATIC.iterdir():
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"""(src|href|from|fetch\(|import\()\s*=?\s*["'`]/(?!/)""", text), path.name
@@ -243,7 +244,8 @@ def test_a_release_is_charged_as_it_was_shown_or_not_at_all(tmp_path, change):
     assert again["ledger"]["spent"] == pytest.approx(float(now["statistics"][0]["epsilon"]))
 
 
-def test_a_collection_that_changed_since_is_neither_opened_again_nor_closed(tmp_path):
+def test_a_collection_that_has_changed_is_not_opened_or_closed(tmp_path):
+    """The studio rejects an action on a survey that has changed since it was shown."""
     actions = Actions(Folder(tmp_path))
     actions.surveys.new("a.toml", "class")
     shown = actions.fieldwork.state("a.toml")["hash"]

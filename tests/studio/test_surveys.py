@@ -21,7 +21,8 @@ from toolkit.survey.spec import Survey
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES))
-def test_an_example_is_a_survey_without_a_fault_but_for_questions_that_are_still_missing(window, folder, example):
+def test_an_example_is_a_valid_survey(window, folder, example):
+    """Only the empty example lacks questions."""
     made = window.good("new", file=f"{example}-1.toml", example=example, language="de")
     assert [one for one in made["problems"] if example != "empty"] == []
     assert made["valid"] == (example != "empty")
@@ -30,7 +31,8 @@ def test_an_example_is_a_survey_without_a_fault_but_for_questions_that_are_still
         assert Survey.load(folder / f"{example}-1.toml").hash == made["facts"]["hash"]
 
 
-def test_an_empty_survey_begins_in_the_language_of_the_page_and_an_example_in_its_own(window):
+def test_an_empty_survey_has_the_language_of_the_page(window):
+    """An example has a language of its own."""
     begun = {("empty", "de"): ["de"], ("empty", "en"): ["en"], ("empty", "tlh"): ["en"], ("class", "de"): ["en"]}
     for (example, language), languages in begun.items():
         made = window.good("new", file=f"{example}-in-{language}.toml", example=example, language=language)
@@ -206,7 +208,8 @@ def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
         ("number", {"bounds": [0, 80], "design": {"one_bit": {"epsilon": 1}}}),
     ],
 )
-def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(monkeypatch, kind, table):
+def test_every_setting_of_a_slider_is_a_question_with_its_stated_cost(monkeypatch, kind, table):
+    """Settings come in increasing order of epsilon."""
     monkeypatch.setattr(checking, "_EPSILONS", [0.1, 0.8, 1.0, 3.0])
     table = {"name": "q", "text": "Text?", **table}
     for family in checking.FAMILIES[kind]:
@@ -268,7 +271,8 @@ def test_other_designs_are_drawn_by_what_they_keep_or_by_right_guesses():
     assert checking._pictures(certain) == [{"what": "guess", "count": 100}]
 
 
-def test_the_first_setting_of_a_slider_protects_most_and_keeps_what_was_chosen():
+def test_the_first_setting_of_a_slider_is_the_most_private():
+    """It keeps what the author had chosen."""
     warner_, likert = ({"innocent": None, "design": {name: {"epsilon": 0.1}}} for name in ("warner", "likert"))
     forced = {"innocent": None, "design": {"forced": {"yes": "1/3", "no": "1/3"}}}
     own = {"mode": "physical", "instructions": "Own.", "innocent": {"born": "jan-may"}, "design": {"crosswise": {}}}
@@ -293,7 +297,8 @@ def test_what_the_page_tells_of_a_half_written_survey():
     assert checking._language({"languages": "en"}, "de") == "de"
 
 
-def test_of_two_tabs_in_two_studios_that_save_at_once_one_is_told_of_the_other(tmp_path):
+def test_two_studios_that_save_at_once_detect_the_conflict(tmp_path):
+    """One of two tabs is told of the change that the other one made."""
     servers = [Actions(Folder(tmp_path)) for _ in range(2)]
     made = servers[0].surveys.new("a.toml", "class")
     together = Barrier(4)

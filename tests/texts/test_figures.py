@@ -29,7 +29,8 @@ def test_a_promised_factor_is_rounded_up_and_nothing_else_is():
     assert bound(100_000.1) == "100,000 and more"
 
 
-def test_the_ends_of_a_chance_are_rounded_outwards_with_a_decimal_below_one():
+def test_the_ends_of_a_percentage_are_rounded_outwards():
+    """A percentage below one has one decimal."""
     ends = {0.04: ("0", "0.1"), 0.3: ("0.3", "0.3"), 0.41: ("0.4", "0.5"), 0.96: ("0.9", "1"), 1: ("1", "1")}
     ends |= {1.2: ("1", "2"), 1.6: ("1", "2"), 54: ("54", "54"), 99.2: ("99", "100")}
     assert {x: (at_least(x), at_most(x)) for x in ends} == ends

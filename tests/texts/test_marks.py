@@ -29,7 +29,8 @@ def test_all_words_that_the_page_makes_headings_of_are_known_here():
     assert {"practice", "check_title"} <= {*HEADINGS}  # these come with the introduction's questions
 
 
-def test_the_researchers_own_words_stay_and_are_marked_where_they_head_a_screen():
+def test_custom_words_stay_and_are_marked_where_they_head_a_screen():
+    """A rehearsal marks a heading in the researcher's words and leaves a button unchanged."""
     asked = replace(survey(words={"en": {"next": "Go on", "thanks": "Merci"}}), rehearsal=True)
     assert page_words(asked)["en"]["next"] == "Go on"
     assert page_words(asked)["en"]["thanks"] == "REHEARSAL: Merci"

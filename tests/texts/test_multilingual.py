@@ -94,12 +94,14 @@ def test_what_is_frozen_equals_hashes_copies_and_cannot_be_changed(items: dict[s
     "number",
     ["0800 111", "+49 30 1234", "+4930123", "(030) 123 456", "+49 (0)30 12-34", "116 123", "2027-06-01", "030/1 2"],
 )
-def test_groups_of_digits_stand_in_their_order_between_words_from_right_to_left(number):
+def test_groups_of_digits_keep_their_order_in_right_to_left_text(number):
+    """A number of several groups is isolated inside right-to-left text only."""
     assert numbers_apart(f"(اتصل {number})") == f"(اتصل \u2066{number}\u2069)"
     assert numbers_apart(f"(Call {number})") == f"(Call {number})"
 
 
-def test_digits_of_arabic_are_held_apart_too_as_an_isolate_alone_would_turn_them():
+def test_arabic_digits_are_kept_in_order_by_marks():
+    """Groups of Arabic digits are separated by a mark, because an isolate alone would reverse them."""
     assert numbers_apart("اتصل ٠٨٠٠ ١١١") == "اتصل \u2066٠٨٠٠ \u200e١١١\u2069"
 
 

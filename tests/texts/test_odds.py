@@ -88,7 +88,8 @@ def test_a_report_that_proves_an_answer_is_named_and_the_other_is_bounded() -> N
     ]
 
 
-def test_every_report_that_rules_out_an_answer_is_told_or_all_are_told_at_once() -> None:
+def test_reports_that_rule_out_answers_are_all_described() -> None:
+    """Each such report has its sentence, or one sentence covers all of them."""
     small = Design([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 2, ("a", "b", "c"))
     assert [sentence for sentence in sentences(small, ENGLISH, str) if "can only be" in sentence] == [
         "If we receive “a”, your answer can only be “a” or “c”.",

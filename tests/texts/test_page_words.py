@@ -29,7 +29,8 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
         assert same <= {"practice", "question"} or len(same) <= 2, f"not translated: {same}"
 
 
-def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
+def test_the_page_uses_every_word_and_has_every_word_that_it_uses():
+    """The words of the page are compared with its scripts and with the modules that build it."""
     scripts = "".join(client.asset(name).decode() for name in client.NAMES if name.endswith(".js"))
     scripts += "".join(
         Path(module.__file__).read_text(encoding="utf-8") for module in (items, page, told, device_check)

@@ -108,10 +108,11 @@ def hockey_stick(z: np.ndarray, s: float, shift: tuple[int, ...], epsilon: float
 
 
 @each(epsilon=[0.2, 1.0], shift=[(1,), (3,), (5,), (1, 1), (2, 1), (3, 4), (5, 0)])
-def test_the_step_from_the_continuous_to_the_discrete_law_is_covered_by_the_argument(
-    shift: tuple[int, ...], epsilon: float
-) -> None:
-    """Brute force over the integers at a coarse grid, against steps 1 to 3 of the module's argument with T = 9."""
+def test_the_bound_covers_the_step_to_the_discrete_gaussian_law(shift: tuple[int, ...], epsilon: float) -> None:
+    """The argument of the module covers the step from the continuous to the discrete law.
+
+    Brute force over the integers at a coarse grid, against steps 1 to 3 of the module's argument with T = 9.
+    """
     s, reach, size = 15.0, 9.0, len(shift)
     z = np.arange(-200, 201)
     exact = hockey_stick(z, s, shift, epsilon)

@@ -51,7 +51,8 @@ def test_the_reach_of_a_rounded_gaussian_is_the_least_that_holds(sigma: float, l
 
 
 @each(sigma=[0.1, 0.7, 2, 2.01, 3, 40])
-def test_the_standard_deviation_of_a_rounded_gaussian_is_that_of_the_probabilities(sigma: float) -> None:
+def test_the_sd_of_a_rounded_gaussian_agrees_with_its_probabilities(sigma: float) -> None:
+    """The standard deviation of a rounded Gaussian law is that of its probabilities."""
     k, law = np.arange(-400, 401), RoundedNormalLaw(sigma)
     assert law.sd == pytest.approx(math.sqrt((k**2 * law.pmf(k)).sum()), rel=1e-9)
 

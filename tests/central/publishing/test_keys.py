@@ -101,7 +101,8 @@ def test_one_key_has_the_exact_delta_and_a_threshold_one_lower_breaks_it(
         assert float(worst[1]) == pytest.approx(one_less, rel=0.006)
 
 
-def test_a_replaced_person_with_lonely_keys_on_both_sides_stays_within_delta() -> None:
+def test_replacing_a_person_with_unique_keys_stays_within_delta() -> None:
+    """The person has keys that nobody else has both before and after the replacement."""
     found = KeyThreshold.for_loss(1, 1e-6, neighbors=RP)
     q = Fraction(math.exp(-0.5))
     cases = itertools.product((0, 1, 29), repeat=2)  # counts of the key left and of the key entered

@@ -43,8 +43,10 @@ def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
 
 
 @pytest.mark.slow
-def test_digits_drawn_where_they_decide_have_the_law_of_digits_drawn_at_once() -> None:
-    """Two lists: all digits of five values on three steps, and all counts of 12 values of one step, halved twice.
+def test_lazily_drawn_digits_have_the_law_of_digits_drawn_at_once() -> None:
+    """Digits that are drawn only where they decide have the law of digits that are all drawn at once.
+
+    Two lists: all digits of five values on three steps, and all counts of 12 values of one step, halved twice.
     Chi-squares of 800 draws each; a right law fails with 2e-4 together.
     """
     rng, draws = np.random.default_rng(3), 800
@@ -137,7 +139,8 @@ def test_cuts_are_accepted_by_their_score_or_intervals_halved(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("digits", [0, 4])
-def test_with_hardly_any_noise_each_cut_leaves_its_share_of_the_values_below(digits: int) -> None:
+def test_cuts_with_little_noise_leave_their_shares_below(digits: int) -> None:
+    """With hardly any noise, each cut has its share of the values below it."""
     values = StepCounts(np.array([10, 10, 0, 10, 10]), digits)
     mechanism = RecursiveQuantiles.for_epsilon(10**4, THREE, neighbors=AR)
     assert [values.rank(cut) for cut in mechanism.choose_spread(values)] == [10, 20, 30]
@@ -347,7 +350,8 @@ def test_one_quantile_is_off_by_no_more_than_is_told_on_the_worst_tables(neighbo
     assert told < mechanism.off_by(steps << 31)
 
 
-def test_what_others_are_off_by_counts_with_the_share_that_lies_on_their_side() -> None:
+def test_the_error_of_one_quantile_adds_to_others_by_its_share() -> None:
+    """The error of another quantile counts with the share that lies on its side."""
     mechanism = RecursiveQuantiles.for_epsilon(1, THREE, neighbors=AR)
     own = math.log((2**52 + 3) * 2 * 20.01) / 0.5 + 8  # 1/2 of epsilon a level, d = 1/2; C cuts, two levels
     assert mechanism.off_by(2**52) == math.ceil(own + own / 2)

@@ -94,8 +94,10 @@ def test_the_asymptotic_variance_is_that_of_many_samples() -> None:
 
 
 @pytest.mark.parametrize("n", [4, 50, 500, 2000])
-def test_where_the_scores_add_up_to_zero_on_an_interval_the_location_is_its_middle(n: int) -> None:
-    """Every t from -3 + 1.345... to 3 - 1.345 balances both sides, and with one value at 0 every t from 1.345
+def test_a_location_that_is_not_unique_is_the_middle_of_its_interval(n: int) -> None:
+    """The location is the middle of the interval on which the scores add up to zero.
+
+    Every t from -3 + 1.345... to 3 - 1.345 balances both sides, and with one value at 0 every t from 1.345
     on: the middle, wherever rounding would let a search stop; there psi has no slope, which is said.
     """
     huber = Huber(1.345)
@@ -109,8 +111,11 @@ def test_where_the_scores_add_up_to_zero_on_an_interval_the_location_is_its_midd
             influence(huber, values)
 
 
-def test_at_a_kink_the_slope_is_the_middle_of_both_sides_whatever_rounding_says() -> None:
-    """T of 0, 1 and 100 is 1, where the score of 0 has its kink: the slope is 2/3 below and 1/3 above."""
+def test_the_slope_at_a_kink_is_the_mean_of_both_sides() -> None:
+    """At a kink the slope is the mean of the slopes on both sides, however sums are rounded.
+
+    T of 0, 1 and 100 is 1, where the score of 0 has its kink: the slope is 2/3 below and 1/3 above.
+    """
     for moved in (0.0, 1e-13, -1e-13, 0.1, 1e3):
         found = influence(Huber(1), np.array([0.0, 1.0, 100.0]) + moved)
         assert found.at - moved == pytest.approx(1, abs=1e-8)

@@ -48,7 +48,8 @@ def test_a_tie_is_returned() -> None:
         assert found.probabilities(values)[50] > 0.9
 
 
-def test_missing_values_are_left_out_and_an_empty_column_is_answered_evenly() -> None:
+def test_missing_values_are_dropped_and_an_empty_column_is_uniform() -> None:
+    """Without values, every candidate has the same probability."""
     mechanism = InverseSensitivity.for_epsilon(1, Huber(2), bounds=(0, 9), step=1)
     assert np.array_equal(mechanism.lengths([1.0, np.nan, 9.0]), mechanism.lengths([1.0, 9.0]))
     assert np.allclose(mechanism.probabilities(np.array([np.nan, np.nan])), 0.1)
@@ -84,7 +85,8 @@ def test_a_huber_location_that_cuts_nothing_has_the_lengths_of_the_mean() -> Non
         assert huber.lengths(values).tolist() == mean.lengths(values).tolist()
 
 
-def test_of_a_function_a_missing_value_counts_as_the_lower_bound_so_that_n_stays() -> None:
+def test_a_missing_value_in_a_function_is_the_lower_bound() -> None:
+    """A function of the column sees a missing value as the lower bound, so that n stays the same."""
     mechanism = InverseSensitivity.for_epsilon(1, np.mean, bounds=(0, 9), step=1)
     assert np.array_equal(mechanism.lengths([np.nan, 4.0, 8.0]), mechanism.lengths([0.0, 4.0, 8.0]))
 
@@ -99,7 +101,8 @@ def test_a_huber_location_is_found_between_mean_and_median() -> None:
     assert abs(np.clip(values - found, -20_000, 20_000).mean()) < 8
 
 
-def test_each_of_several_groups_has_an_equal_part_and_rows_are_counted_by_the_choice() -> None:
+def test_groups_share_epsilon_equally_and_rows_widen_the_sensitivity() -> None:
+    """The sensitivity of the selection is the number of rows of a person."""
     made = InverseSensitivity.for_epsilon(1, "median", bounds=(0, 9), step=1, groups=2, rows=3)
     assert made._selection == Exponential.for_epsilon("1/2", sensitivity=3)
     assert (made.loss, made.zcdp) == (Pure(1), Zcdp("1/16"))
@@ -109,7 +112,8 @@ def test_each_of_several_groups_has_an_equal_part_and_rows_are_counted_by_the_ch
     assert f"{math.ceil(math.log(200) * 12)} rows" in made._note
 
 
-def test_the_fifth_of_a_column_is_cheaper_than_its_epsilon_in_concentrated_privacy() -> None:
+def test_a_quantile_costs_an_eighth_of_epsilon_squared_in_zcdp() -> None:
+    """In concentrated privacy a median is cheaper than its epsilon suggests."""
     ledger = Ledger(Zcdp(1))
     ledger.charge(InverseSensitivity.for_epsilon(1, "median", bounds=(0, 1)), neighbors="replace")
     assert ledger.spent == Zcdp("1/8")

@@ -62,7 +62,8 @@ def test_the_length_of_a_huber_location_is_the_true_distance_on_all_tables(case:
 
 
 @pytest.mark.slow
-def test_one_person_who_is_replaced_comes_or_goes_moves_no_length_by_more_than_one() -> None:
+def test_one_person_moves_no_length_by_more_than_one() -> None:
+    """This holds for a person who is replaced, added or removed, over all small tables."""
     span = 4
     every = [table for n in range(6) for table in tables(range(span + 1), n)]
     for length in (
@@ -84,8 +85,11 @@ def test_a_median_as_a_function_has_the_lengths_of_the_median() -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3])
-def test_the_mean_as_a_function_has_the_true_distance_and_is_cut_at_the_most(n: int) -> None:
-    """Of two values it may lie halfway between two steps: then it is both."""
+def test_the_lengths_of_the_mean_are_exact_and_capped(n: int) -> None:
+    """The mean as a function has the true distance, up to the largest length.
+
+    Of two values it may lie halfway between two steps: then it is both.
+    """
     bounds = Bounds.of((0, 4)).with_step(1)
     every = tables(range(5), n)
     for table in every:

@@ -44,8 +44,10 @@ def test_on_all_tables_the_distance_moves_by_one_at_most(proposed: float) -> Non
         assert max(abs(far - found[near]) for near in neighbors(table, range(7))) <= 1
 
 
-def test_where_the_proposal_does_not_hold_the_test_passes_with_less_than_delta() -> None:
-    """The noise is a whole number, above the threshold with probability e**-(epsilon (threshold + 1)) / (1 +
+def test_a_false_proposal_passes_with_probability_below_delta() -> None:
+    """Where the proposed bound does not hold, the test passes with less than delta.
+
+    The noise is a whole number, above the threshold with probability e**-(epsilon (threshold + 1)) / (1 +
     e**-epsilon).
     """
     for epsilon, delta in ((1, "1/100"), ("1/2", "1e-6"), (3, "1/10")):

@@ -18,7 +18,8 @@ def test_the_mean_without_a_cut_is_least_squares() -> None:
 
 
 @pytest.mark.parametrize("estimator", [Huber(1.345), Logistic()], ids=repr)
-def test_the_scores_add_up_to_zero_and_one_more_row_moves_along_the_influence(estimator: Huber) -> None:
+def test_the_scores_sum_to_zero_and_a_new_row_follows_the_influence(estimator: Huber) -> None:
+    """Adding one row moves the coefficients as the influence function predicts."""
     rows, y = data()
     fit = regression(estimator, rows, y, clip=2)
     weights = np.minimum(1, 2 / np.linalg.norm(rows, axis=1))

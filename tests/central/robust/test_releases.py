@@ -61,7 +61,8 @@ def test_no_table_is_told_from_its_neighbors_beyond_epsilon(kind: str, epsilon: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_statistic_and_sensitivity_are_exact_and_between_neighbors_as_the_law_needs(kind: str) -> None:
+def test_statistic_and_sensitivity_are_exact_and_smooth(kind: str) -> None:
+    """Between neighboring tables the sensitivity changes by no more than the law of the noise allows."""
     release = mechanism(kind)
     name, _, options = KINDS[kind]
     least = Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)  # not above e**-t
@@ -92,7 +93,8 @@ def test_draws_follow_the_law_on_the_grid() -> None:
     assert chisquare(counts, 3000 * np.array(shares)).pvalue > 1e-4
 
 
-def test_a_large_sample_has_the_smooth_sensitivity_of_the_function_for_lessons() -> None:
+def test_a_large_sample_has_the_smooth_sensitivity_of_the_reference() -> None:
+    """The reference is the function for lessons, on 2001 incomes."""
     values = np.random.default_rng(1).lognormal(np.log(30_000), 0.75, 2001)
     for name, options in (("median", {}), ("trimmed", {"trim": 200}), ("iqr", {})):
         release = SmoothSensitivity.for_epsilon(1, name, n=2001, bounds=(0, 10**6), **options)
@@ -104,15 +106,19 @@ def test_a_large_sample_has_the_smooth_sensitivity_of_the_function_for_lessons()
 
 
 @pytest.mark.parametrize("epsilon", ["1/1000000", "1/3", 1, 20])
-def test_the_ratio_is_a_binary_fraction_hardly_above_what_the_smoothness_allows(epsilon: Any) -> None:
+def test_the_ratio_is_a_binary_fraction_just_above_its_bound(epsilon: Any) -> None:
+    """The ratio of neighboring sensitivities lies hardly above what the smoothness allows."""
     release = SmoothSensitivity.for_epsilon(epsilon, "median", n=5, bounds=(0, 100))
     assert release._ratio >= Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)
     assert -math.log(release._ratio) == pytest.approx(float(release.noise.smoothness), rel=2**-11)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_smooth_sensitivity_of_some_tables_is_that_of_the_function_for_lessons(kind: str) -> None:
-    """A missing value is one at the lower bound."""
+def test_small_tables_have_the_smooth_sensitivity_of_the_reference(kind: str) -> None:
+    """The reference is the function for lessons.
+
+    A missing value is one at the lower bound.
+    """
     release, (name, n, options) = mechanism(kind), KINDS[kind]
     for table in ((0, 0, 6, 6), (0, 1, 1, 5), (math.nan, 2, 3, 6), (3, 3, 3, 3)):
         values = [0 if math.isnan(one) else one for one in table[:n]]

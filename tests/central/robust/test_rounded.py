@@ -50,8 +50,11 @@ def test_scales_far_below_and_far_above_the_grid_work() -> None:
     assert abs(rounded_sum(Fraction(0), lambda away: exp_of(away / 10**60))) > 10**40
 
 
-def test_the_sum_is_that_of_the_center_and_a_quantile_of_the_law_rounded_halves_up(monkeypatch) -> None:
-    """A fair coin says the sign, and a uniform number u the size: -3 ln u for Laplace noise of scale 3."""
+def test_the_rounded_sum_is_the_center_plus_a_quantile_of_the_law(monkeypatch) -> None:
+    """The sum of the center and a quantile of the law is rounded to the nearest integer, halves upwards.
+
+    A fair coin says the sign, and a uniform number u the size: -3 ln u for Laplace noise of scale 3.
+    """
     centers = (Fraction(0), Fraction(1, 3), Fraction(5, 2), Fraction(-7, 4))
     for center, coin, word in product(centers, (0, 1, 254, 255), (2**64 - 1, 3 << 62, 2**62, 2**50, 1)):
         stream = [coin, word, 2**63]

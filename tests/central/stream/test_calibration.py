@@ -49,7 +49,8 @@ def test_the_best_way_has_the_known_error(loss: Pure | Zcdp, periods: int, large
     assert unit * way.error_factors.max() == pytest.approx(largest, rel=3e-4)
 
 
-def test_the_kind_of_the_best_way_depends_on_loss_periods_window_and_persons() -> None:
+def test_the_best_factorization_depends_on_loss_periods_and_window() -> None:
+    """It also depends on the number of periods in which one person may appear."""
     assert [best_factorization(Pure(1), periods).levels for periods in (7, 44, 45, 365, 3650)] == [1, 1, 2, 2, 3]
     assert all(isinstance(best_factorization(Zcdp(1), periods), SquareRoot) for periods in (2, 3, 7, 52))
     assert best_factorization(Zcdp(1), 52, times=52) == Tree(52)

@@ -93,10 +93,11 @@ def test_every_period_is_protected_alike() -> None:
     assert way.description == "the square root of the matrix of totals, columns of equal length"
 
 
-def test_several_periods_of_one_person_are_bounded_more_closely_than_by_their_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Four of 52 weeks: 3.51 where four times one would be 4; all 52: 29.1. Beyond 1,024 periods the number."""
+def test_several_periods_of_a_person_are_bounded_below_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sensitivity to several periods of one person is smaller than their number times that of one.
+
+    Four of 52 weeks: 3.51 where four times one would be 4; all 52: 29.1. Beyond 1,024 periods the number.
+    """
     assert float(SquareRoot(52)._l2_squared(4)) ** 0.5 == pytest.approx(3.51, abs=5e-3)
     assert float(SquareRoot(52)._l2_squared(52)) ** 0.5 == pytest.approx(29.07, abs=5e-3)
     for way in (SquareRoot(52), Tree(52, 8, 2)):  # nobody is in more periods than there are

@@ -40,7 +40,8 @@ def test_it_is_used_as_the_documentation_says() -> None:
     assert RunningTotal.for_rho(0.5, periods=52).loss == Zcdp(0.5)
 
 
-def test_an_approximate_loss_has_the_noise_of_the_largest_concentrated_one_within_it() -> None:
+def test_an_approximate_loss_uses_the_largest_zcdp_loss_within_it() -> None:
+    """The noise of a running total with epsilon and delta is that of the largest concentrated loss within them."""
     total, inside = RunningTotal.for_loss(1, 1e-6, periods=52), Zcdp.within(Approx(1, 1e-6))
     assert (total.loss, total.zcdp) == (Approx(1, 1e-6), inside)
     assert inside <= Approx(1, 1e-6)

@@ -35,7 +35,8 @@ def test_reports_with_their_own_names_are_explained_answer_by_answer() -> None:
     assert slips.instructions.startswith('If your answer is "no": 1–16 report "0"; 17–24 report "1"; 25 report "2". ')
 
 
-def test_slips_are_cut_for_up_to_40_parts_that_no_coins_no_die_and_not_ten_slips_have() -> None:
+def test_slips_are_cut_only_where_no_simpler_device_exists() -> None:
+    """Up to 40 parts, slips are cut where neither coins, a die nor ten slips give the probability."""
     cut = {
         parts: {device._slips for device in warner(Fraction(parts - 1, parts)).devices()} - {0, 10}
         for parts in range(3, 43)

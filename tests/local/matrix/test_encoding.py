@@ -177,7 +177,7 @@ def test_of_what_could_be_percent_the_share_is_said(share: float, said: str) -> 
 
 
 @pytest.mark.parametrize("k", [127, 128, 129, 32_767, 32_768, 32_769])
-def test_codes_fit_the_type_that_holds_them_and_so_does_the_mark_of_the_truth(k: int) -> None:
+def test_codes_and_the_mark_of_the_truth_fit_their_integer_type(k: int) -> None:
     """A report is no truth with a chance below 4e-8 each; with a fixed seed."""
     answers = [0, k - 2, k - 1]
     for labels in (tuple(range(k)), tuple(map(str, range(k)))):

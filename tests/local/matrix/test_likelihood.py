@@ -25,7 +25,8 @@ from toolkit.local.numeric import square_wave
 from toolkit.local.numeric.square_wave import SEED, resample
 
 
-def test_a_report_that_did_not_come_says_nothing_also_where_it_could_not_come() -> None:
+def test_a_missing_report_carries_no_information() -> None:
+    """A report that did not arrive changes no likelihood ratio, even where it could not have arrived."""
     law = np.array([[1, 0], [0.25, 0.75]])
     found = likelihood_ratios(law, np.array([[1, 0], [0.5, 0.5]]), np.array([[1, 0], [0, 1]]))
     assert found.tolist() == [[1, 0.25], pytest.approx([2, 1])]
@@ -66,7 +67,7 @@ def test_many_surveys_have_the_maxima_that_each_has_alone(monkeypatch: pytest.Mo
         assert np.any(tallies == 0)
 
 
-def test_two_truths_have_their_maximum_where_the_slope_is_zero_or_at_an_end() -> None:
+def test_the_maximum_for_two_truths_is_a_root_of_the_score_or_an_end() -> None:
     """Against the interior point, which is for any number of truths: in height, as a maximum may be flat."""
     rng = np.random.default_rng(5)
     for impossible in (False, True):
@@ -158,9 +159,7 @@ def test_a_square_design_fits_when_all_estimates_are_shares():
     ],
     ids=["inside", "edge", "five cards", "joint, edge", "joint, inside"],
 )
-def test_a_survey_that_follows_the_design_is_suspected_about_as_rarely_as_it_says(
-    design: Design, truth: list[float], n: int
-):
+def test_a_valid_survey_is_suspected_as_rarely_as_stated(design: Design, truth: list[float], n: int):
     """300 surveys: at most 10 % below 0.05. At a true 0.065, the most seen in 600 surveys, 1 % of seeds would fail."""
     rng = np.random.default_rng(5)
     tallies = rng.multinomial(n, np.array(truth) @ design.matrix, size=300)
@@ -174,7 +173,9 @@ def test_beyond_64_options_the_exact_tails_are_used(k, word):
     assert word in agreement(matrix, None, counts, basis).method
 
 
-def test_a_design_that_hardly_tells_its_options_apart_is_contradicted_by_nothing(monkeypatch):
+def test_a_nearly_uninformative_design_is_not_contradicted(monkeypatch):
+    """When maximum likelihood does not converge, the binomial test finds no disagreement with the design."""
+
     def unsettled(*_):
         raise ArithmeticError
 

@@ -92,7 +92,8 @@ def sent(randomizer, n: int = 97) -> list:
 
 @pytest.mark.slow
 @each(name=SCORED)
-def test_the_mean_score_is_the_unbiased_estimate_and_its_spread_the_standard_error(name: str) -> None:
+def test_the_mean_score_is_unbiased_and_its_spread_is_the_standard_error(name: str) -> None:
+    """The mean score equals the unbiased estimate, and its spread equals the standard error."""
     check(example(name))
 
 
@@ -195,7 +196,7 @@ def test_of_two_options_the_last_is_meant_unless_both_may_hold() -> None:
     assert made.tolist() == [[2.0, -1.0]]
 
 
-def test_a_report_that_speaks_as_much_for_another_option_does_not_speak_for_this_one() -> None:
+def test_a_report_equally_likely_under_another_option_is_not_counted() -> None:
     """Clopper and Pearson's limits of "a" alone, though "b" is as likely from those who have the first option."""
     design = Design([[4, 4, 2], [2, 4, 4], [3, 1, 6]], 10, ("a", "b", "c"))
     found = design.estimate_counts([28, 20, 52]).interval(method="exact")

@@ -61,7 +61,8 @@ def test_reports_that_compare_answers_make_a_crosswise_design(p: Any) -> None:
     assert renamed(crosswise(p)).procedure == "crosswise"
 
 
-def test_the_same_integers_and_procedure_behave_alike_whatever_they_are_called() -> None:
+def test_the_labels_of_options_do_not_change_a_design() -> None:
+    """Designs with the same integers and procedure behave alike under any labels."""
     for procedure, design in MADE.items():
         other = renamed(design, procedure=procedure)
         assert other.describe() == design.describe()

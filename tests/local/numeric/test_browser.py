@@ -37,15 +37,19 @@ DERIVED = {
 
 
 @pytest.mark.parametrize("name", DERIVED)
-def test_a_browser_gets_what_python_wrote_and_the_integers_that_follow_from_it(name):
+def test_a_browser_gets_the_saved_file_and_its_derived_integers(name):
+    """The browser receives the dictionary that Python writes, and the integers that follow from it."""
     randomizer, derived = DERIVED[name]
     assert randomizer._browser_data() == {**randomizer.to_dict(), **derived}
     assert not set(derived) & set(randomizer.to_dict()), "no file of a survey holds them"
 
 
 @pytest.mark.parametrize(("steps", "kind"), [(17592, int), (17593, str)])
-def test_the_scale_of_noise_leaves_room_for_its_multiples_or_goes_as_strings(steps, kind):
-    """2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a prime."""
+def test_the_scale_of_noise_is_sent_exactly(steps, kind):
+    """The scale goes as a number where its multiples stay exact, and as a string otherwise.
+
+    2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a prime.
+    """
     sent = LocalLaplace(Fraction(0), Fraction(1), steps, Fraction(10007, 10**9))._browser_data()
     assert (sent["s"], sent["t"]) == (kind(steps * 10**9), kind(10007))
 

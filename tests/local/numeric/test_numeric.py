@@ -248,8 +248,10 @@ def test_intervals_hold_their_level(make: type) -> None:
 
 
 @pytest.mark.slow
-def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_law() -> None:
-    """Both samplers against the discrete Laplace law; false alarms at most 1e-6 each with the seed, 1e-9 with
+def test_laplace_noise_has_the_exact_scale_in_python_and_in_the_browser() -> None:
+    """Python's noise and the browser's rule follow the same law.
+
+    Both samplers against the discrete Laplace law; false alarms at most 1e-6 each with the seed, 1e-9 with
     the system's bits.
     """
     mean = LocalLaplace(ZERO, TEN, 4, Fraction(3, 2))
@@ -443,7 +445,8 @@ def test_an_estimate_at_a_bound_is_within_bounds() -> None:
 
 
 @pytest.mark.parametrize(("report", "nearest"), [(-7, 0), (0, 0), (3, 3), (8, 8), (10, 10), (12, 10)])
-def test_reports_that_all_agree_have_the_error_of_the_nearest_mean_within_bounds(report: int, nearest: int) -> None:
+def test_identical_reports_have_the_error_of_the_nearest_possible_mean(report: int, nearest: int) -> None:
+    """The standard error is the one at the nearest mean within the bounds when all reports agree."""
     made = LocalLaplace(ZERO, TEN, 10, ONE)
     found = made.estimate([report] * 2)
     assert (found.value, found.se) == pytest.approx((report, math.sqrt(made.variance(nearest, 2))))
@@ -454,7 +457,8 @@ def test_reports_that_all_agree_have_the_error_of_the_nearest_mean_within_bounds
     assert math.isnan(made.estimate([report]).se)
 
 
-def test_the_interval_of_a_mean_has_one_degree_of_freedom_less_than_there_are_people() -> None:
+def test_the_interval_of_a_mean_has_n_minus_1_degrees_of_freedom() -> None:
+    """The t interval of a mean of five people uses four degrees of freedom."""
     made = numeric.local_laplace((0, 10), 1.0)
     found = made.estimate(made.randomize([1, 2, 3, 4, 9], rng=np.random.default_rng(5)))
     low, high = found.interval(method="t")

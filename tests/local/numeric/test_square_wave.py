@@ -137,8 +137,11 @@ def test_without_smoothing_expectation_maximisation_meets_the_maximum() -> None:
     assert np.allclose(slow, fast, atol=2e-3)
 
 
-def test_the_kernel_is_the_papers_where_there_are_256_bins_and_keeps_the_sum() -> None:
-    """One round from even shares and even counts is the kernel itself: (1/4, 1/2, 1/4), folded back at the ends."""
+def test_the_smoothing_kernel_is_the_published_one_and_keeps_the_sum() -> None:
+    """With 256 bins the kernel is the one of the paper.
+
+    One round from even shares and even counts is the kernel itself: (1/4, 1/2, 1/4), folded back at the ends.
+    """
     assert [square_wave((0, 1), 1.0, points=points)._mixed(None) for points in (2, 65, 257, 1001)] == [
         1 / 65536,
         1 / 16,
@@ -275,7 +278,8 @@ def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
         broken()  # type: ignore[operator]
 
 
-def test_a_variance_by_simulation_has_a_fixed_start_unless_a_generator_is_given() -> None:
+def test_a_simulated_variance_is_reproducible_without_a_generator() -> None:
+    """The simulation starts from a fixed seed unless a generator is given."""
     one, same = (SMALL.variance([0.2] * 5, 50, surveys=3) for _ in range(2))
     other, again = (SMALL.variance([0.2] * 5, 50, surveys=3, rng=np.random.default_rng(1)) for _ in range(2))
     assert one.tolist() == same.tolist() != other.tolist() == again.tolist()

@@ -80,7 +80,8 @@ def test_bytes_follow_their_law(rng: np.random.Generator | None) -> None:
     assert chi2.sf(((counts - expected) ** 2 / expected).sum(), 255) > 1e-6
 
 
-def test_a_point_that_an_edge_cuts_is_followed_by_a_number_below_the_last_edge(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_point_on_an_edge_is_resolved_by_a_second_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A point that an edge divides is followed by a random number below the last edge."""
     law, bounds = bits.ByteLaw(3, 7), []
     points = np.array([edge * 2**64 // 7**8 for edge in law._edges[1:-1]], dtype=np.uint64)
     monkeypatch.setattr(bits, "big_below", lambda bound, _rng: bounds.append(bound) or bound - 1)

@@ -17,8 +17,11 @@ def test_no_other_size_is_better(k: int, epsilon: float) -> None:
     assert limit(k, epsilon).risk == pytest.approx(min(risks), rel=1e-9)
 
 
-def test_what_was_made_by_hand_is_shown_beyond_the_epsilon_that_may_be_asked_for() -> None:
-    """Two bits of nearly 32 binary digits each: an epsilon of 44, and of both options hardly more than their spread."""
+def test_a_mechanism_beyond_the_largest_epsilon_can_still_be_shown() -> None:
+    """A mechanism made by hand has a repr even where its epsilon could not be requested.
+
+    Two bits of nearly 32 binary digits each: an epsilon of 44, and of both options hardly more than their spread.
+    """
     oracle = Unary(("no", "yes"), 2**32 - 1, 1, 2**32)
     assert repr(oracle) == "<Unary of 2 options: epsilon 44.36, variance 1 times the unbiased limit>"
 

@@ -173,7 +173,8 @@ def test_a_subset_of_size_one_is_k_ary_randomized_response() -> None:
         Subset(tuple(range(5)), 2, 3, 1).k_ary()
 
 
-def test_a_subset_of_size_one_is_a_design_of_as_many_options_as_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subset_of_size_one_is_k_ary_response_up_to_the_table_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A subset of size one becomes a design, unless it has more options than a table may hold."""
     monkeypatch.setattr(sys.modules[Subset.__module__], "TABLE_LIMIT", 3)
     assert Subset(("a", "b", "c"), 1, 3, 1).k_ary().weights.tolist() == [[3, 1, 1], [1, 3, 1], [1, 1, 3]]
     with pytest.raises(ValueError, match="of at most 3 options, got 4 options"):
@@ -354,7 +355,8 @@ def test_one_report_has_no_covariances_and_none_is_no_survey(make: type) -> None
         oracle.tally(one[:0])
 
 
-def test_an_oracle_is_shown_with_what_it_costs_and_how_far_it_is_from_the_limit() -> None:
+def test_the_repr_of_an_oracle_gives_its_epsilon_and_its_variance() -> None:
+    """The repr also compares the variance with the limit for unbiased estimates."""
     assert repr(Unary(range(5), 2, 1, 4)).startswith("<Unary of 5 options: epsilon 1.099, variance ")
     assert repr(LocalHash(range(5), 3, 3, 1)).startswith("<LocalHash of 5 options, 3 values: epsilon 1.099, variance ")
     for size, words in ((1, "size 1 (k-ary)"), (2, "size 2")):
@@ -464,7 +466,7 @@ def test_boxes_by_the_hundred_thousand_need_no_table_either() -> None:
         assert any("covariances between options are left out" in note for note in estimate.notes)
 
 
-def test_k_ary_response_among_very_many_options_is_described_without_a_table() -> None:
+def test_k_ary_response_with_very_many_options_needs_no_table() -> None:
     """At a large epsilon the best set has one option, whatever their number: no k by k design is made to say so."""
     best = oracles.best(100_000, 13.0)
     assert best.size == 1

@@ -15,7 +15,8 @@ from toolkit.local.oracles.random_box import RandomBox
 LABELS = ("a", "b", "c")
 
 
-def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_were() -> None:
+def test_a_box_without_reports_is_nan_and_leaves_the_others_unchanged() -> None:
+    """A box that nobody was asked about has no estimate, and the other estimates stay the same."""
     boxes = tick_boxes(["x", "y", "z"], 1.0, how="random")
     whole, holed = (boxes.estimate_counts([3, 2, 5], [10, 8, 10]), boxes.estimate_counts([3, 0, 5], [10, 0, 10]))
     assert np.allclose(

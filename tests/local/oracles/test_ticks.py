@@ -309,7 +309,8 @@ def test_without_a_cap_the_ways_are_compared_where_a_box_varies_most() -> None:
     )
 
 
-def test_one_report_has_no_covariances_and_no_advice_that_boxes_cannot_follow() -> None:
+def test_a_single_report_has_no_covariances() -> None:
+    """Its only note concerns estimates outside 0 to 1; it gives no advice that capped boxes cannot follow."""
     found = CappedBoxes(LABELS, 2, 1, 4).estimate([[0, 1]])
     assert found.value.tolist() == [1.5, 1.5, -0.5]
     assert np.isnan(found.cov).all()

@@ -96,7 +96,8 @@ def test_k_options_have_the_published_bracket(n, epsilon, place, options):
     ids=str,
 )
 @pytest.mark.parametrize("delta", [0.01, 0.1])
-def test_the_reported_epsilon_is_never_below_the_truth_by_exact_convolution(design, n, delta):
+def test_the_reported_epsilon_is_never_below_the_exact_one(design, n, delta):
+    """The reference is an exact convolution of the laws of all reports."""
     found = shuffled(design, n, delta)
     assert true_delta(exact_matrix(design), n, found.epsilon) <= Fraction(str(delta))
     if found.least > 1e-3:
@@ -253,13 +254,15 @@ def test_the_blanket_is_solved_in_few_evaluations(monkeypatch, k, local, n, delt
 
 
 @pytest.mark.parametrize(("k", "local", "n", "delta"), [(3, 1, 200, 1e-3), (5, 1, 100, 1e-3), (16, 2, 1000, 1e-6)])
-def test_the_lower_bound_is_just_below_where_all_others_hold_one_third_answer(k, local, n, delta):
+def test_the_lower_bound_is_tight_where_all_others_give_a_third_answer(k, local, n, delta):
+    """The lower bound lies just below the exact epsilon when all others hold one third answer."""
     (pair,) = _pairs(k_ary(k, epsilon=local))
     least, exact = amplification._lower_bound(pair, n, delta, local), blanket(pair, n, delta, third=True)
     assert exact(least * (1 + 2e-5)) < delta <= exact(least)
 
 
-def test_the_result_says_when_it_may_be_claimed_and_what_is_left_if_the_shuffler_fails():
+def test_the_result_states_its_assumption_and_the_local_epsilon():
+    """It says when the amplified epsilon may be claimed, and which one remains if the shuffler fails."""
     found = shuffled(warner(epsilon=1.0), 10**4, DELTA)
     assert found.claim == CLAIM
     assert "outside the analyst's control" in CLAIM

@@ -53,7 +53,7 @@ def test_the_blanket_is_the_exact_mean_of_its_hinge():
     assert exact <= found <= exact * 1.05
 
 
-def test_those_who_speak_for_neither_are_counted_from_the_mean_of_the_whole_law():
+def test_neutral_reports_are_centered_at_the_mean_of_the_whole_law():
     """Whatever the window may leave out: 6 of 200 people at 3 %."""
     values, _ = _centred(200, 0.03, 1e-3)
     assert np.allclose(values, np.arange(-6, len(values) - 6), rtol=0, atol=1e-12)

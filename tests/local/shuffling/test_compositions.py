@@ -41,7 +41,8 @@ def test_the_bracket_holds_the_worst_of_all_compositions_to_five_digits(name, n,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["warner 1.3", "skewed"])
-def test_beyond_the_compositions_that_are_looked_at_one_by_one_the_bracket_is_narrow(name):
+def test_the_bracket_stays_narrow_beyond_the_exhaustive_search(name):
+    """The lower and upper epsilon stay close where compositions are too many to be examined one by one."""
     (yes, no), n, delta = YES_NO[name], 2 * EACH, 1e-6
     least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
     below, above = worst_delta(yes, no, n, least, epsilon)
@@ -97,7 +98,8 @@ def test_a_million_people_are_hardly_more_work_than_a_thousand():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["warner 1.3", "rare"])
 @pytest.mark.parametrize("middle", [300, EACH])
-def test_more_people_hide_better_across_what_once_was_and_what_is_a_boundary(name, middle):
+def test_epsilon_falls_with_n_across_the_limit_of_exhaustive_search(name, middle):
+    """More people give more privacy on both sides of the former boundary between the two methods."""
     yes, no = YES_NO[name]
     found = [worst_composition(yes, no, n, 1e-6, local(yes, no))[1] for n in range(middle - 2, middle + 4)]
     for before, after in itertools.pairwise(found):
@@ -126,8 +128,11 @@ def test_a_large_delta_needs_no_epsilon():
     assert worst_composition(Fraction(3, 4), Fraction(1, 4), 10**6, 0.1, 1.1) == (0, 0)
 
 
-def test_both_ends_hold_for_delta_itself_where_it_hardly_falls_and_are_found_at_once(monkeypatch):
-    """An invented delta that meets what is asked at 2, and a bound that is rounded up by nine tenths of what may be."""
+def test_both_ends_of_the_bracket_hold_where_delta_is_almost_flat(monkeypatch):
+    """Both ends hold for delta itself and are found within 1000 evaluations.
+
+    An invented delta that meets what is asked at 2, and a bound that is rounded up by nine tenths of what may be.
+    """
     delta, calls = 1e-6, itertools.count()
 
     def invented(_side, alike, _unlike, epsilon, _delta):
@@ -142,7 +147,7 @@ def test_both_ends_hold_for_delta_itself_where_it_hardly_falls_and_are_found_at_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("percent", [51, 55, 59, 75, 95])
-def test_the_lower_end_is_reached_where_a_digit_of_epsilon_is_many_of_delta(percent):
+def test_the_lower_end_is_attained_where_delta_is_steep_in_epsilon(percent):
     """Close to the local epsilon of two people, delta is own (own - e**epsilon other)."""
     own, other = Fraction(percent, 100), 1 - Fraction(percent, 100)
     for delta in (1e-12, 1e-14):

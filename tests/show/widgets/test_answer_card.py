@@ -44,7 +44,8 @@ def test_the_same_message_again_is_confirmed_again_and_kept_once(card):
     assert [change["new"]["number"] for change in heard] == [1, 2, 3]
 
 
-def test_another_report_under_the_same_number_is_neither_kept_nor_confirmed(card):
+def test_a_second_report_with_the_same_number_is_ignored(card):
+    """It is neither stored nor confirmed."""
     card._receive(card, message(1), [])
     card._receive(card, message(0), [])
     assert card.reports == [1]
@@ -164,7 +165,8 @@ def test_imagined_people_answer_as_real_ones_do_and_are_estimated(name):
     assert np.all(np.abs(np.asarray(estimate.value) - truth) < 5 * np.asarray(estimate.se))
 
 
-def test_the_same_seed_simulates_the_same_reports_and_none_are_real_randomness(card):
+def test_simulated_reports_are_reproducible_with_a_seed(card):
+    """Simulated answers without a seed are added to the reports as well."""
     again = AnswerCard(CHEATED)
     for one in (card, again):
         one.simulate(["yes", "no"] * 50, rng=np.random.default_rng(3))
@@ -203,7 +205,8 @@ def test_the_picture_is_the_same_each_time_and_knows_nothing_of_reports(card):
     assert card._repr_mimebundle_()[0]["image/png"] == before == AnswerCard(CHEATED)._repr_mimebundle_()[0]["image/png"]
 
 
-def test_nothing_of_answers_or_reports_is_in_what_the_browser_or_a_saved_notebook_gets(card):
+def test_the_widget_state_contains_no_answers_and_no_reports(card):
+    """Neither the browser nor a saved notebook receives them; only the receipt changes."""
     state = card.get_state()
     card._receive(card, message(), [])
     after = card.get_state()
@@ -246,7 +249,8 @@ def test_the_browser_runs_the_phone_s_randomizer_byte_for_byte():
     assert code.count("export default") == 1
 
 
-def test_the_card_sends_reports_only_and_touches_neither_network_nor_storage_nor_markup():
+def test_the_card_only_sends_reports():
+    """Its script uses no network, no storage and no markup."""
     own = (STATIC / "answer_card.js").read_text(encoding="utf-8")
     forbidden = (
         "Math.random", "fetch", "XMLHttp", "localStorage", "sessionStorage", "innerHTML", "console",

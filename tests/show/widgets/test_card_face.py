@@ -67,7 +67,8 @@ def test_the_picture_has_the_fields_of_each_kind(question, buttons):
     assert words_in(question)[2:-1] == buttons
 
 
-def test_the_picture_is_as_high_as_its_lines_and_a_button_is_around_its_word():
+def test_the_picture_is_as_high_as_its_lines():
+    """A button surrounds its label."""
     for many in (1, 15):
         face = card_face(Question("q", "Cheated? " * many, design=warner(p="3/4")), None)
         figure = card_picture(face)

@@ -69,7 +69,8 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     )
 
 
-def test_on_the_projector_stands_the_title_or_the_heading_in_the_first_language():
+def test_the_projector_shows_the_title_or_heading_in_the_first_language():
+    """A survey of one question shows that question, and any other survey its title."""
     both = Question("cheated", {"de": "Geschummelt?", "en": "Cheated?"}, design=cheated().design)
     words = {"consent": {"de": "Wir …", "en": "We …"}, "languages": ["de", "en"]}
     assert _heading(Survey({"de": "Prüfungen", "en": "Exams"}, (both,), **words)) == "Geschummelt?"

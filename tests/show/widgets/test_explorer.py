@@ -66,7 +66,8 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.mark.slow
-def test_two_widgets_with_the_same_setting_have_the_same_repr_and_show_the_same(make):
+def test_widgets_with_the_same_setting_have_the_same_repr_and_content(make):
+    """The content includes the table, the row and the sentences that go to the browser."""
     one, other = make(), make()
     assert repr(one) == repr(other)
     assert re.fullmatch(r"<[A-Z]\w+: [^<>\n]+>", repr(one))
@@ -103,7 +104,8 @@ def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(name, mon
 
 
 @pytest.mark.slow
-def test_the_still_picture_says_the_sentences_and_no_text_leaves_it_or_overlaps_another(make):
+def test_the_picture_shows_every_sentence_without_overlaps(make):
+    """No text of the still picture leaves the page or overlaps another one."""
     widget, figure = drawn(make)
     words = "".join("".join(text.get_text().split()) for ax in figure.axes for text in ax.texts)
     assert [said for said in widget.describe().values() if "".join(said.split()) not in words] == []
@@ -127,7 +129,8 @@ def test_the_browser_code_is_the_widgets_own_file_after_what_it_imports():
 
 
 @pytest.mark.parametrize("name", SCRIPTS, ids=lambda path: path.name)
-def test_the_browser_code_is_plain_and_draws_no_randomness_and_knows_no_formula_of_a_design(name):
+def test_the_browser_code_has_no_randomness_and_no_formula(name):
+    """The code is plain and contains no formula of a design."""
     code = name.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
     code = re.sub(r'^import .* from "[a-z./]+.js";$', "", code, flags=re.MULTILINE)
     forbidden = ("import ", "Math.random", "Math.exp", "fetch(", "http:", "innerHTML")
@@ -279,7 +282,8 @@ def test_a_guess_is_written_as_it_was_typed(value, text):
 
 
 @pytest.mark.slow
-def test_the_code_has_quoted_names_and_the_question_the_epsilon_that_was_shown():
+def test_the_code_of_a_widget_reproduces_its_setting():
+    """Names in the code are quoted, and a question has the epsilon that the widget showed."""
     assert 'law="laplace"' in explorers.mechanism(epsilon=1.0).code()
     names = {}
     first, second = explorers.design(0.75).code("question").split("\n")
@@ -287,7 +291,8 @@ def test_the_code_has_quoted_names_and_the_question_the_epsilon_that_was_shown()
     assert abs(eval(second, names).design.epsilon - 0.75) < 1e-6  # noqa: S307
 
 
-def test_a_widget_that_asks_for_no_number_cannot_be_guessed_and_has_no_code():
+def test_a_widget_without_a_question_has_no_guess_and_no_code():
+    """Asking for a guess is rejected."""
     with pytest.raises(ValueError, match="`guess` must be False for a widget without a question"):
         Small(guess=True)
     assert Small().codes == {} == Small().prompt
@@ -310,7 +315,8 @@ def test_the_picture_that_is_saved_is_that_of_the_setting_in_the_browser(monkeyp
 @pytest.mark.parametrize(
     "name", ["composition_explorer", "learning_explorer", "reconstruction_game", "tradeoff_explorer"]
 )
-def test_what_is_computed_afresh_replaces_the_file_that_is_kept_in_the_same_form(name, monkeypatch, tmp_path):
+def test_recomputing_a_widget_writes_its_file_in_the_same_form(name, monkeypatch, tmp_path):
+    """The new file replaces the saved one byte for byte where nothing changed."""
     explorer = import_module(f"toolkit.teaching.explorers.{name}")
     kept = explorer.FILE.read_text(encoding="utf-8")
     monkeypatch.setattr(explorer, "compute", lambda: json.loads(kept))

@@ -122,7 +122,8 @@ def test_the_view_cannot_charge(ledger):
     assert len(ledger.entries()) == 2
 
 
-def test_the_still_picture_has_room_for_38_letters_and_for_six_fewer_where_there_are_two_measures():
+def test_a_long_label_is_shortened_in_the_picture_of_a_ledger():
+    """There is room for 38 letters, and for six fewer where the ledger has two measures."""
     for ceiling, longest in ((Pure(1), 38), (Approx(1, 1e-5), 32)):
         ledger = Ledger(ceiling)
         for label in ("a" * longest, "b" * (longest + 1)):

@@ -54,7 +54,8 @@ def test_bars_stand_below_each_other_with_their_numbers_beyond_their_ends(ax):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [explorers.outlier, explorers.weeks])
-def test_the_longest_of_four_bars_fills_most_of_its_axis_and_numbers_stand_a_little_beyond(make):
+def test_the_longest_bar_fills_most_of_its_axis(make):
+    """Each number stands a little beyond the end of its bar."""
     for ax in [ax for ax in make().picture().axes if ax.patches]:
         ends, reach = [start + width for start, width in boxes(ax)], ax.get_xlim()[1]
         assert max(ends) == pytest.approx(reach / 1.2)
@@ -62,7 +63,7 @@ def test_the_longest_of_four_bars_fills_most_of_its_axis_and_numbers_stand_a_lit
         assert gaps == pytest.approx([reach / 60] * 4)
 
 
-def test_as_many_people_are_filled_as_the_sentence_says_where_the_limit_is_a_whole_number():
+def test_the_number_of_filled_people_is_that_of_the_sentence():
     """75 of 100 guesses, and none more."""
     widget = explorers.composition()
     widget.row = {**widget.row, "cell": [*widget.row["cell"][:5], 75.0]}
@@ -89,7 +90,8 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     assert ax.get_ylim() == (0, 10)  # a dot's room above the highest
 
 
-def test_a_bar_of_a_ledger_begins_grey_with_the_earlier_charges_and_then_changes_colours(ax):
+def test_a_ledger_bar_begins_grey_and_then_alternates_colours(ax):
+    """The grey part stands for the earlier charges."""
     ledger_view._bar(ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "caption": "0.65 of 1 spent"})
     assert [box for place in boxes(ax) for box in place] == pytest.approx([0, 0.2, 0.2, 0.1, 0.3, 0.3, 0.6, 0.05, 0, 1])
     assert ax.texts[0].get_position()[1] < ax.patches[0].get_y()  # above it, as the axis goes down
@@ -107,7 +109,8 @@ def test_a_point_above_the_axis_stands_hollow_at_its_upper_edge(ax):
     assert texts(ax) == ["  ↑ off the axis"]
 
 
-def test_intervals_reach_as_far_to_either_side_as_the_margins_and_never_further_than_a_hundred_points(ax):
+def test_intervals_are_as_wide_as_the_margins_up_to_100_points(ax):
+    """They reach equally far to either side, and never further than a hundred percentage points."""
     margins = dict(zip(tradeoff_explorer.TRUST_MODELS, (0.01, 0.02, 0.5, 3.0), strict=True))
     tradeoff_explorer._intervals(ax, {"margins": margins})
     assert [end for box in boxes(ax) for end in box] == pytest.approx([-1, 2, -2, 4, -50, 100, -100, 200])
@@ -116,7 +119,8 @@ def test_intervals_reach_as_far_to_either_side_as_the_margins_and_never_further_
     assert ax.get_xlim() == pytest.approx((-56, 56))
 
 
-def test_curves_are_those_of_the_nearest_epsilon_and_the_setting_itself_is_marked(ax):
+def test_curves_use_the_nearest_epsilon_and_mark_the_setting(ax):
+    """The marked point is the setting itself, with its own margin."""
     across = range(len(tradeoff_explorer.EPSILONS)), range(len(tradeoff_explorer.PREVALENCES))
     cells = [[[0.01 * i + 0.001 * j] * len(tradeoff_explorer.SIZES) for j in across[1]] for i in across[0]]
     margins = dict.fromkeys(tradeoff_explorer.TRUST_MODELS, cells)
