@@ -150,8 +150,10 @@ def test_walds_test_of_groups_counts_the_error_of_those_that_agree(yes: tuple[in
 
 
 @pytest.mark.parametrize("sample", [None, ALIKE])
-def test_questions_that_agree_person_by_person_have_the_error_of_both_designs(sample: Any) -> None:
-    """All say no to both: two randomizations at the share 0, independent of each other."""
+def test_questions_that_agree_have_the_error_of_both_designs(sample: Any) -> None:
+    """The answers agree person by person. All say no to both: two randomizations at the share 0, independent of
+    each other.
+    """
     frame = _all(DIE, 0).assign(b=["no"] * N)
     gap = estimates(frame, {"a": DIE, "b": WARNER}, sample=sample).difference("a", "b")
     assert gap.se == pytest.approx(np.sqrt(DIE.variance(0.0, N) + WARNER.variance(0.0, N)), rel=1e-9)
@@ -162,7 +164,7 @@ def test_questions_that_agree_person_by_person_have_the_error_of_both_designs(sa
 
 
 @pytest.mark.parametrize("scale", [1e-50, 1 / N, 1.0, 100.0])
-def test_the_error_of_questions_that_agree_does_not_depend_on_how_weights_are_scaled(scale: float) -> None:
+def test_the_error_of_questions_that_agree_ignores_the_weights_scale(scale: float) -> None:
     """Of weights that add up to 1 there was none."""
     frame = _all(DIE, 0).assign(b=["no"] * N)
     found = estimates(frame, {"a": DIE, "b": WARNER}, sample=Sample(weights=scale * WEIGHTS)).difference("a", "b")
@@ -217,8 +219,8 @@ def test_anchors_and_waves_that_agree_are_not_certain() -> None:
     assert change.se == pytest.approx(np.sqrt(law[1, 1] + law[2, 2] - 2 * law[1, 2]), rel=1e-9)
 
 
-def test_results_of_a_survey_have_the_error_of_the_design_where_reports_agree() -> None:
-    """A group of two who report the same had the standard error 0."""
+def test_reports_that_agree_have_the_error_of_the_design() -> None:
+    """This holds in the results of a survey. A group of two who report the same had the standard error 0."""
     questions = [Question("cheated", "Cheated?", design=DIE), Question("sex", "Sex?", options=["f", "m"])]
     survey = Survey("Exams", questions, consent="Why.", check=False)
     frame = pd.DataFrame({"cheated": ["yes", "yes", "no", "yes", "no"], "sex": ["f", "f", "m", "m", "m"]})

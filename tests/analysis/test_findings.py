@@ -78,8 +78,10 @@ def test_a_sample_is_tested_as_rao_and_scott_do() -> None:
         estimates(bands, ages, by="band", sample=sample).homogeneity("age", "rao-scott")
 
 
-def test_every_table_of_a_sample_says_its_weights_degrees_of_freedom_and_design_effect() -> None:
-    """R 4.2.2, survey 4.1.1: svyby(~score, ~female, …, svymean, deff="replace") has 1.443640 and 0.978866."""
+def test_every_table_of_a_sample_states_its_weights_df_and_deff() -> None:
+    """The last two are the degrees of freedom and the design effect. R 4.2.2, survey 4.1.1: svyby(~score, ~female,
+    …, svymean, deff="replace") has 1.443640 and 0.978866.
+    """
     sample = Sample(weights="weight", strata="stratum", clusters="psu")
     found = estimates(DATA, {"forced": DIE}, by="female", sample=sample)
     assert found.to_frame().deff.to_numpy() == pytest.approx([1.443639567641, 0.978866250794], abs=1e-10)

@@ -143,7 +143,8 @@ def test_intervals_of_few_people_hold_rare_shares() -> None:
     assert _covered(DIE, 20, 0.01, 1 / 6 + 0.01 * 2 / 3) == pytest.approx(0.964, abs=1e-3)
 
 
-def test_a_census_of_plain_answers_is_certain_and_one_of_hidden_ones_is_not() -> None:
+def test_a_census_of_plain_answers_is_certain() -> None:
+    """A census of hidden answers is not."""
     frame = pd.DataFrame({"a": ["yes"] * 30 + ["no"] * 70})
     for there, width in ((100, 0.0), (101, 0.0181), (10**9, 0.188)):
         bare = estimates(frame, {"a": plain(["no", "yes"])}, sample=Sample(population=there))["a"]
@@ -152,7 +153,8 @@ def test_a_census_of_plain_answers_is_certain_and_one_of_hidden_ones_is_not() ->
     assert hidden.interval().width > 3.9 * 0.9 * hidden.se > 0.1
 
 
-def test_of_a_hidden_number_alone_the_finite_population_is_said_not_to_be_used() -> None:
+def test_an_unused_finite_population_of_a_hidden_number_is_noted() -> None:
+    """Plain answers and hidden choices have no such note."""
     frame = pd.DataFrame({"bit": [0, 1] * 20, "age": range(20, 60), "a": ["yes", "no"] * 20})
     asked = {"bit": numeric.one_bit((0, 10), 1.0), "age": plain(bounds=(0, 99)), "a": DIE}
     for sample, said in ((Sample(population=50), ["bit"]), (Sample(), [])):

@@ -84,7 +84,7 @@ def test_pairs_of_answers_are_those_that_were_counted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TWO)
-def test_a_difference_of_two_questions_is_the_difference_of_their_estimates(name: str) -> None:
+def test_a_difference_of_two_questions_is_that_of_their_estimates(name: str) -> None:
     """With [1, 0] it was -0.066 where 0.474 is right."""
     design = k_ary(TWO[name], epsilon=1.0)
     first, last = design.report_options

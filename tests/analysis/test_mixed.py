@@ -132,7 +132,8 @@ def test_five_hundred_groups_and_the_order_of_rows_does_not_matter() -> None:
 
 
 @pytest.mark.slow
-def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero_without_an_error() -> None:
+def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero() -> None:
+    """It has no standard error."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=600)
     z = rng.random(600) < 1 / (1 + np.exp(0.5 - x))
@@ -189,7 +190,8 @@ class Bowl:
         ((0.0, 0.1, 0.0, 0.1, 0.1101), None),
     ],
 )
-def test_nodes_are_doubled_until_that_changes_the_height_by_less_than_a_hundredth(heights, nodes) -> None:
+def test_nodes_are_doubled_until_the_log_likelihood_settles(heights, nodes) -> None:
+    """The doubling stops once it changes the log-likelihood by less than 0.01."""
     bowl = Bowl(15, dict(zip((15, 31, 63, 127, 255), heights, strict=False)))
     plain = Evaluation(np.zeros(1), 0.0, np.zeros(1), np.eye(1))
     if nodes is None:
@@ -459,7 +461,8 @@ def test_weighted_groups_that_are_alike_have_errors_by_their_scores() -> None:
 
 
 @pytest.mark.slow
-def test_a_weighted_likelihood_is_none_and_fits_of_other_data_are_not_compared() -> None:
+def test_a_weighted_fit_has_no_likelihood() -> None:
+    """Fits of other data are not compared."""
     data = alike_groups()
 
     def fitted(formula: str, **options: Any) -> Any:

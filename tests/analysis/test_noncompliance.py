@@ -34,8 +34,8 @@ def test_as_many_people_as_it_says_move_the_null_to_the_estimate(design, behavio
             assert moved == pytest.approx(estimate.value)
 
 
-def test_a_crosswise_survey_of_few_carriers_is_easily_explained_by_random_answers() -> None:
-    """Of a share of 2 %, ten per cent of random answers make 6.8 %."""
+def test_random_answers_easily_explain_a_crosswise_survey() -> None:
+    """Few of the people are carriers. Of a share of 2 %, ten per cent of random answers make 6.8 %."""
     seen = 0.85 + 0.068 * (0.15 - 0.85)
     estimate = CROSSWISE.estimate_counts([round(1e6 * (1 - seen)), round(1e6 * seen)])
     assert tipping_point(estimate, 0.02).explains["random"] == pytest.approx(0.1, abs=1e-4)
@@ -100,7 +100,8 @@ def test_a_difference_of_shares_under_other_conduct(behavior, shares, value, se)
     assert se is None or found.se == pytest.approx(se, abs=1e-6)
 
 
-def test_equal_cheating_never_removes_a_difference_and_unequal_cheating_of_two_percent_does() -> None:
+def test_equal_cheating_never_removes_a_difference() -> None:
+    """Unequal cheating of two per cent removes it."""
     found = compliance_sensitivity(BOTH)
     assert found.tipping["men"].explains["self_protective"] == pytest.approx(0.119075, abs=1e-6)
     assert math.isnan(found.tipping["everybody"].explains["self_protective"])
@@ -180,7 +181,8 @@ def test_people_with_designs_of_their_own_have_the_conduct_of_their_group() -> N
     assert (two.value, two.se) == pytest.approx((one.value, one.se), rel=1e-6)
 
 
-def test_a_model_that_has_no_maximum_under_some_conduct_has_no_number_there() -> None:
+def test_a_model_without_a_maximum_has_no_number() -> None:
+    """The estimate is missing where some conduct leaves the likelihood without a maximum."""
     table = compliance_sensitivity(FIT, "female", by="female", behavior="self_incriminating").to_frame((0.0, 0.3))
     assert table["estimate"].isna().any()
     assert table.iloc[0].notna().all()

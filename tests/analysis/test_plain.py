@@ -12,7 +12,8 @@ def estimated(asked, values):
     return asked._estimate_sent([value for value, _ in values], [times for _, times in values])
 
 
-def test_shares_of_a_plain_choice_are_counts_over_people_and_promise_nothing():
+def test_shares_of_a_plain_choice_are_counts_over_people():
+    """They promise no privacy."""
     found = estimated(plain(["arts", "law"]), [(0, 30), (1, 70)])
     assert (found.value, found.n, found.loss, found.covers) == (0.7, 100, None, "sampling")
     assert found.se == pytest.approx(np.sqrt(0.7 * 0.3 / 99))
@@ -122,7 +123,8 @@ def test_what_is_no_answer_is_not_accepted(asked, answer) -> None:
     assert not asked._accepts(answer)
 
 
-def test_plain_and_hidden_columns_stand_in_one_table_and_a_sample_takes_both() -> None:
+def test_plain_and_hidden_columns_stand_in_one_table() -> None:
+    """A sample takes both kinds."""
     frame = pd.DataFrame({"age": [20, 25, 30, 35], "sex": ["F", "m", "m", None], "likes": ["[0]", "[]"] * 2})
     designs = {"age": AGE, "sex": plain(["f", "m"]), "likes": plain(["a", "b"], multiple=True)}
     counted, drawn = estimates(frame, designs), estimates(frame, designs, sample=Sample())

@@ -100,7 +100,7 @@ def test_no_result_depends_on_the_scale_of_the_weights(name: str) -> None:
 
 
 @pytest.mark.parametrize("yes", [99, 101])
-def test_whether_a_fit_is_refused_does_not_depend_on_the_unit_of_its_weights(yes: int) -> None:
+def test_rejecting_a_fit_does_not_depend_on_the_unit_of_its_weights(yes: int) -> None:
     """The die alone makes 100 of 600 say yes: of 99 the likeliest share is 0, of 101 it is 0.0025, a weak maximum."""
     frame = pd.DataFrame({"g": np.repeat([0, 1], 600), "r": np.r_[np.arange(600) < 240, np.arange(600) < yes]})
     for weight in (1.0, 100.0, 1e-20):

@@ -78,9 +78,8 @@ def test_a_row_that_was_edited_is_noticed(change: str, tmp_path: Path) -> None:
         ],
     ],
 )
-def test_rows_removed_moved_or_put_in_are_noticed_by_a_living_ledger_and_by_a_new_one(
-    statements: list[str], tmp_path: Path
-) -> None:
+def test_rows_removed_moved_or_inserted_are_noticed_by_every_ledger(statements: list[str], tmp_path: Path) -> None:
+    """Both a living ledger and a new one notice the change."""
     path = tmp_path / "budget.db"
     ledger = spent(path)
     by_hand(path, *statements)

@@ -130,7 +130,8 @@ class Boaster:
     zcdp: Any
 
 
-def test_the_lesser_of_two_true_prices_is_charged_and_what_is_no_price_is_ignored_or_refused(opener: Opener) -> None:
+def test_the_lesser_of_two_true_prices_is_charged(opener: Opener) -> None:
+    """A value that is not a price is ignored or rejected."""
     ledger = opener(Zcdp(10))
     assert ledger.charge(Boaster(Pure(1), Zcdp(3))).charged == Zcdp(0.5)
     assert ledger.charge(Boaster(Pure(1), Zcdp(0.25))).charged == Zcdp(0.25)

@@ -137,7 +137,8 @@ def test_the_refusal_names_who_said_what_and_the_remedy_for_that(tmp_path: Path)
     assert Ledger.open(path).neighbors == "replace"
 
 
-def test_a_document_is_told_what_an_entry_cost_whom_and_the_totals_around_it() -> None:
+def test_the_facts_of_an_entry_hold_its_cost_and_the_totals_around_it() -> None:
+    """They also name the unit of privacy that was charged."""
     ledger = Ledger(Pure(3), unit="person")
     first = ledger.charge(Pure(1))
     facts = {"id": ledger.id, "entry": 2, "label": "claims", "loss": "ε = 0.25", "exact loss": "pure 1/4"}
@@ -167,7 +168,8 @@ def test_charges_are_counted_in_words(opener: Opener) -> None:
         ledger.charge(Pure(0.1))
 
 
-def test_a_ledger_that_is_not_there_is_not_opened_and_the_answer_says_how_one_is_made(tmp_path: Path) -> None:
+def test_opening_a_missing_ledger_explains_how_to_make_one(tmp_path: Path) -> None:
+    """Opening never creates a file, and a ledger that lost its file is reported as such."""
     path = tmp_path / "nofile.db"
     with pytest.raises(RecordError, match=r"got no file nofile\.db in .*: .* Ledger\(Pure\(1\.0\), path\)"):
         Ledger.open(path)

@@ -124,10 +124,10 @@ def test_a_colleagues_temporary_table_in_the_pool_swallows_no_charge(bouncer: Po
     assert (len(rows), rows[-1]) == (10, ("pure 1",))
 
 
-def test_who_waited_for_the_lock_reads_what_was_charged_meanwhile_whatever_the_role_is_used_to(
-    postgres: Postgres, url: str
-) -> None:
-    """At another isolation level a transaction would not see a charge that was made while it waited."""
+def test_a_transaction_that_waited_sees_the_charges_made_meanwhile(postgres: Postgres, url: str) -> None:
+    """The default isolation level of the role does not matter. At another isolation level a transaction would not
+    see a charge that was made while it waited.
+    """
     ledger = Ledger(Pure(1), url)
     run(postgres, "ALTER ROLE owner SET default_transaction_isolation = 'repeatable read'")
     try:
@@ -214,10 +214,10 @@ def test_the_server_computes_links_and_sums_as_we_do(url: str, ceiling: Loss, ch
     assert [len(Ledger.open(one).entries()) for one in (url, url.replace("schema=", "schema=u"))] == [6, 3]
 
 
-def test_the_owner_repairs_a_ledger_with_a_row_that_no_charge_wrote_as_the_page_says(
-    postgres: Postgres, url: str
-) -> None:
-    """It can only come about with the checks off, or before there were any; what was charged stays charged."""
+def test_the_owner_can_repair_a_ledger_as_documented(postgres: Postgres, url: str) -> None:
+    """The steps remove a row that no charge wrote. It can only come about with the checks off, or before there were
+    any; what was charged stays charged.
+    """
     ledger, schema = Ledger(Pure(1), url), schema_of(url)
     ledger.charge(Pure("1/4"))
     run(
@@ -300,9 +300,8 @@ def _new_role(postgres: Postgres) -> str:
     return name
 
 
-def test_a_stream_goes_on_in_another_process_and_readers_of_the_ledger_do_not_see_its_counts(
-    postgres: Postgres, url: str
-) -> None:
+def test_a_stream_goes_on_in_another_process(postgres: Postgres, url: str) -> None:
+    """Readers of the ledger do not see its counts."""
     ledger = Ledger(Pure(1), url)
     weekly = ledger.every(RunningTotal.for_epsilon(1, periods=5), "new members")
     told = [weekly.add(count).value for count in (17, 12)]
@@ -338,7 +337,8 @@ def test_a_stream_that_there_was_is_not_begun_again_and_nothing_is_charged(
 
 
 @pytest.mark.slow
-def test_many_machines_some_killed_never_pass_the_ceiling_and_lose_no_grant(url: str, tmp_path: Path) -> None:
+def test_many_machines_some_killed_never_pass_the_ceiling(url: str, tmp_path: Path) -> None:
+    """No charge that was granted is lost."""
     race(url, tmp_path, 8, 4, 100)
 
 
@@ -392,8 +392,8 @@ def test_a_connection_that_breaks_at_the_end_releases_nothing(url: str, monkeypa
     assert (drawn, Ledger.open(url).spent) == ([], Pure("1/4"))
 
 
-def test_a_streams_schema_is_called_as_its_label_as_long_as_postgresql_keeps_all_of_it() -> None:
-    """What it is called stays: a stream is found by it."""
+def test_a_streams_schema_is_named_after_its_label() -> None:
+    """The label stays whole as long as PostgreSQL keeps all of it. What it is called stays: a stream is found by it."""
     ledger, begin = Schema({}, "budget"), len("budget_stream_")
     longest = "x" * (63 - begin)
     assert StreamSchema.of(ledger, longest).schema.name == f"budget_stream_{longest}"

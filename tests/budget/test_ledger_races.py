@@ -31,7 +31,8 @@ def _check(ledger: Ledger, price: Fraction) -> None:
 
 @pytest.mark.slow
 @unix
-def test_many_processes_some_killed_never_pass_the_ceiling_and_lose_no_grant(tmp_path: Path) -> None:
+def test_many_processes_some_killed_never_pass_the_ceiling(tmp_path: Path) -> None:
+    """No charge that was granted is lost."""
     race(str(tmp_path / "budget.db"), tmp_path, 16, 6, 500)
 
 

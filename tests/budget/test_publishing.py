@@ -242,10 +242,8 @@ def test_a_large_error_leaves_no_decimals() -> None:
 @pytest.mark.parametrize(
     ("value", "text"), [(31.5, "31.5"), (-4.0, "-4"), (2.0**53 - 1, f"{2**53 - 1}"), (2.0**53, "9007199254740992.0")]
 )
-def test_what_is_not_told_is_empty_and_a_number_without_error_has_the_digits_that_it_has(
-    value: float, text: str
-) -> None:
-    """From 2**53 on a float may stand for other whole numbers, too."""
+def test_a_number_without_error_keeps_its_digits(value: float, text: str) -> None:
+    """Values that are not given stay empty. From 2**53 on a float may stand for other whole numbers, too."""
     assert read(csv_text([], [("median", value, NAN, NAN, NAN)], whole=False))[1] == ["median", text, "", "", ""]
 
 

@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "budget.db"
 
 
-def test_an_old_copy_in_place_of_a_newer_file_is_noticed_by_whoever_opens_it(path: Path) -> None:
+def test_an_old_copy_of_a_newer_file_is_noticed_by_whoever_opens_it(path: Path) -> None:
     Ledger(Pure(1), path).charge(Pure(0.25))
     old = path.read_bytes()
     Ledger.open(path).charge(Pure(0.5))  # nothing of this ledger lives on but the files
@@ -38,9 +38,7 @@ def test_an_old_copy_in_place_of_a_newer_file_is_noticed_by_whoever_opens_it(pat
 @pytest.mark.parametrize(
     "use", [lambda ledger: ledger.charge(Pure(0.5)), lambda ledger: ledger.spent, lambda ledger: ledger.entries()]
 )
-def test_an_old_copy_is_noticed_by_a_living_ledger_that_has_not_seen_what_is_gone(
-    use: Callable[[Ledger], object], path: Path
-) -> None:
+def test_an_old_copy_is_noticed_by_a_ledger_that_missed_a_charge(use: Callable[[Ledger], object], path: Path) -> None:
     """The row that it knows is still there: only the note tells of the charge of somebody else."""
     ledger = Ledger(Pure(1), path)
     ledger.charge(Pure(0.25))
@@ -165,7 +163,8 @@ def test_a_note_that_cannot_be_written_does_not_stop_a_charge(path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_counts(moment: str, path: Path) -> None:
+def test_death_around_the_note_leaves_a_ledger_that_opens(moment: str, path: Path) -> None:
+    """The charge counts whether the process dies before or after it writes the note."""
     script = f"""
         import os, signal
         from toolkit.budget import ledger_file
@@ -196,10 +195,8 @@ def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_coun
     assert ledger.remaining == Pure(0)
 
 
-def test_nobody_else_charges_before_the_note_is_written_and_its_rights_are_those_of_any_file(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So it is never behind while processes that live take turns."""
+def test_nobody_else_charges_before_the_note_is_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is never behind while processes that live take turns. Its permissions are those of any other file."""
     ledger = Ledger(Pure(1), path)
 
     def write(*values: Any) -> None:

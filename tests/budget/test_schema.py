@@ -82,7 +82,7 @@ def test_a_file_of_the_first_version_is_the_same_table_afterwards(first: Path, t
     assert len(found[0][0]) == 6
 
 
-def test_a_process_of_the_first_version_that_has_the_file_open_can_no_longer_charge(first: Path) -> None:
+def test_an_open_process_of_the_first_version_can_no_longer_charge(first: Path) -> None:
     with closing(sqlite3.connect(first)) as old:
         Ledger.open(first)
         with pytest.raises(sqlite3.OperationalError, match="10 columns"):
@@ -99,9 +99,8 @@ def test_a_process_of_the_first_version_that_has_the_file_open_can_no_longer_cha
         "SET number = 7 WHERE number = 2",
     ],
 )
-def test_a_file_of_the_first_version_whose_totals_are_not_the_sums_is_refused_and_left_alone(
-    change: str, first: Path
-) -> None:
+def test_a_file_of_the_first_version_with_wrong_totals_is_rejected(change: str, first: Path) -> None:
+    """Totals that are not the sums of the charges are found, and the file stays as it was."""
     with closing(sqlite3.connect(first)) as database:
         database.execute("DROP TRIGGER entries_keep")
         database.execute(f"UPDATE entries {change}")
@@ -114,9 +113,8 @@ def test_a_file_of_the_first_version_whose_totals_are_not_the_sums_is_refused_an
         assert marks(database) == (APPLICATION, 1)
 
 
-def test_a_file_of_the_first_version_that_cannot_be_written_is_refused_with_the_reason(
-    first: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_file_of_the_first_version_is_rejected(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error gives the reason."""
     plain = ledger_file.connect
     monkeypatch.setattr(ledger_file, "connect", lambda path, _: plain(path, "ro"))
     with pytest.raises(RecordError, match="must be writable"):
@@ -165,7 +163,8 @@ INSERT INTO head VALUES(1,'pure 1',NULL,'7875993031e4fc057f423ff833bc8368');
 
 
 @pytest.mark.slow
-def test_a_file_of_the_second_version_keeps_its_rows_links_and_name_and_says_no_unit(tmp_path: Path) -> None:
+def test_a_file_of_the_second_version_keeps_its_rows_and_name(tmp_path: Path) -> None:
+    """Its links stay as they were, and its charges have no unit."""
     path = tmp_path / "budget.db"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(SECOND)

@@ -223,7 +223,8 @@ def test_what_a_condition_says_is_refused_before_the_period_is_used() -> None:
     assert weekly.total.period == 0
 
 
-def test_rows_that_cannot_be_read_are_not_told_and_the_period_is_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_rows_leave_the_period_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error does not quote the rows."""
     weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
     monkeypatch.setattr("toolkit.budget.streams.cell_counts", lambda *_: 1 / 0)
     with pytest.raises(RuntimeError, match="an error that is not shown: the period is still to come") as error:
@@ -246,7 +247,8 @@ def test_rows_are_no_people() -> None:
 
 
 @pytest.mark.slow
-def test_a_ledger_with_a_file_keeps_its_streams_beside_it_and_resumes_them_by_label(tmp_path: Path) -> None:
+def test_a_ledger_with_a_file_keeps_its_streams_beside_it(tmp_path: Path) -> None:
+    """Another process resumes them by their labels."""
     ledger = Ledger(Pure(2), tmp_path / "budget.db")
     weekly = ledger.every(RunningTotal.for_epsilon(1, periods=52), "claims")
     first = weekly.add(17)
@@ -268,9 +270,10 @@ print(json.dumps([weekly.last.value, weekly.label, weekly.total.period, weekly.a
         weekly.add(1)
 
 
-def test_a_stream_is_resumed_by_the_path_of_its_file_as_text_unless_that_is_a_label(
+def test_a_stream_is_resumed_by_its_path_unless_that_is_a_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The path may be given as text."""
     monkeypatch.chdir(tmp_path)
     ledger = Ledger(Pure(3), "budget.db")
     ledger.every(RunningTotal.for_epsilon(1, periods=5), "claims", path="weekly.db").add(3)
@@ -326,8 +329,10 @@ if death != "nothing":
 
 @pytest.mark.slow
 @pytest.mark.parametrize("death", DEATHS)
-def test_whoever_is_killed_publishes_no_period_twice_and_can_only_overcharge(death: str, tmp_path: Path) -> None:
-    """Between charge, file, draw, period and note; what is published after is what a file of before holds."""
+def test_a_killed_process_publishes_no_period_twice(death: str, tmp_path: Path) -> None:
+    """A process that is killed can only overcharge. Between charge, file, draw, period and note; what is published
+    after is what a file of before holds.
+    """
     path = tmp_path / "budget.db"
     run = subprocess.run([sys.executable, "-c", KILLED, str(path), death], capture_output=True, text=True)
     assert run.returncode == (0 if death == "nothing" else -9), run.stderr
@@ -399,7 +404,8 @@ def test_a_stream_counts_people_and_its_file_remembers_them(kind: str, restart: 
         weekly.add(3)
 
 
-def test_people_with_long_numbers_are_counted_apart_and_a_column_that_names_nobody_is_refused() -> None:
+def test_people_with_long_numbers_are_counted_apart() -> None:
+    """A column that identifies nobody is rejected."""
     weekly = Ledger(Pure(10**6)).every(RunningTotal.for_epsilon(10**6, periods=9, per_person=1))
     frame = pl.DataFrame({"who": pl.Series([10**18, 10**18 + 1, 10**18], dtype=pl.Int128), "list": [[1]] * 3})
     assert weekly.count(frame, person="who").value == 2
@@ -452,7 +458,8 @@ def test_a_period_that_could_not_be_written_counts_nobody(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_of_two_threads_the_second_counts_nobody_whom_the_first_has_counted(kept: bool, tmp_path: Path) -> None:
+def test_two_threads_do_not_count_the_same_person_twice(kept: bool, tmp_path: Path) -> None:
+    """The second thread counts nobody whom the first has counted."""
     ledger = Ledger(Pure(1), tmp_path / "budget.db" if kept else None)
     weekly = ledger.every(RunningTotal.for_epsilon(1, periods=2, per_person=1), "visitors")
     frame, both = pd.DataFrame({"who": ["ann", "bob"]}), threading.Barrier(2)

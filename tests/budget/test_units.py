@@ -101,9 +101,8 @@ def test_a_ledger_that_was_given_a_unit_refuses_others_from_the_start(name: str,
         (RunningTotal.for_loss("1/4", "1e-9", periods=52), Approx(9, "1e-3"), SLACK.group(12)),
     ],
 )
-def test_events_of_a_person_are_charged_together_and_said_in_entry_and_report(
-    total: RunningTotal, ceiling: Loss, charged: Loss
-) -> None:
+def test_events_of_a_person_are_charged_together(total: RunningTotal, ceiling: Loss, charged: Loss) -> None:
+    """The entry and the report say so."""
     ledger = Ledger(ceiling, unit="person")
     ledger.every(total, "claims", events=12)
     (entry,) = ledger.entries()
@@ -139,7 +138,8 @@ def test_what_is_used_of_a_person_is_in_entry_report_and_document() -> None:
     assert ledger.entries()[1].terms == "user level: one person, in at most 2 of the periods"
 
 
-def test_a_charge_without_a_unit_counts_as_the_ledgers_and_what_was_before_is_said(opener: Opener) -> None:
+def test_a_charge_without_a_unit_counts_as_the_ledgers(opener: Opener) -> None:
+    """Charges from before the ledger had a unit are reported as "not said"."""
     ledger = opener(Pure(9))
     ledger.charge(Pure(1), "before")
     assert (ledger.unit, "unit not said" in repr(ledger)) == (None, True)

@@ -21,7 +21,8 @@ class Strange:
     __float__ = __int__ = Loud.__int__
 
 
-def test_a_cell_is_a_number_by_its_type_and_its_own_methods_are_never_called() -> None:
+def test_a_cell_is_a_number_by_its_type_alone() -> None:
+    """Its own methods are never called."""
     assert number(Loud(7)) == 7.0
     assert numeric(np.uint64(2**64 - 1)) == 2**64 - 1
     assert math.isnan(number(Strange()))
@@ -37,7 +38,7 @@ def test_objects_are_one_entry_a_cell() -> None:
     assert objects([]).shape == (0,)
 
 
-def test_of_values_that_are_equal_but_for_rounding_the_first_is_the_largest() -> None:
+def test_the_first_of_values_equal_up_to_rounding_is_the_largest() -> None:
     for values, place in (
         ([1.0, 1 + 1e-15, 0.5], 0),
         ([1.0, 1.001], 1),

@@ -121,7 +121,8 @@ def test_shares_may_leave_0_to_1_by_rounding_and_no_further() -> None:
     ("bad", "received"),
     [(None, "NoneType"), ("01", "str"), ((0,), r"\(0,\)"), ([5, 6, 7], "list"), ((0, np.inf), r"\(0, inf\)")],
 )
-def test_limits_are_two_numbers_and_longer_lists_which_may_be_data_are_not_quoted(bad: object, received: str) -> None:
+def test_limits_are_two_numbers_and_longer_lists_are_not_quoted(bad: object, received: str) -> None:
+    """A longer list may be data."""
     with pytest.raises(ValueError, match=f"^`span` must be two finite numbers, got {received}: so.$"):
         checks.limits(bad, "span", "so")
 
@@ -190,7 +191,8 @@ def test_whom_a_promise_is_about_has_one_name_here(word: str, here: str) -> None
         checks.neighbors(word)
 
 
-def test_a_float_of_many_digits_is_read_as_the_nearest_multiple_of_two_to_the_minus_32():
+def test_a_long_float_is_read_as_a_multiple_of_two_to_the_minus_32():
+    """The nearest such multiple is taken."""
     rng = np.random.default_rng(32)
     for value in rng.random(200):
         found = checks.probability(value, "p")

@@ -169,7 +169,8 @@ def test_different_losses_are_four_times_the_work_of_a_quarter_of_them(rule: str
 
 
 @pytest.mark.slow
-def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_said_at_once() -> None:
+def test_the_optimum_rejects_ten_thousand_different_losses_at_once() -> None:
+    """The error comes before any long computation."""
     losses = [Pure(Fraction(1, 10**6 + i)) for i in range(10_000)]
 
     def refused() -> None:
@@ -182,7 +183,8 @@ def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_
 @pytest.mark.slow
 @given(st.lists(st.fractions(min_value=0, max_value=2, max_denominator=10**40), min_size=1, max_size=40))
 @settings(max_examples=50)
-def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_shows(amounts: list[Fraction]) -> None:
+def test_sums_of_long_denominators_are_barely_above_the_exact_sums(amounts: list[Fraction]) -> None:
+    """They are rounded up by at most one part in 10**70."""
     exact, squares = sum(amounts, Fraction(0)), sum((a * a for a in amounts), Fraction(0))
     for found, truth in (
         (compose([Pure(a) for a in amounts]).amount, exact),
@@ -193,7 +195,7 @@ def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_show
         assert truth <= found <= truth * (1 + Fraction(1, 10**70))
 
 
-def test_what_pure_and_concentrated_losses_come_to_does_not_depend_on_their_order() -> None:
+def test_the_sum_of_pure_and_concentrated_losses_ignores_their_order() -> None:
     """The sum of rhos: two epsilons of 1 cost 1/2 each, and not (1 + 1)**2 / 2 together because they came first."""
     losses: list[Loss] = [Pure(1), Pure(1), Zcdp(0.1)]
     assert {compose(order) for order in itertools.permutations(losses)} == {Zcdp(1.1)}
@@ -329,7 +331,8 @@ def test_extreme_losses_do_not_break_the_rules() -> None:
         assert compose([Pure(0.1)] * 5, "1e-400", rule).epsilon >= 0.4
 
 
-def test_beyond_a_hundred_thousand_nothing_is_left_to_count_for_any_of_the_losses() -> None:
+def test_losses_beyond_a_hundred_thousand_are_not_manageable() -> None:
+    """The optimal composition rejects them, because nothing would be left to count for any loss."""
     assert manageable({Fraction(1): 1, Fraction(100_000): 1}) is not None
     assert manageable({Fraction(1): 1, Fraction(100_001): 1}) is None
     assert manageable({}) is None
@@ -378,9 +381,8 @@ def test_parallel_needs_the_relation_and_one_currency() -> None:
         parallel([Zcdp(1), Approx(1, 1e-6)], neighbors="replace")
 
 
-def test_what_the_transforms_may_lose_is_taken_from_delta_before_it_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_loss_of_the_transforms_is_taken_from_delta_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The epsilon is asked for at what remains of delta."""
     asked: list[float] = []
     law = SimpleNamespace(get_epsilon_for_delta=lambda delta: asked.append(delta) or 0.5)
     law.compose = law.self_compose = lambda _: law

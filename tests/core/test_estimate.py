@@ -34,7 +34,8 @@ def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
     assert "\n" not in many
 
 
-def test_of_long_tables_the_first_rows_are_shown_and_how_many_more_there_are() -> None:
+def test_only_the_first_rows_of_a_long_table_are_shown() -> None:
+    """The display also says how many more there are."""
     for size, more in ((6, False), (7, True)):
         assert ("; … 1 more;" in repr(table(("k",), tuple(range(size))))) == more
     for size, rows in ((1000, 1000 + 2), (1001, 1000 + 3)):
@@ -95,7 +96,8 @@ def test_another_unit_is_that_of_the_covariance_too() -> None:
     assert np.sqrt(np.diag(moved.cov)) == pytest.approx(moved.se) == [30, 40]
 
 
-def test_a_monotone_function_of_an_estimate_has_the_delta_error_and_the_mapped_limits():
+def test_a_mapped_estimate_has_the_delta_error_and_mapped_limits():
+    """The function may rise or fall, but must be monotone."""
     found = warner("3/4").estimate_counts([600, 400])
     odds = found.map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2)
     assert odds.value == pytest.approx(0.3 / 0.7)
@@ -124,7 +126,8 @@ def table(axes: tuple[str, ...], labels: tuple[object, ...]) -> Estimate:
     return Estimate(value, np.ones(len(labels)), labels, None, None, None, "noise", axes=axes)
 
 
-def test_a_table_by_two_columns_has_an_index_of_two_levels_in_the_order_given() -> None:
+def test_a_table_by_two_columns_has_an_index_of_two_levels() -> None:
+    """Its rows keep the order in which the labels were given."""
     labels = (("south", "m"), ("south", "f"), ("north", "m"), ("north", "f"))
     frame = table(("region", "sex"), labels).to_frame()
     assert list(frame.index.names) == ["region", "sex"]
@@ -245,7 +248,8 @@ def test_entries_of_one_estimate_are_subtracted_with_their_covariance() -> None:
     assert (doubled.value, doubled.se) == pytest.approx((whole.value[1], whole.se[1]))
 
 
-def test_entries_of_two_estimates_are_independent_and_one_is_not_subtracted_from_itself() -> None:
+def test_entries_of_two_estimates_are_independent() -> None:
+    """An entry cannot be subtracted from itself."""
     first, second = share_table(), share_table((400, 350, 250))
     apart = first["once"] - second["once"]
     assert apart.se == pytest.approx(np.hypot(first.se[1], second.se[1]))
@@ -256,8 +260,10 @@ def test_entries_of_two_estimates_are_independent_and_one_is_not_subtracted_from
         first["once"] - first["once"]
 
 
-def test_entries_of_a_copy_are_refused_because_their_covariance_is_not_known() -> None:
-    """`fit.margins("x")["x = 1"] - fit.margins("x")["x = 0"]` makes two estimates with the same numbers."""
+def test_entries_of_a_copy_cannot_be_combined() -> None:
+    """Their covariance is not known. `fit.margins("x")["x = 1"] - fit.margins("x")["x = 0"]` makes two estimates
+    with the same numbers.
+    """
     whole = share_table()
     for copy in (share_table(), pickle.loads(pickle.dumps(whole))):  # noqa: S301
         for combine in (operator.sub, operator.truediv):

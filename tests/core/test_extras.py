@@ -22,7 +22,8 @@ def test_every_module_belongs_to_the_extra_that_brings_it():
         assert set(modules) <= {modules_of.get(package, package) for package in brought}, name
 
 
-def test_a_missing_module_is_a_sentence_that_names_the_extra_and_the_command(monkeypatch):
+def test_a_missing_module_names_its_extra_and_the_command(monkeypatch):
+    """One sentence names the module, its extra and the command that installs it."""
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pandas" else importlib.util.find_spec(name))
     wanted = r"pandas must be installed for this, got none: run pip install 'privacy-survey-toolkit\[lab\]'\."
     with pytest.raises(MissingExtraError, match=wanted):
@@ -32,7 +33,8 @@ def test_a_missing_module_is_a_sentence_that_names_the_extra_and_the_command(mon
     assert PROJECT["name"] in wanted
 
 
-def test_of_several_extras_the_first_is_offered_unless_the_caller_names_another(monkeypatch):
+def test_the_first_of_several_extras_is_recommended(monkeypatch):
+    """The caller can name another one."""
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     for module, name, offer in (
         ("pandas", None, "lab"),
@@ -58,10 +60,10 @@ def test_an_engine_is_as_new_as_the_metadata_asks_for():
 
 
 @pytest.mark.parametrize("version", ["2.3.3", "2.9", "0.1.0.dev0+7"])
-def test_a_frame_of_an_older_engine_is_refused_when_a_curator_is_made_and_when_a_learner_is_fitted(
-    version, monkeypatch
-):
-    """pandas 2 holds text as objects: its mean was 0.0, and the budget was gone."""
+def test_a_frame_of_an_older_engine_is_rejected(version, monkeypatch):
+    """Both a new curator and the fit of a learner check the version. pandas 2 holds text as objects: its mean was
+    0.0, and the budget was gone.
+    """
     ledger, frame = Ledger(Pure(1)), pd.DataFrame({"x": [1.0, 2.0]})
     learner = PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1), ledger=ledger)
     monkeypatch.setattr(pd, "__version__", version)

@@ -30,7 +30,8 @@ def truth(prefix: int, bits: int) -> int:
     return next(t for t, edge in enumerate(CUMULATIVE) if prefix * edge.denominator < edge.numerator << bits)
 
 
-def test_16_bits_decide_nothing_if_the_last_number_that_begins_with_them_is_of_another_outcome() -> None:
+def test_16_bits_are_undecided_if_their_last_number_differs() -> None:
+    """The first 16 bits decide only if the last number that begins with them has the same outcome."""
     for edge, cut in ((2**48 - 1, [0]), (2**48, []), (2**48 + 1, [1])):
         table = Inversion(lambda bits, edge=edge: ([edge << (bits - 64), 2**bits - 1],) * 2)._decided()
         assert np.flatnonzero(table == inversion._UNDECIDED).tolist() == [*cut, 2**16 - 1]

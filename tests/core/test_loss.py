@@ -58,7 +58,8 @@ def test_truth_values_are_no_amounts_and_deltas_are_probabilities() -> None:
             Approx(1, delta)
 
 
-def test_sum_of_zcdp_and_approx_is_refused_with_the_remedy_and_other_things_are_type_errors() -> None:
+def test_the_sum_of_zcdp_and_approx_is_rejected_with_the_remedy() -> None:
+    """Adding or comparing anything that is not a loss is a type error."""
     for left, right in ((Approx(1, 0.1), Zcdp(1)), (Zcdp(1), Approx(1, 0.1))):
         with pytest.raises(TypeError, match="to_approx"):
             left + right
@@ -84,7 +85,7 @@ def test_within_a_currency_order_is_that_of_the_amounts(a: Fraction, b: Fraction
 
 @pytest.mark.slow
 @given(amounts, amounts, deltas)
-def test_what_order_says_between_currencies_is_proven_by_the_randomized_coin(
+def test_the_order_between_currencies_holds_for_the_randomized_coin(
     epsilon: Fraction, bound: Fraction, delta: Fraction
 ) -> None:
     """Pure(e) <= b for all e-private things means in particular for the coin with odds e**e, whose delta is known."""
@@ -189,8 +190,10 @@ def test_zcdp_conversion_covers_gaussian_noise_whose_delta_is_known(sigma: float
 
 
 @pytest.mark.slow
-def test_the_epsilon_of_an_order_is_above_the_truth_by_more_than_its_rounding() -> None:
-    """500 random orders, rhos and deltas against 200 digits: no sum of rounded logarithms is below the formula."""
+def test_the_epsilon_of_an_order_is_never_below_the_truth() -> None:
+    """It is above the truth by more than its rounding. 500 random orders, rhos and deltas against 200 digits: no
+    sum of rounded logarithms is below the formula.
+    """
     precise, rng = Context(prec=200), random.Random(17)  # noqa: S311
 
     def log(ratio: Fraction) -> Fraction:

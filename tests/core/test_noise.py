@@ -59,9 +59,7 @@ def true_edges(family: str, parameter: Fraction, shift: int) -> list[Fraction]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("family", "parameter"), SMALL + STEPS)
-def test_every_16_bit_word_is_decided_only_where_its_whole_range_is_in_one_cell(
-    family: str, parameter: Fraction
-) -> None:
+def test_a_16_bit_word_is_decided_only_if_all_of_it_is_in_one_cell(family: str, parameter: Fraction) -> None:
     """Proof by enumeration: all 65,536 words against edges computed independently to 60 digits."""
     sampler = lattice_sampler(family, parameter)
     edges = [Fraction(0), *true_edges(family, parameter, sampler.shift)]
@@ -106,10 +104,10 @@ def test_a_prefix_on_an_edge_gets_more_bits_and_then_the_right_cell(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("family", "parameter"), LARGE)
-def test_the_quick_threshold_is_below_and_the_series_within_20_units_of_the_true_power(
-    family: str, parameter: Fraction
-) -> None:
-    """All steps that have a row in the tables, at both ends and inside each step."""
+def test_the_quick_threshold_and_the_series_are_close_to_the_true_power(family: str, parameter: Fraction) -> None:
+    """The threshold is never above the power, and the series is within 20 units of it. All steps that have a row in
+    the tables, at both ends and inside each step.
+    """
     sampler = lattice_sampler(family, parameter)
     m = 1 << sampler.shift
     rng = np.random.default_rng(3)
@@ -288,10 +286,8 @@ def test_no_sum_of_64_bit_noise_can_overflow(monkeypatch: pytest.MonkeyPatch) ->
         sampler.draw(100)
 
 
-def test_the_series_decides_where_its_error_cannot_and_exact_arithmetic_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Within 32 units of the series, which is within 20 of the truth."""
+def test_the_series_decides_only_where_its_error_cannot_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact arithmetic decides elsewhere. Within 32 units of the series, which is within 20 of the truth."""
     sampler, gaps = lattice_sampler("gauss", Fraction(10**6)), np.arange(-34, 35)
     step, place = np.full(len(gaps), 3), np.full(len(gaps), (1 << sampler.shift) // 2)
     uniform = sampler._series(step, place).astype(np.int64) + gaps

@@ -133,7 +133,8 @@ def test_a_sum_is_exact_or_above_by_next_to_nothing_whatever_the_size(terms: lis
     )
 
 
-def test_a_sum_is_exact_where_its_denominator_is_short_or_no_longer_than_a_terms() -> None:
+def test_a_sum_with_a_short_denominator_is_exact() -> None:
+    """So is a sum whose denominator is no longer than that of one of its terms."""
     assert sum_up(Fraction(1, i) for i in range(1, 500)) == sum(Fraction(1, i) for i in range(1, 500))
     tiny = Fraction(1, 10**5000)
     assert sum_up([tiny, tiny]) == 2 * tiny
@@ -141,6 +142,6 @@ def test_a_sum_is_exact_where_its_denominator_is_short_or_no_longer_than_a_terms
     assert sum_up([Fraction(1, 3**700), Fraction(1, 5**500)]) > Fraction(1, 3**700) + Fraction(1, 5**500)
 
 
-def test_where_a_sum_is_rounded_its_grid_is_that_of_the_largest_term_and_not_of_the_smallest() -> None:
+def test_a_rounded_sum_uses_the_grid_of_its_largest_term() -> None:
     """Else one tiny loss would make every later sum as long as itself."""
     assert sum_up([Fraction(1, 3), Fraction(1, 5**500), Fraction(1, 7**500)]).denominator <= 2**260

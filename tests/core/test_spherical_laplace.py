@@ -46,8 +46,10 @@ def test_the_interval_weights_are_those_of_the_gaussians(dimension: int, bits: i
         assert upper - lower <= 2
 
 
-def test_a_discrete_gaussians_sum_is_the_root_to_all_digits_at_the_least_scale() -> None:
-    """theta / sqrt(2 pi variance) = 1: the constants that cancel between intervals cancel exactly enough."""
+def test_a_discrete_gaussians_sum_is_exact_at_the_least_scale() -> None:
+    """The sum is sqrt(2 pi variance) to all digits. theta / sqrt(2 pi variance) = 1: the constants that cancel
+    between intervals cancel exactly enough.
+    """
     for variance in (2**19, 2**20 * 1.5):
         k = np.arange(-20 * int(variance**0.5), 20 * int(variance**0.5) + 1, dtype=float)
         assert math.fsum(np.exp(-(k**2) / (2 * variance))) / math.sqrt(2 * math.pi * variance) == pytest.approx(

@@ -41,7 +41,7 @@ def test_bounds_that_bound_nothing_are_refused(bounds: object, message: str) -> 
 
 
 @pytest.mark.parametrize("bounds", [(0, 1e-320), (0, 9.9e-141), (-1.01e140, 0), (0, 1e300), (10**20, 10**20 + 1)])
-def test_bounds_that_no_grid_of_floats_can_hold_are_refused_by_what_they_are(bounds: object) -> None:
+def test_bounds_that_no_grid_of_floats_can_hold_are_rejected(bounds: object) -> None:
     """(0, 1e-320) divided by zero, for some data only."""
     with pytest.raises(ValueError, match="must lie within ±1e140"):
         Bounds.of(bounds)
@@ -87,9 +87,9 @@ def test_a_step_is_the_nearest_one_to_the_value(values: list[float], bounds: obj
         assert abs((box.least + step) * box.step - clamped) <= box.step / 2 + slack
 
 
-def test_a_value_moves_by_at_most_a_step_from_a_lower_limit_that_is_no_whole_number_of_them() -> None:
-    """Bounds so far from zero that the lower limit is subtracted first; half a step for the value, and half
-    for the limit.
+def test_a_value_moves_by_at_most_a_step_from_an_uneven_lower_limit() -> None:
+    """The lower limit is not a whole number of steps. Bounds so far from zero that the lower limit is subtracted
+    first; half a step for the value, and half for the limit.
     """
     for bounds in (("101/3", "104/3"), ("-104/3", "-101/3"), (100.1, 101.3)):
         box = Bounds.of(bounds)

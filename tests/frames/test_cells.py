@@ -43,7 +43,8 @@ def test_a_whole_number_of_a_long_double_keeps_all_its_digits() -> None:
     assert [cells.key(np.longdouble(text)) for text in ("0.5", "inf", "-inf")] == [0.5, math.inf, -math.inf]
 
 
-def test_infinite_and_huge_numbers_are_numbers_and_the_rest_is_missing_as_a_number() -> None:
+def test_infinite_and_huge_numbers_are_numbers() -> None:
+    """Every other cell is missing as a number."""
     assert [number(c) for c in (math.inf, 10**400, -(10**400), Decimal("-1E+999999"), True)] == [
         math.inf,
         math.inf,
@@ -83,14 +84,17 @@ def test_dates_are_days_and_datetimes_are_moments_whatever_holds_them() -> None:
     assert cells.key(np.datetime64("2020-01", "M")) is None
 
 
-def test_moments_with_a_time_zone_are_compared_in_utc_and_have_days_by_their_own_clock() -> None:
+def test_moments_with_a_time_zone_are_compared_in_utc() -> None:
+    """Their days follow their own clock."""
     late = dt.datetime(2020, 1, 1, 0, 30, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
     assert cells.key(late) == cells.key(late.astimezone(dt.UTC)) == cells.key(pd.Timestamp(late))
     assert cells.key(late, days=True) == Day(18_262)
     assert cells.key(late.astimezone(dt.UTC), days=True) == Day(18_261)
 
 
-def test_code_of_an_unknown_time_zone_is_not_run_and_zones_of_pytz_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_of_an_unknown_time_zone_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zones of pytz are known."""
+
     class Zone(dt.tzinfo):
         def utcoffset(self, _: object) -> dt.timedelta:
             ran.append(type(self))

@@ -113,9 +113,8 @@ def test_a_generator_is_read_once_and_before_anything_else() -> None:
         (lambda row, other: row is other, "`where` must take one argument"),
     ],
 )
-def test_conditions_that_cannot_be_met_or_are_not_clear_are_refused_with_what_to_write(
-    where: object, message: str
-) -> None:
+def test_unclear_or_impossible_conditions_are_rejected(where: object, message: str) -> None:
+    """The message says what to write instead."""
     for engine in ("pandas", "polars", "pyarrow"):
         with pytest.raises((ValueError, TypeError), match=message):
             condition(Frame(ENGINES[engine]()), where)
@@ -194,7 +193,7 @@ LARGE = 2**64 - 1
     ],
     ids=["numpy", "nullable", "polars", "pyarrow"],
 )
-def test_the_largest_unsigned_numbers_and_short_floats_are_found_in_every_engine(table) -> None:
+def test_every_engine_finds_large_unsigned_numbers_and_short_floats(table) -> None:
     frame = Frame(table())
     for where in ({"id": LARGE}, {"id": between(LARGE, 2**70)}, {"dose": 0.1}, {"dose": between(0.05, 0.1)}):
         assert np.flatnonzero(condition(frame, where).mask(frame)).tolist() == [0], where

@@ -74,7 +74,8 @@ def test_which_keys_of_a_person_count_does_not_depend_on_others() -> None:
     assert len(drawn) == 1
 
 
-def test_what_is_no_key_is_none_and_a_date_is_one_within_the_years_of_python() -> None:
+def test_a_value_that_is_not_a_key_is_none() -> None:
+    """A date is a key within the years of Python."""
     epoch = dt.date(1970, 1, 1).toordinal()
     for ends in (dt.date.min, dt.date.max):
         days = ends.toordinal() - epoch

@@ -142,7 +142,8 @@ def test_numbers_that_are_one_number_in_python_objects_are_refused() -> None:
         Keys.of(frame, "k", [Decimal("0.1"), 0.1], "by")
 
 
-def test_text_that_no_engine_can_hold_and_numbers_beyond_floats_are_refused() -> None:
+def test_text_and_numbers_that_no_engine_can_hold_are_rejected() -> None:
+    """The text is not Unicode, and the numbers are beyond floats."""
     frame = Frame(pd.DataFrame({"g": pd.Series(["a"], dtype="str"), "x": [np.inf]}))
     with pytest.raises(ValueError, match="must be Unicode"):
         Keys.of(frame, "g", ["\ud800"])
@@ -185,8 +186,8 @@ def test_ranges_that_touch_are_apart_where_one_leaves_its_end_out() -> None:
         assert keys_of(frame, "age", [*bands(1, 30, 45)[:1], 30], "by").codes(frame).tolist() == [0, 1, -1, -1, -1]
 
 
-def test_days_in_a_time_zone_that_is_not_known_are_refused_before_the_charge_and_moments_are_not() -> None:
-    """An error while the rows are read would come after the charge."""
+def test_days_in_an_unknown_time_zone_are_rejected_before_the_charge() -> None:
+    """Moments in that zone are accepted. An error while the rows are read would come after the charge."""
     came = pa.array([0, None], pa.timestamp("s", tz="Nowhere/At_all"))
     curator = Curator(pa.table({"came": came}), Ledger(Pure(1)), "replace")
     for day in (dt.date(1970, 1, 1), between(dt.date(1970, 1, 1), dt.date(1970, 1, 2))):

@@ -64,7 +64,8 @@ def test_removing_a_person_changes_no_row_of_another_and_the_caps_hold(caps: Cap
     assert (every[every >= 0] == data["group"][every >= 0]).all()
 
 
-def test_the_same_rows_are_used_of_the_same_table_and_another_key_uses_others() -> None:
+def test_the_same_rows_of_a_table_are_used_again() -> None:
+    """Another key uses other rows."""
     data, by = table(), {"group": range(6)}
     assert (used(data, Caps(2), by) == used(data, Caps(2), by)).all()
     frame = Frame(data)
@@ -103,7 +104,7 @@ def test_no_key_prefers_a_row_where_values_or_people_lie_in_a_pattern() -> None:
 
 
 @pytest.mark.slow
-def test_what_a_person_adds_is_a_function_of_their_own_rows_and_within_the_caps() -> None:
+def test_what_a_person_adds_depends_on_their_own_rows_only() -> None:
     """All sets of up to four rows in two cells with two steps, every cap: alone and among others the same counts and
     sums, in any order of rows; their sum and squares within what `Caps` claims, which some set reaches.
     """
@@ -258,8 +259,8 @@ def test_as_many_people_are_counted_as_there_are(make: Any) -> None:
     assert np.count_nonzero(codes >= 0) == 10_000
 
 
-def test_a_text_is_numbered_by_the_last_31_of_the_first_32_bits_of_its_hash() -> None:
-    """As DuckDB and Spark compute them."""
+def test_a_text_is_numbered_by_31_bits_of_its_hash() -> None:
+    """The last 31 of the first 32 bits, as DuckDB and Spark compute them."""
     for text in ("Ann", "Bob", "ü", ""):
         digits = hashlib.sha256(b"secret" + text.encode()).hexdigest()[:8]
         assert text_tag(text, b"secret") == int(digits, 16) % 2**31
@@ -402,8 +403,10 @@ def test_no_product_of_a_hash_leaves_63_bits() -> None:
     assert sum(2 ** (bits + other) for bits, other in zip(most, (31, 31, 34), strict=False)) <= 2**63
 
 
-def test_rows_are_ordered_by_as_much_of_a_draw_as_fits_beside_a_value_and_by_both_where_too_little_would() -> None:
-    """62 bits in all, and at least eight of the draw."""
+def test_rows_are_ordered_by_as_much_of_a_draw_as_fits_beside_a_value() -> None:
+    """Where too little would fit, the draw and the value are two keys. 62 bits in all, and at least eight of the
+    draw.
+    """
     rng = np.random.default_rng(1)
     draw = rng.integers(0, 2**31, 100)
     for width in range(55):
@@ -414,8 +417,10 @@ def test_rows_are_ordered_by_as_much_of_a_draw_as_fits_beside_a_value_and_by_bot
     assert [part is given for part, given in zip(Persons.packed(draw, value, 55), (draw, value), strict=True)] == [1, 1]
 
 
-def test_numbers_of_any_length_name_people_and_ordinary_ones_are_spelled_as_ever() -> None:
-    """Which rows of a person are used, and whom the file of a stream knows, follows from how a name is spelled."""
+def test_numbers_of_any_length_can_name_people() -> None:
+    """Ordinary numbers keep their spelling. Which rows of a person are used, and whom the file of a stream knows,
+    follows from how a name is spelled.
+    """
     ordinary = {7: b"number 7", 2.0: b"number 2", 0.5: b"number 0.5", "7": b"text 7"}
     assert {name: _spelled(name) for name in ordinary} == ordinary
     far = [10**5000, 10**5000 + 1, -(10**5000), Fraction(1, 10**5000), Fraction(3, 10**5000), 16**5000]
@@ -438,8 +443,10 @@ EQUAL: list[list[Any]] = [
 ]
 
 
-def test_equal_numbers_of_whatever_type_and_scale_are_spelled_alike_and_others_are_not() -> None:
-    """A person must not come anew because a column of decimals got another scale."""
+def test_equal_numbers_of_any_type_and_scale_are_spelled_alike() -> None:
+    """Different numbers are spelled differently. A person must not come anew because a column of decimals got
+    another scale.
+    """
     spelled = [{_spelled(number) for number in group} for group in EQUAL]
     assert all(len(set(group)) == 1 for group in EQUAL)  # in Python
     assert [len(names) for names in spelled] == [1] * len(EQUAL)

@@ -40,7 +40,8 @@ def test_no_key_at_all_is_found_nowhere() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2**27 - 1, 2**27, 2**33, 2**52 + 1, 2**54])
-def test_sums_of_large_numbers_are_taken_apart_so_that_no_2_to_the_35_rows_overflow(most: int) -> None:
+def test_sums_of_large_numbers_are_split_to_avoid_overflow(most: int) -> None:
+    """The addends of up to 2**35 rows do not overflow."""
     values = [0, most, most - 1, most // 3, 2 ** (most.bit_length() - 1) - 1]
     parts = Lazy(pl.LazyFrame()).sums(pl.col("x"), most)
     for value in values:

@@ -144,7 +144,7 @@ def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:
         )
 
 
-def test_people_are_drawn_by_an_engine_where_it_can_name_them_and_their_cell_leaves_room_for_the_draw() -> None:
+def test_an_engine_draws_people_if_it_can_name_them_and_the_draw_fits() -> None:
     """Whole numbers, text and dates name people; a cell has up to 54 bits, or 20 beside the steps of values."""
     table = people()
     for one in (table.lazy(), relation(table)):

@@ -127,7 +127,7 @@ def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(
     assert "Bob" not in "".join(capfd.readouterr())
 
 
-def test_a_number_of_rows_that_cannot_be_read_is_refused_before_anything_is_charged() -> None:
+def test_an_unreadable_number_of_rows_is_rejected_before_any_charge() -> None:
     broken = pl.DataFrame({"x": ["1", "Bob"]}).lazy().filter(pl.col("x").cast(pl.Float64) > 0)
     with pytest.raises(RuntimeError, match="an error that is not shown: nothing was charged") as error:
         Curator(broken, Ledger(Pure(1)), "replace")

@@ -127,7 +127,7 @@ def test_values_come_from_all_parts_in_their_order(parts: Frame) -> None:
         grouping(lazy, *words).codes(lazy)
 
 
-def test_the_order_of_a_persons_rows_does_not_decide_which_of_their_values_are_used() -> None:
+def test_the_order_of_a_persons_rows_does_not_decide_which_are_used() -> None:
     table = pd.DataFrame({"id": np.repeat(np.arange(40), 5), "x": np.random.default_rng(1).random(200)})
     used = []
     for frame in (Frame(table), Frame(table[::-1])):

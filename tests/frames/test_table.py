@@ -68,7 +68,8 @@ def test_values_of_another_index_are_refused() -> None:
         column(FRAME, FRAME.a[::-1], "`weights`")
 
 
-def test_formulas_read_texts_as_objects_and_the_categories_of_polars_as_texts() -> None:
+def test_formulas_read_texts_as_objects() -> None:
+    """Categories of polars are read as texts."""
     texts = pd.DataFrame({"s": pd.Series(["a", None], dtype="string"), "x": [1, 2]})
     assert with_text_as_objects(texts).dtypes.to_dict() == {"s": np.dtype(object), "x": np.dtype("int64")}
     assert with_text_as_objects(texts[["x"]]).dtypes.to_dict() == {"x": np.dtype("int64")}

@@ -177,8 +177,10 @@ RANGES = [Range(Fraction(a), Fraction(b), below) for a in range(4) for b in rang
 
 
 @pytest.mark.parametrize("kind", CELLS_OF)
-def test_every_list_of_ranges_holds_what_lies_in_them_and_is_of_keys_where_no_value_has_two(kind: str) -> None:
-    """All pairs of ranges between 0 and 3, and a value beside them: the first that holds a cell, by its two ends."""
+def test_every_list_of_ranges_holds_the_values_within_them(kind: str) -> None:
+    """Ranges are keys only if no value lies in two of them. All pairs of ranges between 0 and 3, and a value beside
+    them: the first that holds a cell, by its two ends.
+    """
     frame = Frame(pd.DataFrame({"x": CELLS_OF[kind]}))
     cells = [Fraction(cell) for cell in CELLS_OF[kind]]
     for pair in itertools.product(RANGES, repeat=2):
@@ -206,9 +208,8 @@ def test_every_list_of_ranges_holds_what_lies_in_them_and_is_of_keys_where_no_va
     ],
     ids=repr,
 )
-def test_whole_numbers_are_read_all_at_once_up_to_where_a_column_holds_each_of_them(
-    kind: Kind, low: int, high: int
-) -> None:
+def test_whole_numbers_are_read_all_at_once_within_a_columns_range(kind: Kind, low: int, high: int) -> None:
+    """The range ends where a column can no longer hold each whole number."""
     assert wanted.plain([high, low], kind) == ((high, low), (high, low))
     assert wanted.plain([low - 1], kind) is wanted.plain([high + 1], kind) is None
     assert wanted.plain([], kind) is wanted.plain([1, 2.5], kind) is wanted.plain([1, True], kind) is None

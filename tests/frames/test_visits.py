@@ -19,8 +19,10 @@ def test_a_person_is_counted_once_a_period_and_in_so_many_periods() -> None:
     assert repr(visits) == "<Visits: each person in at most 2 periods>"
 
 
-def test_one_person_moves_counts_by_one_in_so_many_periods_whatever_the_others_do() -> None:
-    """All ways in which one person may come in four periods, beside all ways of another."""
+def test_one_person_moves_a_limited_number_of_counts_by_one() -> None:
+    """This holds whatever the others do. All ways in which one person may come in four periods, beside all ways of
+    another.
+    """
     ways = list(itertools.product((False, True), repeat=4))
     for other in ways:
         base = _counts(other, (False,) * 4)
@@ -66,7 +68,9 @@ def test_a_text_is_no_list_of_names() -> None:
         Visits(1).count("ann")
 
 
-def test_of_two_threads_the_second_counts_nobody_whom_the_first_has_counted() -> None:
+def test_two_threads_do_not_count_the_same_person_twice() -> None:
+    """The second thread counts nobody whom the first has counted."""
+
     class Slow(dict):  # type: ignore[type-arg]
         def get(self, *place: object) -> object:
             time.sleep(0.005)

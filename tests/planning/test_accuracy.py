@@ -22,14 +22,16 @@ from toolkit.planning.fieldwork import Compliance, Field
     ],
     ids=["warner", "k_ary", "subset", "boxes"],
 )
-def test_noise_and_sampling_add_up_to_the_variance_and_sampling_is_that_of_shares(randomizer, truth):
+def test_noise_and_sampling_add_up_to_the_variance(randomizer, truth):
+    """The sampling variance is that of a share."""
     spread = spread_of(randomizer, truth, None)
     assert spread.noise + spread.sampling == pytest.approx(np.atleast_1d(randomizer.variance(truth, 1)))
     shares = np.atleast_1d(truth)
     assert spread.sampling == pytest.approx(shares * (1 - shares))
 
 
-def test_the_sampling_variance_of_a_mean_is_its_standard_deviation_or_the_widest_possible():
+def test_the_sampling_variance_of_a_mean_follows_its_spread():
+    """Without a standard deviation, the widest possible spread is used."""
     design = numeric.hybrid((0, 10), 1.0)
     assert spread_of(design, 4, 2).sampling == pytest.approx(4)
     assert spread_of(design, 4, None).sampling == pytest.approx(24)
@@ -43,7 +45,7 @@ def test_the_sampling_variance_of_a_mean_is_its_standard_deviation_or_the_widest
     epsilon=[0.5, 2.0, 4.0],
     make=[numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace],
 )
-def test_a_mean_of_a_finite_population_is_planned_for_the_worst_spread_of_its_answers(make, epsilon, n):
+def test_a_mean_of_a_finite_population_is_planned_for_the_worst_spread(make, epsilon, n):
     """Of one bit the noise is largest when all answers are alike: a census has that noise, and no sampling
     error to spare.
     """

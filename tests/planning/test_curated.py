@@ -41,7 +41,7 @@ def test_with_one_source_of_error_it_is_the_law_of_that_source():
     assert 0 < float(upper_quantile(0.495, 1.0, 1.0)) == -float(upper_quantile(1 - 0.495, 1.0, 1.0)) < 0.02
 
 
-def test_a_simulated_curator_stays_within_the_margin_95_percent_of_the_time():
+def test_a_simulated_curator_stays_within_the_95_percent_margin():
     """200,000 releases, where the noise governs: 4 standard errors, false-alarm rate 6e-5. 1.96 standard
     errors hold 93.8 %.
     """

@@ -50,7 +50,8 @@ def test_the_best_guess_is_within_its_limit_and_warner_attains_it(design):
 
 
 @pytest.mark.parametrize("design", [*DESIGNS, mangat("1/2")], ids=str)
-def test_no_test_leaves_the_region_of_epsilon_and_every_subset_of_reports_is_under_the_curve(design):
+def test_no_test_of_reports_leaves_the_region_of_epsilon(design):
+    """Every subset of reports lies under the curve."""
     corners = roc(design)
     assert corners[0].tolist() == [0, 0]
     assert corners[-1] == pytest.approx([1, 1])

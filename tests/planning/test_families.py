@@ -22,7 +22,7 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("maker", [mangat, triangular, forced, unrelated], ids=lambda maker: maker.__name__)
-def test_a_design_that_takes_a_probability_is_never_given_an_epsilon_instead(maker):
+def test_a_design_with_a_probability_is_never_given_an_epsilon(maker):
     """mangat(0.7) and triangular(0.7) have an infinite epsilon, and crosswise(0.7) one of 0.847."""
     own = re.escape(f"{maker.__name__}({', '.join(f'{name}=…' for name in parameters(maker))})")
     with pytest.raises(
@@ -48,7 +48,8 @@ def test_every_family_of_the_catalogue_keeps_the_epsilon_it_is_given(name):
         assert member(FAMILIES[name], epsilon).epsilon <= epsilon
 
 
-def test_a_family_that_makes_more_than_it_is_asked_for_is_refused_wherever_it_does():
+def test_a_family_that_exceeds_its_epsilon_is_rejected():
+    """The cost is checked at every epsilon that is tried."""
     with pytest.raises(ValueError, match=r"costs at most the epsilon it is given, got 0.693147 for 0.5 from twothirds"):
         member(twothirds, 0.5)
     assert member(twothirds, 0.7) == warner("2/3")

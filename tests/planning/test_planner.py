@@ -40,8 +40,8 @@ def random_case(rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(seed):
-    """25 random surveys per seed, 100 in all."""
+def test_solving_for_each_unknown_returns_the_others(seed):
+    """The result is always on the safe side. 25 random surveys per seed, 100 in all."""
     rng = np.random.default_rng(seed)
     for _ in range(25):
         family, truth, level, epsilon, n, uneven = random_case(rng)
@@ -165,7 +165,8 @@ def test_an_epsilon_that_reaches_a_power_reaches_it_with_more_people_too():
         assert plan(warner, prevalence=0.1, detect=0.2, power=0.8, epsilon=part * found.epsilon).n > 1000
 
 
-def test_a_plan_with_more_power_than_asked_for_is_compared_and_replanned_at_what_was_asked_for():
+def test_a_plan_is_compared_at_the_power_that_was_asked_for():
+    """A plan may have more power, but replanning aims for what was asked for."""
     found = plan(**DIE, detect=0.1, power=0.8)
     assert found.power > 0.8
     frame = found.sensitivity([0, 0.05])
@@ -243,7 +244,7 @@ def test_nobody_is_invited_twice(given):
 
 
 @pytest.mark.slow
-def test_what_more_invitations_than_people_would_give_is_not_planned_by_any_way():
+def test_more_invitations_than_people_are_never_planned():
     """5,000 people of whom 40 % answer: 2,000 reports, a quarter of them in the subgroup."""
     with pytest.raises(ValueError, match="the 2,000 people who answer when all 5,000"):
         plan(warner, prevalence=0.1, epsilon=1.0, margin=0.05, population=5000, subgroup=0.25, response=0.4)
@@ -272,7 +273,8 @@ def test_a_finite_population_spares_sampling_error_but_not_noise():
     assert half.se**2 == pytest.approx(noise + 0.16 / 1000 * 1000 / 1999, rel=1e-9)
 
 
-def test_several_questions_one_random_each_is_better_and_the_plan_says_by_how_much():
+def test_asking_each_person_one_of_several_questions_is_better():
+    """The plan says by how much."""
     found = plan(warner, prevalence=0.1, margin=0.05, epsilon=1.0, questions=4)
     one, all_split = (plan(warner, prevalence=0.1, margin=0.05, epsilon=e).n for e in (1.0, 0.25))
     assert plan(warner, prevalence=0.1, margin=0.05, epsilon=1.0).notes == ()  # there is nothing to choose
@@ -285,7 +287,8 @@ def test_several_questions_one_random_each_is_better_and_the_plan_says_by_how_mu
     )
 
 
-def test_of_two_ways_to_ask_several_questions_the_one_with_more_power_is_planned():
+def test_the_method_of_asking_with_more_power_is_planned():
+    """Each person answers either all of several questions or one of them."""
     for epsilon, one_each in ((1.0, True), (12.0, False)):
         found = plan(warner, prevalence=0.1, detect=0.2, n=1000, epsilon=epsilon, questions=3)
         assert found.case.field.one_each is one_each
@@ -295,10 +298,10 @@ def test_of_two_ways_to_ask_several_questions_the_one_with_more_power_is_planned
 
 
 @pytest.mark.parametrize(("epsilon", "questions", "population", "margin"), [(1, 3, 4000, 0.08), (12, 2, 100, 0.05)])
-def test_where_one_way_to_ask_several_questions_is_out_of_reach_the_other_is_planned(
-    epsilon, questions, population, margin
-):
-    """Everybody would answer all three with a third of the budget; or each of two questions half of the people."""
+def test_the_only_feasible_method_of_asking_is_planned(epsilon, questions, population, margin):
+    """The note says that the other method cannot reach the target. Everybody would answer all three with a third of
+    the budget; or each of two questions half of the people.
+    """
     asked = {"questions": questions, "population": population}
     found = plan(warner, prevalence=0.1, epsilon=epsilon, margin=margin, **asked)
     assert found.case.field.one_each is (questions == 3)

@@ -78,10 +78,10 @@ def test_the_power_is_the_binomial_tail_and_never_above_it(n, truth):
 
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize(("before", "after"), [(0, 0.2), (0.05, 0.3), (0.5, 0.4), (0.9, 1), (1, 0.7)])
-def test_the_test_rejects_where_the_default_interval_excludes_the_first_share_on_the_side_of_the_other(
-    design, before, after
-):
-    """For every count of up to 40 people; the limits are those before they are cut to 0 … 1, as for `Estimate.test`."""
+def test_the_test_rejects_where_the_default_interval_excludes_the_null(design, before, after):
+    """The interval must exclude the first share on the side of the other. For every count of up to 40 people; the
+    limits are those before they are cut to 0 … 1, as for `Estimate.test`.
+    """
     one = judged(design, before, after)
     for n in (1, 2, 9, 23, 40):
         rejected = 0.0

@@ -78,7 +78,8 @@ def test_where_the_error_rises_with_epsilon_less_is_looked_for():
     assert solving._less(lambda epsilon: -epsilon, 1.0) == pytest.approx(0.98 * 0.82)  # no farther than was looked
 
 
-def test_of_an_oracle_whose_subsets_change_with_epsilon_the_smaller_of_two_that_are_enough_is_found():
+def test_the_smaller_of_two_sufficient_epsilons_is_found():
+    """The subsets of the oracle change with epsilon."""
     case, target = Case(partial(oracles.best, 5), [0.9, *[0.025] * 4], 0.95), Target(margin=0.08)
     reached = [target.reached(case.accuracy(epsilon), 2000) for epsilon in (0.876, 0.877, 1.02, 1.04)]
     assert reached == [False, True, False, True]
@@ -97,8 +98,10 @@ def test_a_power_beyond_direct_questioning_is_said_to_be_so():
 
 
 @pytest.mark.parametrize(("tips", "least"), [(0.5, 1.9), (0.9, 1.2345)])
-def test_smaller_epsilons_are_looked_for_to_three_digits_while_the_tips_of_the_teeth_reach_the_power(tips, least):
-    """A power that is kept from 1.2345 to 1.5 and from 1.9 on."""
+def test_smaller_epsilons_are_searched_to_three_digits(tips, least):
+    """The search goes on while the peaks of the exact power reach the target. A power that is kept from 1.2345 to
+    1.5 and from 1.9 on.
+    """
     exact_test = SimpleNamespace(ceiling=lambda _: tips)
     case = SimpleNamespace(accuracy=lambda epsilon: SimpleNamespace(epsilon=epsilon, exact_test=exact_test))
     target = SimpleNamespace(power=0.8, sustained=lambda one, _: 1.2345 <= one.epsilon <= 1.5 or one.epsilon >= 1.9)

@@ -55,7 +55,8 @@ def test_what_the_shuffled_way_promises_is_kept():
 
 
 @pytest.mark.slow
-def test_central_noise_is_root_two_over_n_epsilon_and_local_noise_68_times_that():
+def test_central_noise_is_root_two_over_n_epsilon():
+    """Local noise is 68 times as large."""
     frame = plan(warner, prevalence=0.5, n=10_000, epsilon=1.0).compare()
     assert frame.loc["central", "noise se"] == pytest.approx(math.sqrt(2) / 10_000)
     ratio = math.sqrt(10_000) / (
@@ -102,7 +103,8 @@ def test_a_given_design_is_compared_with_what_shuffling_it_would_promise():
 
 
 @pytest.mark.slow
-def test_k_options_cost_a_curator_twice_because_a_replaced_answer_moves_two_counts():
+def test_k_options_cost_a_curator_twice():
+    """A replaced answer moves two counts."""
     frame = plan(partial(k_ary, 5), prevalence=[0.2] * 5, n=10_000, epsilon=1.0).compare()
     assert frame.loc["central", "noise se"] == pytest.approx(2 * math.sqrt(2) / 10_000)
 

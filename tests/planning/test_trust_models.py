@@ -70,7 +70,8 @@ def test_the_margin_of_a_curator_is_that_of_laplace_noise():
 
 
 @pytest.mark.slow
-def test_a_curator_who_publishes_three_answers_of_each_person_splits_the_budget_too():
+def test_a_curator_of_three_answers_splits_the_budget_too():
+    """Each of three published answers has a third of the budget or of the people."""
     for one_each, noise in ((True, 3.0), (False, 3.0)):  # a third of the people behind each, or a third of epsilon
         case = Case(warner, 0.2, 0.95, field=Field(questions=3, one_each=one_each))
         central = trust_models(case, 2.0, 3000, Target(margin=0.1), 1e-6)[3]
@@ -88,8 +89,10 @@ def test_anything_with_the_protocol_is_compared():
 @pytest.mark.parametrize(
     "field", [Field(), Field(smallest=0.5, questions=2), Field(questions=2, one_each=False)], ids=str
 )
-def test_as_many_shuffled_people_as_are_needed_are_enough_and_fewer_are_not(field):
-    """Of several questions each has its own shuffler: those who got it hide each other, in all subgroups."""
+def test_the_planned_number_of_shuffled_people_suffices(field):
+    """One per cent fewer are not enough. Of several questions each has its own shuffler: those who got it hide each
+    other, in all subgroups.
+    """
     case, target = Case(warner, 0.2, 0.95, field=field), Target(margin=0.08)
     needed = int(_shuffled(case, 1.0, 1000, target, 1e-6)[2])
 

@@ -98,7 +98,7 @@ def test_the_lie_detector_has_the_reference_numbers() -> None:
     assert "outside" in outside.estimate.notes[1]
 
 
-def test_the_profile_interval_of_honesty_is_where_the_likelihood_has_fallen() -> None:
+def test_the_profile_interval_of_honesty_follows_the_likelihood() -> None:
     """The likelihood of every share of carriers on a grid, at the limits: lower than the highest by 1.92."""
     found = lie_detector([[330, 670], [780, 220]], p=(0.3, 0.8))
     low, high = found.honesty()
@@ -290,8 +290,10 @@ def test_the_likeliest_shares_are_higher_than_any_others_on_a_grid() -> None:
         assert groups.log_likelihood(np.clip(shares @ corners, 0, 1)) == pytest.approx(height, abs=1e-9)
 
 
-def test_the_likeliest_prevalences_of_two_questions_are_higher_than_any_others_on_a_grid() -> None:
-    """All counts of 4 and 4 people against 441 pairs of shares."""
+def test_the_likeliest_prevalences_of_two_questions_are_a_maximum() -> None:
+    """No other prevalences on a grid have a higher likelihood. All counts of 4 and 4 people against 441 pairs of
+    shares.
+    """
     p = np.array([0.75, 0.2])
     grid = np.array(list(product(np.linspace(0, 1, 21), repeat=2))) @ np.array([p, 1 - p])
     grid = np.clip(grid, 0, 1)

@@ -122,7 +122,7 @@ def test_items_one_by_one_have_the_likelihood_of_all_ways_to_a_sum(spread, contr
 
 
 @pytest.mark.slow
-def test_answers_that_go_together_are_told_from_least_squares_and_from_each_other() -> None:
+def test_answers_that_go_together_are_detected() -> None:
     """Of independent items the likelihood is far from the difference in means and from least squares (.428 for .385);
     with a spread of people it is near both (.384), and the likelihood ratio, on the edge, says which holds.
     """
@@ -171,7 +171,8 @@ LAWS += [
 ]
 
 
-def test_a_law_says_what_it_is_and_is_the_same_without_a_share_that_has_gone() -> None:
+def test_a_law_describes_itself_and_can_drop_a_parameter() -> None:
+    """Without that parameter the law is the same."""
     plain, full = LAWS[0], LAWS[31]
     assert (plain.form, plain.more) == ("unconstrained binomial", "")
     assert (full.form, full.more) == ("constrained beta-binomial", ", floor, ceiling, direct question")
@@ -275,14 +276,14 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
 
 
 @pytest.mark.parametrize(("alike", "notes"), [(1.9e-8, (FORM_ONLY,)), (0.0199, (FORM_ONLY,)), (0.0201, ())])
-def test_parameters_are_told_apart_by_the_least_eigenvalue_of_their_correlations(alike, notes) -> None:
-    """Of two it is one less their correlation, whatever their units."""
+def test_parameters_are_identified_by_the_least_eigenvalue(alike, notes) -> None:
+    """The eigenvalue is that of their correlations. Of two it is one less their correlation, whatever their units."""
     assert _identified(np.array([[4.0, 6 * (1 - alike)], [6 * (1 - alike), 9.0]])) == notes
     with pytest.raises(ValueError, match="must tell the parameters apart, got a least eigenvalue of 9"):
         _identified(np.array([[4.0, 6 * (1 - 0.9e-8)], [6 * (1 - 0.9e-8), 9.0]]))
 
 
-def test_a_likelihood_counts_people_and_has_a_maximum_at_finite_coefficients() -> None:
+def test_a_likelihood_counts_people_and_has_a_finite_maximum() -> None:
     """Its gradient by differences; its information as the mean square of all scores that there could be."""
     x, weights = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.0], [1.0, 2.0]]), np.array([0.6, 1.9, 0.3, 1.2])
     law = GroupLaw(TWO_GROUP_DESIGNS["lie_detector"], np.array([0.2, 0.8] * 2))

@@ -91,7 +91,8 @@ def test_bad_lists_are_refused() -> None:
         list_with_direct([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
 
 
-def test_an_estimate_of_lists_says_its_people_degrees_of_freedom_and_variance() -> None:
+def test_an_estimate_of_lists_states_its_people_and_variance() -> None:
+    """It also states its degrees of freedom."""
     told, treated, direct = [1, 2, 2, 3, 0, 2, 1, 1, 2, 2, 1, 3], np.arange(12) % 2 == 1, np.arange(12) > 7
     for found, n, df in ((list_with_direct(told, treated, direct, items=3).estimate, 12, 10),
                          (item_sum([1.0, 1.0, 1.0], [2.0, 2.0]), 5, 3)):  # fmt: skip
@@ -124,8 +125,10 @@ def test_a_list_and_a_direct_question_are_combined_with_their_tests() -> None:
     assert float(found.unmoved) == pytest.approx(0.013234, abs=1e-6)
 
 
-def test_two_lists_to_the_same_people_count_the_correlation_of_their_answers() -> None:
-    """Numbers of an independent code; as if independent, the standard error would be .043748."""
+def test_a_double_list_counts_the_correlation_of_its_answers() -> None:
+    """The same people answer both lists. Numbers of an independent code; as if independent, the standard error
+    would be .043748.
+    """
     rng = np.random.default_rng(7)
     n = 1500
     x = rng.normal(size=n)

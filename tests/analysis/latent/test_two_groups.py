@@ -137,7 +137,8 @@ def told_of(case, data, p) -> tuple[str, ...]:
 
 
 @cases
-def test_a_weight_of_two_is_two_people_and_clusters_of_one_are_robust_errors(case) -> None:
+def test_a_weight_of_two_counts_as_two_people(case) -> None:
+    """Clusters of one person each give robust errors."""
     data, p = case.data()
     twice = {name: np.concatenate([values, values[:400]]) for name, values in data.items()}
     weight = np.where(np.arange(N) < 400, 2.0, 1.0)

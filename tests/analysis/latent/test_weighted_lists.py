@@ -70,7 +70,8 @@ def test_a_model_that_is_the_difference_itself_is_not_held_against_it() -> None:
 
 
 @pytest.mark.slow
-def test_the_error_of_the_distance_of_a_likelihood_is_that_of_the_jackknife() -> None:
+def test_the_error_of_the_distance_matches_the_jackknife() -> None:
+    """The distance lies between the likelihood estimate and the difference in means."""
     frame = survey(30, 40)
 
     def distance(rows: pd.DataFrame) -> float:

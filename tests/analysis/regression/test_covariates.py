@@ -66,7 +66,7 @@ def test_categories_that_nobody_has_are_refused_by_name(kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_reference_level_of_polars_does_not_depend_on_the_order_of_rows() -> None:
+def test_the_reference_level_of_polars_ignores_the_order_of_rows() -> None:
     rng = np.random.default_rng(3)
     labels = rng.choice(["b", "c", "a"], 400)
     frame = pl.DataFrame({"y": Y, "g": pl.Series(labels, dtype=pl.Categorical)})

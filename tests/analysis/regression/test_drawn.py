@@ -51,9 +51,10 @@ def test_who_is_left_out_of_the_model_stays_in_the_sample() -> None:
     assert "57 df" in fit.covers
 
 
-def test_a_finite_population_lessens_the_sampling_and_never_the_randomization() -> None:
-    """Of 2,400 people of 3,000 the saturated model has the errors of the weighted means, whose share of randomization
-    is known: without weights they agree to the last digits. In a census what is left is the randomization alone.
+def test_a_finite_population_lessens_only_the_sampling_error() -> None:
+    """The randomization error is never lessened. Of 2,400 people of 3,000 the saturated model has the errors of the
+    weighted means, whose share of randomization is known: without weights they agree to the last digits. In a
+    census what is left is the randomization alone.
     """
     for there in (3000, 2400):
         sample = Sample(population=there, clusters=np.arange(2400))
@@ -81,7 +82,8 @@ def test_of_several_options_too() -> None:
 
 
 @pytest.mark.slow
-def test_where_randomization_is_not_told_apart_a_finite_population_is_said_not_to_be_used() -> None:
+def test_a_finite_population_that_is_not_used_is_noted() -> None:
+    """It is not used where the model cannot tell the randomization apart."""
     finite = Sample(DATA.weight, DATA.stratum, DATA.psu, population=dict.fromkeys(DATA.stratum.unique(), 100))
     fit, endless = (predictor("outcome ~ forced", DATA, {"forced": DIE}, sample=one) for one in (finite, SAMPLE))
     assert np.array_equal(fit.se, endless.se)

@@ -145,7 +145,8 @@ def test_models_of_other_rows_designs_or_columns_are_not_compared() -> None:
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_a_fit_from_a_formula_or_from_columns_comes_back_from_a_pickle_and_predicts(link: str) -> None:
+def test_a_pickled_fit_comes_back_and_predicts(link: str) -> None:
+    """The fit may come from a formula or from columns."""
     for fit in (
         logistic("forced ~ female + np.log(age10 + 9)", DATA, DIE, link=link),
         logistic(DATA["forced"], DATA[["female", "age10"]], DIE, link=link),

@@ -365,7 +365,8 @@ ETA = np.linspace(-4, 2, 61)
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_share_and_rest_sum_to_one_and_derivatives_are_those_of_differences(name: str) -> None:
+def test_share_and_rest_sum_to_one(name: str) -> None:
+    """The derivatives are those of finite differences."""
     link, step = link_named(name), 1e-5
     assert np.allclose(link.share(ETA) + link.rest(ETA), 1, atol=1e-15)
     slope = (link.share(ETA + step) - link.share(ETA - step)) / (2 * step)

@@ -36,14 +36,16 @@ def test_margins_are_those_of_the_reference() -> None:
     assert both.labels == ("female = 1", "female = 0")
 
 
-def test_a_prediction_is_that_of_the_reference_with_limits_mapped_from_the_logit_scale() -> None:
+def test_a_prediction_matches_the_reference() -> None:
+    """Its limits are mapped from the logit scale."""
     found = FIT.predict(pd.DataFrame({"female": [1], "age10": [0.0], "loginc": [0.0]}))
     assert abs(found.value[0] - 0.336818755) < 1e-9
     low, high = found.interval()
     assert np.allclose([low[0], high[0]], [0.295376832, 0.380931702], atol=1e-8)
 
 
-def test_predictions_of_the_rows_average_to_the_margin_and_keep_no_huge_matrix() -> None:
+def test_predictions_of_the_rows_average_to_the_margin() -> None:
+    """Predictions of more than 1,000 rows keep no covariance matrix."""
     found = FIT.predict()
     assert abs(found.value.mean() - FIT.margins().value) < 1e-12
     assert found.cov is None
@@ -78,7 +80,8 @@ def test_what_a_prediction_cannot_use_is_refused() -> None:
 
 
 @pytest.mark.slow
-def test_margins_of_categories_are_differences_from_the_first_in_every_frame() -> None:
+def test_margins_of_categories_are_differences_from_the_first() -> None:
+    """This holds in every kind of frame."""
     for frame in (DATA, pl.from_pandas(DATA), pa.Table.from_pandas(DATA)):
         fit = logistic("forced ~ sex + age10 + loginc", frame, DIE)
         found = fit.margins("sex")
@@ -126,7 +129,7 @@ def test_weights_enter_the_mean_and_the_sample_enters_its_error() -> None:
     assert found.interval().method == "t"
 
 
-def test_a_model_without_covariates_has_the_design_based_estimate_and_error() -> None:
+def test_a_model_without_covariates_has_the_design_based_estimate() -> None:
     """The Hájek mean of the scores with Taylor's variance, as svy has it: 0.331616149, 0.014816085, 57 df."""
     options = {"weights": "weight", "strata": "stratum", "clusters": "psu"}
     found = logistic("forced ~ 1", DATA, DIE, **options).margins()
@@ -135,7 +138,7 @@ def test_a_model_without_covariates_has_the_design_based_estimate_and_error() ->
     assert np.allclose(found.interval().low, 0.301947, atol=1e-6)
 
 
-def test_a_posterior_is_given_only_with_a_warning_and_averages_to_the_prevalence() -> None:
+def test_a_posterior_warns_and_averages_to_the_prevalence() -> None:
     with pytest.warns(UserWarning, match="never publish it"):
         found = FIT.posterior()
     assert np.allclose(found[:3], [0.0462834, 0.03741535, 0.04368534], atol=1e-8)

@@ -68,7 +68,8 @@ def test_intervals_of_rare_shares_cover_what_they_claim() -> None:
 FIT = logistic("forced ~ female * age10", DATA, DIE)
 
 
-def test_margins_by_a_variable_are_averages_over_the_people_who_have_each_value() -> None:
+def test_margins_by_a_variable_are_averages_over_its_groups() -> None:
+    """Each average is over the people who have that value."""
     found = FIT.margins("age10", by="female")
     assert found.labels == ("age10, female = 0", "age10, female = 1")
     step = 1e-5
@@ -94,7 +95,7 @@ def test_margins_at_a_value_are_those_of_people_who_have_it() -> None:
     assert found.se == pytest.approx(FIT.predict(DATA[:1].assign(female=1, age10=3.5)).se[0], rel=1e-9)
 
 
-def test_sampled_margins_by_group_are_the_margins_of_a_fit_with_the_groups_weights() -> None:
+def test_sampled_margins_by_group_match_a_fit_with_the_groups_weights() -> None:
     """The average over a group is a ratio, so that its error is that of a weighted mean over the group alone."""
     sampled, fixed = (FIT.margins(by="female", respondents=kind) for kind in ("sample", "fixed"))
     assert sampled.value == pytest.approx(fixed.value, rel=1e-12)

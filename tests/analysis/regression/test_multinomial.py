@@ -95,7 +95,7 @@ def test_shares_and_their_differences_add_up() -> None:
     assert np.allclose(levels.value[5:] - levels.value[:5], change.value)
 
 
-def test_the_gradient_and_both_informations_are_those_of_differences_and_enumeration() -> None:
+def test_the_gradient_and_the_observed_information_match_differences() -> None:
     data = FIT.data
     model = OptionsModel(data.covariates.matrix, data.channel, data.people, (0, 1, 2, 3, 4))
     at, step = FIT.value + 0.1, 1e-6

@@ -222,7 +222,8 @@ def test_a_sample_of_other_rows_or_beside_its_parts_is_refused(options: dict[str
         logistic("forced ~ female", DATA, DIE, **options)
 
 
-def test_empty_text_is_no_report_and_other_words_are_refused_without_being_quoted() -> None:
+def test_empty_text_is_no_report_and_other_words_are_rejected() -> None:
+    """The message does not quote the words."""
     words = DATA.assign(word=np.where(DATA.forced, "Yes", "no")).assign(
         word=lambda one: one.word.where(DATA.index % 40 > 0, " ")
     )
@@ -234,7 +235,8 @@ def test_empty_text_is_no_report_and_other_words_are_refused_without_being_quote
     assert "I did it" not in str(problem.value)
 
 
-def test_what_crosswise_ones_and_zeros_mean_is_what_the_design_makes_and_words_are_not_guessed() -> None:
+def test_crosswise_codes_mean_what_the_design_makes_of_them() -> None:
+    """Words are not guessed."""
     codes = logistic("crosswise ~ female", DATA, BIRTHDAY)
     labels = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "Same", "different"))
     assert np.array_equal(codes.value, logistic("crosswise ~ female", labels, BIRTHDAY).value)
@@ -268,7 +270,8 @@ def test_names_that_are_no_identifiers_stand_between_backticks() -> None:
     assert found.truth.labels == ("did you?: Intercept", "did you?: age (decades):C")
 
 
-def test_one_column_may_be_flat_or_rows_of_lists_and_a_generator_of_reports_is_read_once() -> None:
+def test_one_column_may_be_flat_or_rows_of_lists() -> None:
+    """A generator of reports is read once."""
     plain = logistic("forced ~ age10", DATA, DIE)
     right, slope = plain.value, float(plain.margins("age10"))
     for ages in (DATA.age10.to_numpy(), [[age] for age in DATA.age10]):

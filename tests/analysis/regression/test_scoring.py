@@ -54,7 +54,7 @@ def test_gradients_and_hessians_are_those_of_differences(report, design, link: s
         assert np.allclose(one.scores(at).sum(axis=0), found.score)
 
 
-def test_the_expected_information_is_the_mean_of_the_observed_over_all_reports() -> None:
+def test_the_expected_information_is_the_mean_of_the_observed() -> None:
     """By enumeration of the four reports of each of 40 people."""
     one, at = model("both", BOTH, rows=40), np.array([-0.8, 0.3, -0.2])
     eta = one.columns @ at
@@ -69,7 +69,8 @@ def test_the_expected_information_is_the_mean_of_the_observed_over_all_reports()
     assert np.allclose(total, one.evaluate(at).information)
 
 
-def test_a_climb_ends_where_the_gradient_is_zero_and_says_whether_it_arrived() -> None:
+def test_a_maximization_ends_where_the_gradient_is_zero() -> None:
+    """Its result says whether it converged."""
     one = model("forced", DIE)
     found = maximize(one.evaluate, np.zeros(3))
     assert found.converged
@@ -128,7 +129,8 @@ def test_a_maximum_is_stationary_and_concave(remaining, converged, curvature, sl
             interior_maximum(lambda _: np.diag([1.0, curvature]), ascent, "")
 
 
-def test_newtons_step_is_that_of_the_curvature_and_neither_saddle_nor_plain_is_a_maximum() -> None:
+def test_newtons_step_is_that_of_the_curvature() -> None:
+    """Neither a saddle nor a plateau is a maximum."""
     bent = np.array([[100.0, 3.0], [3.0, 0.5]])
 
     def evaluate(at: np.ndarray) -> Evaluation:
@@ -231,8 +233,10 @@ def test_the_same_data_give_the_same_fit_whatever_the_order_of_rows() -> None:
 
 
 @pytest.mark.parametrize(("left", "flat"), [(0.0009, True), (0.0011, False), (0.5, False)])
-def test_a_direction_is_flat_where_less_than_a_thousandth_of_its_information_is_left(left: float, flat: bool) -> None:
-    """And where that leaves a standard error above 1: not of ten thousand people."""
+def test_a_direction_with_little_information_left_is_flat(left: float, flat: bool) -> None:
+    """A direction is flat where less than a thousandth of its information is left. And where that leaves a standard
+    error above 1: not of ten thousand people.
+    """
     start = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, 1.0]))
     end = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, left]))
     assert Maximization(end, True, start).flat is flat
@@ -240,7 +244,7 @@ def test_a_direction_is_flat_where_less_than_a_thousandth_of_its_information_is_
     assert not Maximization(many[0], True, many[1]).flat
 
 
-def test_a_penalty_that_is_differenced_twice_has_a_curvature_of_nine_digits() -> None:
+def test_a_penalty_differenced_twice_has_a_curvature_of_nine_digits() -> None:
     """Half the logarithm of the information's determinant: sum(log(cosh(at))) / 2 here, with a slope of tanh / 2."""
     flat = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
     penalized = with_penalty(lambda at: replace(flat, params=at), lambda at: np.diag(np.cosh(at)))

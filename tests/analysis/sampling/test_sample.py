@@ -60,7 +60,7 @@ def test_domains_keep_all_rows(where: pd.Series, value: float, crossed: float, n
         assert found.n == int(where.sum())
 
 
-def test_a_domain_of_few_clusters_has_the_degrees_of_freedom_of_the_whole_design() -> None:
+def test_a_domain_has_the_degrees_of_freedom_of_the_whole_design() -> None:
     """Thirty old women in 15 of 60 clusters. Taking their rows first gives .110067437 on 14 df: wrong."""
     old = NESTED.mean(SCORES, FEMALE & (DATA.age >= 79))
     assert (old.value, old.se, old.basis.df) == pytest.approx((0.095132382, 0.109097661, 57), abs=5e-10)
@@ -107,16 +107,18 @@ def test_numbers_sent_as_one_bit_are_weighted_too() -> None:
     assert (unweighted.value, unweighted.se) == pytest.approx((-0.454430217, 0.066937794), rel=1e-6)
 
 
-def test_questions_to_the_same_people_are_compared_by_the_difference_of_their_scores() -> None:
+def test_questions_to_the_same_people_are_compared_by_differences() -> None:
+    """The difference is that of each person's scores."""
     gap = Sample().mean(SCORES - UNRELATED.scores(DATA.unrelated))
     assert (gap.value, gap.se) == pytest.approx((-0.002916667, 0.014915432), abs=5e-10)
     together = np.corrcoef(SCORES, UNRELATED.scores(DATA.unrelated))[0, 1]
     assert together == pytest.approx(0.43538, abs=5e-6)
 
 
-def test_an_outcome_is_compared_between_carriers_and_others_without_a_model() -> None:
-    """Means of the outcome among those who have it and those who have not: ratios of means of scores, their
-    error by what each person moves the difference by. The correlation divides by the truth's own variance.
+def test_an_outcome_is_compared_between_carriers_and_others() -> None:
+    """No model is fitted. Means of the outcome among those who have it and those who have not: ratios of means of
+    scores, their error by what each person moves the difference by. The correlation divides by the truth's own
+    variance.
     """
     y, mean = DATA.outcome.to_numpy(), Sample().mean
     value, se = 0.734463248, 0.078002130

@@ -48,7 +48,7 @@ def coverage(design, sizes, shares) -> tuple[float, float, float]:
 
 
 @pytest.mark.slow
-def test_the_interval_of_a_difference_covers_it_at_least_94_percent_of_the_time() -> None:
+def test_the_interval_of_a_difference_covers_at_least_94_percent() -> None:
     """240 cells: four designs, six pairs of sizes, ten pairs of shares. Nominal 95 %; another program had
     .9446 to .9560 over ten other pairs. Wald's is too short in some cells, and limits that are cut to 0 … 1
     before they are combined are far too short.
@@ -131,7 +131,8 @@ def test_the_difference_is_cut_to_what_is_possible_only_at_the_end() -> None:
     assert any(note.startswith("first: ") for note in gap.notes)
 
 
-def test_several_entries_are_subtracted_label_by_label_and_their_covariances_add() -> None:
+def test_several_entries_are_subtracted_label_by_label() -> None:
+    """The covariances of the two estimates add, and an entry without a value has no interval."""
     likert = forced_options(5, ["0.08"] * 5)
     men, women = (likert.estimate_counts(c) for c in ([346, 257, 250, 159, 158], [352, 307, 243, 176, 152]))
     gap = women - men

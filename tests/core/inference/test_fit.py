@@ -56,7 +56,8 @@ def test_of_five_options_the_likeliest_shares_fit_as_well_as_any(counts, ratio: 
     assert best.fit.p == pytest.approx(10 * p, rel=1e-5) if p else best.fit.p > 0.35
 
 
-def test_data_that_contradict_the_design_are_said_wherever_the_estimate_is_shown():
+def test_a_contradiction_of_the_design_is_stated_in_every_display():
+    """The text, the HTML, the notes and the data frame of an estimate say when no share fits its reports."""
     estimate = DIE.estimate_counts([290, 10])
     assert repr(estimate).startswith("<Estimate -0.200 (standard error 0.016; no share fits at 95 %: p = 3e-13)")
     assert "<td>no share fits at 95 %: p = 3e-13</td>" in estimate._repr_html_()
@@ -94,7 +95,8 @@ def test_no_interval_is_written_as_a_point():
 
 
 @pytest.mark.slow
-def test_it_is_said_exactly_when_the_interval_is_empty_or_p_is_below_5_percent():
+def test_misfit_is_noted_if_the_interval_is_empty_or_p_is_below_5_percent():
+    """Over every count of 300 reports, the notes and the text mention it in exactly these cases."""
     for yes in range(301):
         estimate = DIE.estimate_counts([300 - yes, yes])
         contradicts = bool(estimate.interval().empty) or estimate.fit.p < 0.05
@@ -103,8 +105,8 @@ def test_it_is_said_exactly_when_the_interval_is_empty_or_p_is_below_5_percent()
 
 
 @pytest.mark.slow
-def test_a_survey_that_follows_the_design_is_suspected_in_at_most_5_percent():
-    """By enumeration, at the edges and between."""
+def test_a_survey_that_follows_the_design_is_rarely_suspected():
+    """The fit is rejected in at most 5 % of such surveys. By enumeration, at the edges and between."""
     for design, n in ((DIE, 300), (warner(epsilon=1.0), 60), (crosswise("0.15"), 37)):
         ps = np.array([design.estimate_counts([n - yes, yes]).fit.p for yes in range(n + 1)])
         for prevalence in (0, 0.02, 0.5, 1):
@@ -114,8 +116,10 @@ def test_a_survey_that_follows_the_design_is_suspected_in_at_most_5_percent():
             assert chance @ (ps < 0.05) <= 0.05
 
 
-def test_options_that_belong_together_have_one_p_value_that_allows_for_their_number():
-    """k-ary, 5 options with 0.08 for each that is not the truth: 10 of 300 has a tail of 0.000754517."""
+def test_options_that_belong_together_share_one_adjusted_p_value():
+    """The p-value is adjusted for the number of options. k-ary, 5 options with 0.08 for each that is not the truth:
+    10 of 300 has a tail of 0.000754517.
+    """
     shares = Shares.from_support(np.array([10.0, 60, 80, 80, 70]), 300, np.full(5, 0.68), np.full(5, 0.08))
     assert edge_fit(shares, together=True).p == pytest.approx(10 * 0.000754517, rel=1e-5)
     each = edge_fit(shares, together=False).p
@@ -140,8 +144,10 @@ def test_no_p_value_of_a_fit_is_above_one():
     assert wald_fit(Normal(np.array([-0.001, 0.5, 0.501]), np.full(3, 0.05))).p == 1
 
 
-def test_the_normal_fit_counts_two_tails_for_each_of_several_and_one_for_one():
-    """Two standard errors outside, on either side; a share without a value has no fit."""
+def test_the_normal_fit_counts_two_tails_for_each_of_several_shares():
+    """A single share counts one tail. Two standard errors outside, on either side; a share without a value has no
+    fit.
+    """
     tail = norm.cdf(-2)
     for outside in (-0.1, 1.1):
         assert wald_fit(Normal(np.array([outside, 0.4, 0.6]), np.full(3, 0.05))).p == pytest.approx(6 * tail)

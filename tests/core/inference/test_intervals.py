@@ -68,7 +68,7 @@ def test_the_documented_coverage_is_what_enumeration_gives(method: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_exact_interval_is_guaranteed_and_the_bayes_interval_never_empty() -> None:
+def test_the_exact_interval_is_guaranteed_and_bayes_is_never_empty() -> None:
     assert min(coverages("exact", (50, 200, 1000))[0]) >= 0.95
     covered, empty = coverages("bayes", (50, 200))
     assert max(empty) == 0
@@ -167,9 +167,8 @@ def test_rounding_contradicts_nothing() -> None:
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.9, 0.3), (0.2, 0.6)])
-def test_the_error_of_a_share_is_that_of_the_reports_and_where_they_agree_of_the_nearest_share(
-    p: float, q: float
-) -> None:
+def test_the_error_of_a_share_is_that_of_the_reports(p: float, q: float) -> None:
+    """Where all reports agree, it is that of the nearest possible share."""
     low, high = min(p, q), max(p, q)
     variances = np.array([low * (1 - low) / 40, 0.25 * 0.75 / 39, high * (1 - high) / 40])
     found = share_error(np.array([0.0, 10.0, 40.0]), 40, p, q)
@@ -184,7 +183,8 @@ def test_uncut_limits_are_there_for_differences_and_tests() -> None:
     assert (low[0], high[0]) == pytest.approx((-0.101, 0.0147), abs=5e-4)
 
 
-def test_students_interval_is_the_textbooks_and_has_none_where_all_answers_are_equal() -> None:
+def test_students_interval_matches_the_textbook() -> None:
+    """There are no limits where all answers are equal."""
     low, high = Student(10.0, 2.0, 4).interval(0.95, "t")
     assert (low, high) == pytest.approx(t.interval(0.95, 4, 10, 2))
     for silent in (Student(10.0, 0.0, 4), Student(10.0, float("nan"), 0), Student(1.0, 0.5, 0)):
@@ -232,7 +232,7 @@ def test_a_report_that_is_as_probable_from_either_speaks_for_nobody() -> None:
 
 
 @pytest.mark.parametrize("n", [7, 40])
-def test_exact_intervals_and_tails_are_guaranteed_whatever_the_others_have_instead(n: int) -> None:
+def test_exact_intervals_and_tails_hold_whatever_the_others_report(n: int) -> None:
     """By enumeration: 0.8 from those who have the option, 0.1 to 0.3 from the others."""
     shares = among(0.8, 0.1, 0.3, n)
     low, high = shares.uncut(0.95, "exact")
@@ -247,7 +247,7 @@ def test_exact_intervals_and_tails_are_guaranteed_whatever_the_others_have_inste
                 assert chance @ (above <= level) <= level
 
 
-def test_reports_that_do_not_tell_an_option_from_every_other_exclude_no_share() -> None:
+def test_reports_that_do_not_single_out_an_option_exclude_no_share() -> None:
     """0.25 from those who have it and up to 0.3 from others: many reports may come from those, and few from anybody."""
     for greatest in (0.25, 0.3):
         shares = among(0.25, 0.1, greatest, 20)
@@ -258,7 +258,7 @@ def test_reports_that_do_not_tell_an_option_from_every_other_exclude_no_share() 
             assert (below.tolist(), above.tolist()) == ([1] * 21, [1] * 21)
 
 
-def test_the_standard_error_of_a_share_divides_by_one_less_than_the_reports() -> None:
+def test_the_standard_error_of_a_share_divides_by_n_minus_1() -> None:
     """As the sample variance of the scores does; a report alone has none."""
     shares = Shares.from_support(np.array([3.0]), 8, np.array([0.75]), np.array([0.25]))
     scores = (np.repeat([1.0, 0.0], [3, 5]) - 0.25) / 0.5
@@ -267,7 +267,7 @@ def test_the_standard_error_of_a_share_divides_by_one_less_than_the_reports() ->
 
 
 @pytest.mark.parametrize("n", [10**6, 10**9, 10**12])
-def test_the_posterior_of_very_many_reports_is_as_narrow_as_its_standard_error(n: int) -> None:
+def test_the_posterior_of_many_reports_is_as_narrow_as_its_standard_error(n: int) -> None:
     """Far narrower than the first grid, whose nearest point may lie anywhere beside it."""
     for share in (0.3, 0.37654, 0.99):
         shares = Shares.from_support(np.array([n * (0.25 + 0.5 * share)]), n, np.array([0.75]), np.array([0.25]))
@@ -275,8 +275,10 @@ def test_the_posterior_of_very_many_reports_is_as_narrow_as_its_standard_error(n
         assert (low, high) == pytest.approx(tuple(shares.interval(0.95, "wald")), abs=0.02 * shares.se[0])
 
 
-def test_a_design_whose_reports_speak_against_the_option_has_the_intervals_of_the_opposite_reports() -> None:
-    """0.1 of those who have it and 0.6 of the others: the same as 0.9 and 0.4 of the other reports."""
+def test_reports_that_speak_against_an_option_mirror_the_opposite_reports() -> None:
+    """The intervals and the tails of both designs are the same. 0.1 of those who have it and 0.6 of the others: the
+    same as 0.9 and 0.4 of the other reports.
+    """
     count, ones = np.arange(21.0), np.ones(21)
     one = Shares.from_support(count, 20, 0.1 * ones, 0.6 * ones)
     other = Shares.from_support(20 - count, 20, 0.9 * ones, 0.4 * ones)
@@ -297,8 +299,10 @@ def test_an_interval_of_a_sample_ends_where_shares_end() -> None:
 
 
 @pytest.mark.parametrize("method", ["wilson", "korn-graubard", "logit"])
-def test_every_share_of_a_sample_has_a_p_value_and_the_interval_of_that_level_ends_there(method: str) -> None:
-    """Also next to the estimate, where the limits of exact intervals do not meet at any level: there p is 1."""
+def test_the_p_value_of_a_sampled_share_matches_its_interval(method: str) -> None:
+    """Every share has a p-value, and the interval at the level 1 - p ends there. Also next to the estimate, where
+    the limits of exact intervals do not meet at any level: there p is 1.
+    """
     basis = sample_share(20)
     for null in (0.2, 0.38, 0.395, 0.4, 0.405, 0.42, 0.6):
         statistic, below, above = basis.tails(null, method)

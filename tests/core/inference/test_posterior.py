@@ -26,9 +26,9 @@ def drawn(design: Design, counts: list[int]) -> np.ndarray:
 
 
 @each(level=[0.5, 0.95, 0.999], n=[1, 20, 1000, 10**6])
-def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form(n: int, level: float) -> None:
-    """A die, only yes or only no: the posterior is a power of the chance of that report, steepest where the
-    grid ends.
+def test_an_interval_at_an_edge_holds_its_level_of_the_posterior(n: int, level: float) -> None:
+    """The limits match those in closed form. A die, only yes or only no: the posterior is a power of the chance of
+    that report, steepest where the grid ends.
     """
     p, q = 5 / 6, 1 / 6
     given, without = np.array([p, 1 - p]), np.array([q, 1 - q])
@@ -65,7 +65,7 @@ def test_two_questions_at_once_have_the_posterior_that_exact_draws_give() -> Non
 
 
 @pytest.mark.slow
-def test_where_no_exact_draw_is_kept_the_posterior_is_that_of_gibbs_sampling() -> None:
+def test_the_posterior_without_exact_draws_matches_gibbs_sampling() -> None:
     """One estimate is -0.067: data augmentation, 400 chains of 200 draws after 500 steps, gave these."""
     draws = drawn(DIE.joint(COIN), [700, 300, 250, 50])
     assert draws.mean(axis=0) == pytest.approx([0.84552, 0.05312, 0.09792, 0.00344], abs=0.002)
@@ -86,7 +86,8 @@ def test_one_share_by_draws_is_one_share_by_the_grid() -> None:
     assert (low[0], high[0]) == pytest.approx(tuple(interval), abs=0.004)
 
 
-def test_the_same_reports_always_give_the_same_draws_and_so_the_same_interval() -> None:
+def test_the_same_reports_always_give_the_same_draws() -> None:
+    """Equal draws give equal intervals."""
     counts, cov = np.array([[60.0, 30.0, 20.0, 10.0]]), (np.eye(4)[None] - 1 / 4) * 1e-3
     first, second = (simplex_draws(DIE.joint(COIN).matrix, counts, cov, chains=3, length=9) for _ in range(2))
     assert np.array_equal(first, second)
@@ -109,7 +110,8 @@ def test_draws_reach_what_the_directions_of_the_covariance_never_do() -> None:
     assert set(np.floor(10 * draws[:, 2]).astype(int)) >= set(range(9))
 
 
-def test_the_shortest_interval_holds_its_level_and_reaches_an_edge_that_it_touches() -> None:
+def test_the_shortest_interval_holds_its_level() -> None:
+    """It ends at an edge that it touches, and is no longer than the equal-tailed interval."""
     draws = np.random.default_rng(0).beta([1, 20, 5], [20, 1, 5], size=(20_000, 3))
     low, high = shortest_intervals(draws, 0.9)
     assert (low[0], high[1]) == (0, 1)
@@ -129,7 +131,8 @@ def test_an_interval_within_a_five_hundredth_of_the_draws_reaches_the_edge(beyon
     assert (high[0], low[1]) == pytest.approx((0.6, 0.4))
 
 
-def test_the_shortest_interval_holds_no_less_than_its_level_where_that_is_no_whole_number_of_draws() -> None:
+def test_the_shortest_interval_rounds_its_number_of_draws_up() -> None:
+    """It holds no less than its level where that is not a whole number of draws."""
     for count in (1001, 1003, 1999):
         draws = np.random.default_rng(count).beta(5, 5, size=(count, 2))
         for level in (0.5, 0.9, 0.95):
@@ -138,9 +141,9 @@ def test_the_shortest_interval_holds_no_less_than_its_level_where_that_is_no_who
 
 
 @pytest.mark.slow
-def test_the_documented_coverage_of_all_shares_together_is_what_simulation_gives() -> None:
-    """250 of the documented 500 surveys (fixed seed), fewer draws each: within 0.035, twice the Monte Carlo
-    error of the least.
+def test_the_documented_coverage_is_what_simulation_gives() -> None:
+    """The documented coverage is that of shares that are estimated together. 250 of the documented 500 surveys
+    (fixed seed), fewer draws each: within 0.035, twice the Monte Carlo error of the least.
     """
     documented = dict(re.findall(r"(inside|on an edge) +([\d.]+ +[\d.]+)", Estimate.interval.__doc__ or ""))
     design = COIN.joint(COIN)

@@ -33,10 +33,10 @@ def all_counts(name: str, n: int) -> Shares:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["wilson", "exact"])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_p_value_is_at_most_one_minus_level_exactly_when_the_uncut_interval_leaves_the_null_out(
-    name: str, method: str
-) -> None:
-    """All counts of all n up to 60, five nulls, three levels."""
+def test_a_p_value_rejects_exactly_where_the_uncut_interval_does(name: str, method: str) -> None:
+    """It is at most 1 - level exactly when the interval leaves the null out. All counts of all n up to 60, five
+    nulls, three levels.
+    """
     for n in range(2, 61):
         shares = all_counts(name, n)
         for level in (0.5, 0.9, 0.95):
@@ -140,7 +140,8 @@ def test_a_ratio_of_noisy_numbers_agrees_and_claims_no_half_for_one_side() -> No
         assert min(estimate.test(null, 1, direction=way).p for way in ("less", "greater")) == p
 
 
-def test_surveys_drawn_again_tell_no_smaller_p_value_than_their_number_allows() -> None:
+def test_a_bootstrap_p_value_is_limited_by_the_number_of_draws() -> None:
+    """The smallest p-value of 99 resampled surveys is 2 / 100."""
     basis = Bootstrap(np.linspace(0, 1, 99)[:, None])
     assert significance(basis, np.array([0.5]), np.array([0.3]), 7, 2, None, None).p[0] == 2 / 100
     assert significance(basis, np.array([0.5]), np.array([0.3]), 0.75, 2, None, None).p[0] == pytest.approx(
@@ -185,7 +186,7 @@ def two_tails(null: float, direction: str | None = None) -> tuple[TwoTails, np.n
     return basis, significance(basis, basis.value, np.ones(4), null, sides, direction, None).p
 
 
-def test_a_p_value_from_intervals_alone_is_never_below_the_level_that_leaves_out_the_null() -> None:
+def test_a_p_value_from_intervals_alone_is_never_too_small() -> None:
     """At 1 - p itself the interval leaves the null out, and 10 digits are right: e**-distance."""
     for null in (0.0, 0.3, 2.0, 7.25):
         basis, found = two_tails(null)
@@ -257,7 +258,8 @@ def test_many_p_values_are_adjusted_as_bonferroni_and_holm_say() -> None:
     assert np.isnan(adjusted(np.nan, "holm"))
 
 
-def test_another_unit_has_the_same_test_also_where_intervals_alone_are_known() -> None:
+def test_a_change_of_unit_does_not_change_the_test() -> None:
+    """This also holds where only intervals are known."""
     basis = BonferroniDifference(Normal(3.0, 1.0), Normal(1.0, 1.0))
     plain = significance(basis, 2.0, 1.5, 0.5, 2, None, None)
     moved = significance(Affine(basis, 10.0, 7.0), 27.0, 15.0, 12.0, 2, None, None)

@@ -31,7 +31,7 @@ def test_reference_numbers(design, intercept: float, slope: float, variance: flo
     assert plan_slope(design, intercept=intercept, slope=slope, n=n - 1).power < 0.8
 
 
-def test_of_two_groups_asked_directly_it_is_the_variance_of_a_log_odds_ratio() -> None:
+def test_two_groups_asked_directly_have_the_variance_of_a_log_odds_ratio() -> None:
     """1 / (n p (1 - p)) of each group, the groups being shares of all."""
     shares = expit(np.array([-1.0, -0.2]))
     found = slope_variance(DIRECT, -1.0, 0.8, np.array([0.0, 1.0]), np.array([0.7, 0.3]))
