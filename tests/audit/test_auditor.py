@@ -49,8 +49,10 @@ OTHER_RUNS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-def test_the_default_audit_catches_faults_that_were_planted_beyond_the_gallery(name):
-    """The margin is thinnest for the k-ary design and the sparse vector: p-values up to 5e-6 on each of eight seeds,
+def test_the_default_audit_catches_further_planted_faults(name):
+    """These faults are not in the gallery.
+
+    The margin is thinnest for the k-ary design and the sparse vector: p-values up to 5e-6 on each of eight seeds,
     where 9e-5 refutes.
     """
     fault = FAULTS[name]
@@ -197,7 +199,8 @@ def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
 
 
 @pytest.mark.slow
-def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
+def test_the_bound_is_that_of_the_best_trial():
+    """The error is shared among all trials, and one of them receives half of it."""
     verdict = audit(
         EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=8000, level=0.99, rng=np.random.default_rng(1)
     )
@@ -225,7 +228,8 @@ def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
     assert _judged([quiet, *trials[:1]], None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
 
 
-def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error():
+def test_draws_that_do_not_follow_the_stated_law_refute_a_claim():
+    """A tenth of the error is reserved for this test."""
     quiet = [Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 1.0, share=1.0)]
     told = ExactAudit(1.0, violated=False)
     assert _judged(quiet, told, 0.004, 0.05, has_claim=True) == (True, "its draws do not follow the law that it tells")
@@ -249,7 +253,8 @@ def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_release_path_is_audited_by_default_and_a_generator_repeats_the_audit():
+def test_the_release_method_is_audited_by_default():
+    """A generator makes the audit reproducible."""
     first, second = (audit(warner(p="2/3"), runs=4000, rng=np.random.default_rng(9)) for _ in range(2))
     assert first == second
     assert audit(warner(p="2/3"), runs=4000, level="0.9999999999")  # false alarms 1e-10
@@ -264,7 +269,8 @@ def test_without_a_claim_there_is_a_bound_and_no_verdict():
 
 
 @pytest.mark.slow
-def test_looking_past_the_last_bits_finds_the_textbook_noise_to_be_what_the_textbook_says():
+def test_without_the_last_bits_float_noise_satisfies_its_claim():
+    """The textbook noise then has nearly the epsilon of the textbook."""
     verdict = audit(
         EXHIBITS["float noise"].broken, (0.0, 1.0), epsilon=1, last_bits=False, rng=np.random.default_rng(1)
     )
@@ -285,7 +291,8 @@ def test_a_design_that_lies_about_its_law_is_caught_by_its_draws():
     assert verdict.violated
 
 
-def test_a_design_that_claims_less_than_its_law_costs_is_refuted_by_enumeration_alone():
+def test_a_design_that_claims_too_little_is_refuted_by_enumeration():
+    """The evidence is a proof, because the law of the design costs more than it claims."""
     verdict = audit(warner(p="2/3"), epsilon="0.693", runs=400, rng=np.random.default_rng(1))
     assert verdict.violated
     assert verdict.evidence.startswith("a proof")
@@ -335,7 +342,9 @@ def test_slow_mechanisms_are_run_less_often_and_the_verdict_says_so(monkeypatch)
     assert abs(2 * confirming - said) <= 4  # half of the runs confirm, on either input as many
 
 
-def test_a_function_that_needs_a_generator_gets_one_and_one_that_does_not_keeps_its_default():
+def test_a_function_that_requires_a_generator_gets_one():
+    """A function whose generator is optional keeps its default."""
+
     def needs(value, rng):
         return value + rng.laplace()
 

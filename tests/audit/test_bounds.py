@@ -41,7 +41,7 @@ def test_the_p_value_is_small_no_more_often_than_it_says(q, epsilon, delta):
         assert joint[found <= error].sum() <= error
 
 
-def test_the_p_value_is_that_of_the_worst_probabilities_that_the_claim_allows():
+def test_the_p_value_is_that_of_the_worst_probabilities_under_the_claim():
     """Against a grid of 20,001 values of q; Gamma(2) exceeds t with probability (1 + t) e**-t."""
     seen, n, other, m, epsilon, delta = 200, 300, 40, 280, 1.0, 0.02
     q = np.linspace(1e-9, (1 - delta) / math.e, 20_001)
@@ -83,7 +83,8 @@ def test_overwhelming_evidence_is_not_lost_where_floats_end():
     assert p_value(0, 100, 0, 100, epsilon=0) == p_value(100, 100, 100, 100, epsilon=0) == 1
 
 
-def test_where_floats_end_the_exponent_is_the_relative_entropy_of_two_coins():
+def test_beyond_floats_the_exponent_is_the_relative_entropy():
+    """The relative entropy is that of two coins."""
     p = np.array([0.05, 0.3, 0.9])
     for share in (0.0, 0.3, 0.8, 1.0):
         assert _divergence(share, p) == pytest.approx(entropy([[share] * 3, [1 - share] * 3], [p, 1 - p]))
@@ -112,7 +113,8 @@ def test_the_advantage_is_that_of_the_best_test_of_a_warner_report(epsilon):
 
 
 @pytest.mark.parametrize("counts", [(500, 1000, 0, 1000), (500, 1000, 100, 1000), (40, 5000, 3, 4000)])
-def test_bounds_are_rounded_down_so_that_their_own_p_value_is_within_the_error(counts):
+def test_bounds_are_rounded_down_so_that_their_p_value_is_within_the_error(counts):
+    """A bound larger by a thousandth has a p-value above the error."""
     for error in (0.01, 1e-4):
         epsilon, delta = epsilon_bound(*counts, error=error), delta_bound(*counts, epsilon=0.5, error=error)
         assert 0 < p_value(*counts, epsilon=epsilon) <= error < p_value(*counts, epsilon=epsilon * 1.001)

@@ -69,7 +69,7 @@ def test_outputs_that_differ_have_rows_that_differ(kind):
             assert np.array_equal(rows[i], rows[j]) == (repr(one) == repr(other))
 
 
-def test_labels_that_were_seen_once_share_a_code_with_those_that_are_yet_to_come():
+def test_labels_that_occur_once_share_a_code_with_unseen_labels():
     """Else the search would know each by heart, and fresh runs would show it nothing."""
     coding = Coding.of(["a", "a", "b", "b", "token one", "token two"])
     kinds = coding.table(["a", "b", "token one", "token three"])[:, coding.names.index("the kind of the output")]
@@ -83,7 +83,8 @@ def test_codes_do_not_tell_which_label_came_first():
     assert np.array_equal(Coding.of(labels * 2).table(["a", "b"]), Coding.of(labels[::-1] * 2).table(["a", "b"]))
 
 
-def test_the_order_of_keys_is_part_of_the_shape_and_leaves_keep_their_places():
+def test_the_order_of_keys_is_part_of_the_shape_of_an_output():
+    """The values keep their columns in the table whatever the order of the keys is."""
     coding = Coding.of([{"a": 1, "b": 2}, {"b": 2, "a": 1}] * 2)
     assert coding.names == ("entry a", "entry b", "the shape of the output")
     first, second = coding.table([{"a": 1, "b": 2}, {"b": 2, "a": 1}])

@@ -98,8 +98,11 @@ def test_draws_that_follow_the_law_pass_and_others_do_not():
     assert law_misfit(Biased(0.64), pairs_for(DESIGN), rng) < 1e-9
 
 
-def test_the_misfit_is_pearsons_of_outputs_expected_ten_times_and_of_rarer_ones_together():
-    """Of 1,000 draws five each of two, which are ten together."""
+def test_the_misfit_is_pearsons_with_rare_outputs_pooled():
+    """Outputs that are expected fewer than ten times are pooled.
+
+    Of 1,000 draws five each of two, which are ten together.
+    """
     law = {"a": Fraction(1, 200), "b": Fraction(1, 200), "c": Fraction(39, 100), "d": Fraction(3, 5)}
     drawn = [*"a" * 9, *"b" * 7, *"c" * 400, *"d" * 584]
     assert _pearson(law, drawn) == pytest.approx(chisquare([16, 400, 584], [10, 390, 600]).pvalue)

@@ -69,7 +69,7 @@ def test_equal_laws_promise_nothing():
     assert max(event.promise for event in there + back) < 0.02
 
 
-def test_what_lies_beyond_everything_that_the_other_input_gave_is_found_though_it_is_rare():
+def test_rare_outputs_beyond_the_range_of_the_other_input_are_found():
     """Noise cut off at six scales: 0.34 % of the outputs on one input are impossible on the other."""
     rng = np.random.default_rng(1)
     first, second = (shift + np.clip(rng.laplace(size=(40_000, 1)), -6, 6) for shift in (1, 0))
@@ -108,8 +108,10 @@ def test_cells_cover_everything_and_none_is_crowded_without_need(column):
     assert [len(cut(np.arange(n), np.arange(n))) for n in (1024.0, 1025.0)] == [1024, 63 + 2 * 3 + 2]
 
 
-def test_there_are_64_cells_of_even_shares_and_tails_that_halve_down_to_four_runs() -> None:
-    """Of 2**15 runs: 63 edges between, shares of 2**-7 to 2**-13 on either side, and where each input begins and
+def test_there_are_64_cells_of_equal_shares_and_finer_tails() -> None:
+    """The tails are halved down to four runs.
+
+    Of 2**15 runs: 63 edges between, shares of 2**-7 to 2**-13 on either side, and where each input begins and
     ends.
     """
     edges, runs = cut(np.arange(0.0, 2**15, 2), np.arange(1.0, 2**15, 2)), np.arange(2.0**15)
@@ -141,7 +143,8 @@ def test_a_share_some_standard_errors_away_is_wilsons():
         np.testing.assert_allclose(p - count / n, z * np.sqrt(np.maximum(p * (1 - p), 0) / n), atol=1e-9)
 
 
-def test_promise_and_excess_are_those_of_shares_that_are_four_and_one_and_a_half_standard_errors_away():
+def test_promise_and_excess_use_limits_of_4_and_1_5_standard_errors():
+    """The promise uses shares that are four standard errors away, and the excess one and a half."""
     seen, n, other, m = np.array([500, 900]), 1000, np.array([100, 5]), 800
     for delta in (0.0, 0.2):
         low, high = _wilson(seen, n, -4.0), _wilson(other, m, 4.0)
@@ -244,8 +247,11 @@ def test_shares_are_even_where_values_are_many():
     assert counts.tolist() == pytest.approx([200] * 6, abs=1)
 
 
-def test_weights_are_those_of_logistic_regression_with_a_penalty_for_what_is_not_one():
-    """Of two entries, one of which says too much and the other too little."""
+def test_weights_are_those_of_logistic_regression_shrunk_towards_one():
+    """The penalty is on the squared distance of each weight from one.
+
+    Of two entries, one of which says too much and the other too little.
+    """
     rng = np.random.default_rng(1)
     ratios = rng.normal(size=(400, 2))
     is_first = rng.random(400) < 1 / (1 + np.exp(-ratios @ [0.3, 1.8]))

@@ -58,7 +58,9 @@ def test_a_mechanism_that_declares_its_sensitivity_needs_nothing_else():
     assert found[0].moved == pytest.approx(0.25)
 
 
-def test_a_release_that_is_no_number_or_has_another_shape_exceeds_everything():
+def test_a_release_that_is_not_a_number_exceeds_any_sensitivity():
+    """The same holds for two releases of different shapes."""
+
     def leaky(column, rng):
         return (column if len(column) == 2 else column.sum()) + rng.laplace()
 
@@ -96,7 +98,8 @@ def test_the_largest_movement_of_the_noises_that_flow_alike_is_told():
     assert runs == [(value, noise) for noise in noises[:5] for value in (0, 1)]  # five noises where nothing is said
 
 
-def test_without_noise_to_freeze_or_a_sensitivity_there_is_nothing_to_replay():
+def test_a_replay_needs_a_generator_and_a_sensitivity():
+    """Without noise to freeze there is nothing to replay."""
     with pytest.raises(TypeError, match="must take `rng`"):
         replay(lambda value: value, (0, 1), sensitivity=1)
     with pytest.raises(TypeError, match="`sensitivity` must be given"):
@@ -114,8 +117,11 @@ STATISTICS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STATISTICS)
-def test_one_replaced_record_moves_no_statistic_of_a_curator_further_than_its_sensitivity(name):
-    """Outliers and missing values included."""
+def test_one_replaced_record_moves_a_statistic_within_its_sensitivity(name):
+    """This holds for every statistic of a curator.
+
+    Outliers and missing values included.
+    """
     statistic, reach = STATISTICS[name]
 
     def release(column, rng):

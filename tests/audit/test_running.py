@@ -63,8 +63,11 @@ def test_as_many_runs_are_made_as_were_asked_for_and_all_are_counted():
     assert runner.runs == 10_001
 
 
-def test_the_pace_is_that_of_the_fastest_try_and_takes_the_same_runs_on_any_machine(monkeypatch):
-    """A millisecond a run, and each first try is held up by a busy machine."""
+def test_the_pace_of_runs_is_that_of_the_fastest_try(monkeypatch):
+    """The number of runs therefore does not depend on how busy the machine is.
+
+    A millisecond a run, and each first try is held up by a busy machine.
+    """
     clock, waits = [0.0], iter([9.0, 0.0, 0.0, 5.0, 7.0, 0.0])
 
     class Busy:
@@ -85,8 +88,11 @@ def test_a_thousand_runs_at_once_or_twenty_one_by_one_tell_the_pace(mechanism, t
     assert runner.runs == 3 * tried
 
 
-def test_a_function_that_cannot_do_without_a_generator_gets_one_and_it_is_always_the_same():
-    """A fresh one for each run would be slow; one with a fixed seed would draw the same noise in every audit."""
+def test_a_function_gets_the_same_generator_in_every_run():
+    """The generator is given to functions that require one.
+
+    A fresh one for each run would be slow; one with a fixed seed would draw the same noise in every audit.
+    """
     given = [rng for _, rng in Runner(lambda value, rng: (value, rng), None)(0, 3)]
     assert isinstance(given[0], np.random.Generator)
     assert given[0] is given[1] is given[2]
@@ -112,7 +118,8 @@ def test_losses_are_read_where_there_are_any():
     assert loss_of(print) is None
 
 
-def test_whether_a_source_of_randomness_can_be_given_is_read_from_the_signature():
+def test_whether_a_mechanism_takes_a_generator_is_read_from_its_signature():
+    """An object without a method to audit is rejected."""
     assert takes_rng(warner(p="2/3"))
     assert takes_rng(lambda value, rng: (value, rng))
     assert not takes_rng(lambda value: value)

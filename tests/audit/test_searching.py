@@ -77,7 +77,8 @@ def candidate(name, *measures):
     return Candidate(name, (name, name.upper()), events[:1], events[1:])
 
 
-def test_pairs_are_chosen_by_excess_and_by_promise_in_turn_each_for_the_better_of_its_directions():
+def test_pairs_are_ordered_by_excess_and_promise_in_turn():
+    """Each pair counts with the better of its two directions."""
     found = [candidate("a", (3, -1), (-7, -1)), candidate("b", (-2, -3), (2, 0)), candidate("c", (0, -9), (0, 5))]
     assert [one.name for one in _ordered(found)] == ["c", "a", "b"]
     assert [one.name for one in _ordered(found[::-1])] == ["c", "a", "b"]

@@ -22,7 +22,8 @@ def test_the_words_say_what_was_claimed_what_was_found_and_how_sure_it_is():
     assert repr(verdict()) == "<Verdict: REFUTED: claimed ε = 1, ε at least 2.5 at 99.9 %; p-value of the claim 1e-20>"
 
 
-def test_the_table_says_what_was_tried_and_nothing_in_it_is_taken_for_markup():
+def test_the_table_lists_the_trials_and_escapes_markup():
+    """It also gives the numbers of pairs, events and runs."""
     html = verdict()._repr_html_()
     assert "1 pair of neighbors, 2 events confirmed, 400 runs" in html
     assert "the output &lt;b&gt; 1: 90 of 100 against 1 of 100" in html

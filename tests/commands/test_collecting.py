@@ -44,7 +44,8 @@ def make_of_another_version(path):
 
 
 @pytest.mark.slow
-def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when_it_is_amended(folder, capsys):
+def test_every_command_names_a_collection_of_another_version(folder, capsys):
+    """The collection goes on once it has been amended."""
     said(capsys, "serve", "exams.toml")
     make_of_another_version(folder / "survey.db")
     assert main(["serve", "exams.toml"]) == 2
@@ -116,7 +117,8 @@ def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, ca
 
 
 @pytest.mark.slow
-def test_whoever_opens_a_collection_with_blind_tokens_is_told_where_their_key_is(folder, capsys):
+def test_opening_a_collection_with_blind_tokens_names_its_key_file(folder, capsys):
+    """The message says that every server needs the key."""
     survey(access="blind").save(folder / "exams.toml")
     assert f"is in {folder / 'issuer-key.pem'}: every server needs it" in said(capsys, "open", "exams.toml")
 
@@ -182,7 +184,8 @@ def test_the_next_wave_while_the_one_before_runs_is_told_so(folder, capsys, monk
 
 
 @pytest.mark.slow
-def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_another_may_run(folder, capsys):
+def test_closing_ends_the_server_and_mentions_one_on_another_machine(folder, capsys):
+    """A server is also found through a symbolic link; without one, another may still run elsewhere."""
     said(capsys, "serve", "exams.toml")
     (folder / "link.db").symlink_to(folder / "survey.db")
     told = said(capsys, "close", "--database", "sqlite:///link.db")
@@ -196,7 +199,8 @@ def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_links_of_a_collection_that_has_none_or_is_closed_are_refused_for_that_reason(capsys):
+def test_links_are_rejected_with_the_reason(capsys):
+    """The reasons are access without links, and a collection that is closed."""
     said(capsys, "open", "exams.toml")
     assert main(["results", "--by", "nothing"]) == 2
     assert (
@@ -216,7 +220,8 @@ def test_links_of_a_collection_that_has_none_or_is_closed_are_refused_for_that_r
     ("address", "works"),
     [("https://s.example/", True), ("http://127.0.0.1:8/", True), ("http://localhost/", True), ("http://s/", False)],
 )
-def test_a_station_gets_a_link_and_where_no_device_would_open_it_that_is_said(folder, capsys, address, works):
+def test_a_station_gets_a_link_with_a_warning_where_no_device_can_open_it(folder, capsys, address, works):
+    """The link is a secret with a number of uses."""
     coin = {"mode": "guided", "design": forced("1/6", "1/6")}
     survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
     said(capsys, "open", "kiosk.toml", "--public-url", address)
@@ -229,7 +234,8 @@ def test_a_station_gets_a_link_and_where_no_device_would_open_it_that_is_said(fo
     assert ["this address will not work on a device" in line for line in told[3:]] == [True] * (not works)
 
 
-def test_closing_asks_while_uses_of_stations_are_out_and_keeps_the_key_until_they_are_back_or_given_up(folder, capsys):
+def test_closing_asks_while_uses_of_stations_are_missing(folder, capsys):
+    """The key remains until the uses have been returned or given up."""
     coin = {"mode": "guided", "design": forced("1/6", "1/6")}
     survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
     said(capsys, "open", "kiosk.toml", "--public-url", "https://s.example/")

@@ -35,7 +35,8 @@ def test_plan_takes_a_design_with_its_arguments(capsys):
     assert "epsilon 0.6931" in said(capsys, "plan", "warner", "p=2/3", "--prevalence", "0.5", "--n", "500")
 
 
-def test_the_help_names_the_designs_that_wait_for_an_epsilon_and_a_refusal_what_a_design_takes(capsys):
+def test_the_help_lists_the_designs_that_can_solve_for_epsilon(capsys):
+    """An error names the parameters that a design takes."""
     with pytest.raises(SystemExit):
         main(["plan", "--help"])
     told = " ".join(capsys.readouterr().out.split())

@@ -63,7 +63,8 @@ def test_nothing_is_overwritten(empty, capsys):
     assert capsys.readouterr().err.count("nothing is overwritten") == 2
 
 
-def test_notebooks_and_data_stand_side_by_side_and_nothing_that_nobody_reads_comes_along(empty, capsys):
+def test_the_course_has_notebooks_beside_data_and_no_other_files(empty, capsys):
+    """Only files that readers of the course need are copied."""
     assert "jupyter lab course/notebooks/00_start_here.ipynb" in said(capsys, "notebooks", "course")
     source, made = copies.course(), empty / "course"
     names = {path.name for path in (source / "notebooks").glob("*.ipynb")}
@@ -88,7 +89,8 @@ def test_every_file_that_a_notebook_reads_is_copied(empty, capsys):
 
 
 @pytest.mark.slow
-def test_copies_for_students_have_no_solutions_and_those_for_teachers_the_key(empty, capsys):
+def test_copies_for_students_have_no_solutions(empty, capsys):
+    """Those for teachers contain the solutions and the answer key."""
     said(capsys, "notebooks", "class", "--student")
     said(capsys, "notebooks", "desk", "--teacher")
     assert (empty / "desk" / "notebooks" / "teaching" / "answers.toml").is_file()
@@ -99,7 +101,8 @@ def test_copies_for_students_have_no_solutions_and_those_for_teachers_the_key(em
 
 
 @pytest.mark.slow
-def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(empty, capsys):
+def test_each_hand_in_gets_a_line_and_reasons_for_missing_points(empty, capsys):
+    """A file that cannot be read is reported, and the exit code is 1."""
     (empty / "a.toml").write_text(
         '"P.1" = ["ln 3", "2 ln 3"]\n"P.2" = [3586, 8965]\n"P.3" = [0.12, 0.92, 0.089]\n"P.4" = [4, 5]'
     )
@@ -123,7 +126,8 @@ def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(em
     assert "`of` must be the beginning of an exercise's name" in capsys.readouterr().err
 
 
-def test_the_studio_is_opened_in_a_browser_at_any_free_port_unless_said_otherwise(monkeypatch):
+def test_the_studio_opens_in_a_browser_at_any_free_port_by_default(monkeypatch):
+    """Options choose the port, the public address, and no browser."""
     runs = []
     monkeypatch.setattr(server, "run", lambda *options: runs.append(options))
     address = "https://survey.example/"

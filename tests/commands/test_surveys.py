@@ -62,7 +62,8 @@ def test_paper_writes_a_folder_and_what_is_typed_in_is_checked_and_stored(folder
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_survey_to_start_from_has_a_form_on_paper_without_what_only_phones_can_ask(folder, capsys):
+def test_the_example_survey_has_a_form_on_paper(folder, capsys):
+    """The form leaves out the questions that only phones can ask."""
     said(capsys, "new", "x.toml")
     told = said(capsys, "paper", "x.toml").splitlines()
     assert told[0] == "left out, as no coin, die or slips draw the report: pressure, hours"

@@ -52,7 +52,8 @@ def test_areas_are_drawn_against_the_number_of_columns_or_people():
     assert ax.get_xlabel() == "people (logarithmic)"
 
 
-def test_bars_are_labelled_with_their_shares_and_the_most_telling_is_on_top():
+def test_bars_show_shares_with_the_most_identifying_on_top():
+    """Each bar is labelled with its share."""
     ax = breaches.uniqueness_bars(PROFILE, most=2)
     assert [text.get_text() for text in ax.texts] == ["87 %", "30 %"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["zip + born", "born"]
@@ -64,7 +65,8 @@ def test_the_path_is_the_belief_in_the_true_answer():
     assert breaches.belief_path(PATH, "no").lines[0].get_ydata().tolist() == [0.5, 0.2, 0.1]
 
 
-def test_several_people_are_their_median_in_a_band_of_the_middle_nine_in_ten():
+def test_several_people_are_drawn_as_their_median_and_a_band():
+    """The band holds the middle 90 percent of the people."""
     (path,) = PATH.values()
     told = ((0.5, 0.6, 0.7), (0.5, 0.7, 0.8))
     others = [Belief(path.options, np.array([[1 - b, b] for b in beliefs])) for beliefs in told]

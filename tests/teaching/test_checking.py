@@ -82,7 +82,8 @@ def test_slips_of_the_hand_are_told_by_what_would_make_them_right(name, answer, 
         (0.25, 3, "inverse", {4: "Upside down"}),
     ],
 )
-def test_a_slip_is_the_way_back_to_the_right_number_and_no_other_answer_is_one(monkeypatch, right, digits, kind, slips):
+def test_a_typical_slip_gets_its_hint_and_other_wrong_answers_none(monkeypatch, right, digits, kind, slips):
+    """A slip is recognized because undoing it leads to the right number."""
     monkeypatch.setattr(checking, "_ROUNDS", 1)
     hints = {checking.seal("t", 0, rounded(77.7, digits or 3)): "a hint"}
     part = {"right": [checking.seal("t", 0, rounded(right, digits))], "digits": digits, "slips": [kind], "hints": hints}
@@ -137,7 +138,8 @@ def test_a_word_counts_in_any_case_and_as_a_truth_value(said):
 @pytest.mark.parametrize(
     ("value", "digits"), [(1.0986, 3), (0.012345, 2), (-98.765, 3), (0.5004, 1), (0.3145, 3), (7.77, 2)]
 )
-def test_a_number_counts_alike_whether_it_was_rounded_or_cut_and_no_other_does(value, digits):
+def test_a_number_counts_whether_it_was_rounded_or_truncated(value, digits):
+    """No other number is accepted."""
     unit = Decimal(1).scaleb(Decimal(str(value)).adjusted() - digits + 1)
     cut = abs(Decimal(str(value))) // unit * unit
     assert {abs(Decimal(text)) for text in near(value, digits)} == {cut, cut + unit}

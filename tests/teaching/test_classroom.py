@@ -15,7 +15,8 @@ from toolkit.teaching import certificate, classroom, open_class, own_address
 HERE = "127.0.0.1"
 
 
-def test_a_certificate_is_made_once_for_an_address_and_its_key_is_for_its_owner_alone(tmp_path):
+def test_a_certificate_is_created_once_for_each_address(tmp_path):
+    """Only its owner can read its private key."""
     made = certificate(tmp_path / "class", "192.0.2.7")
     assert stat.S_IMODE(made.private_key.stat().st_mode) == 0o600
     assert re.fullmatch("(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", made.fingerprint)
@@ -26,7 +27,8 @@ def test_a_certificate_is_made_once_for_an_address_and_its_key_is_for_its_owner_
 
 
 @pytest.mark.parametrize("days", [1, 90])
-def test_a_certificate_is_kept_for_its_days_and_made_anew_when_less_than_a_day_is_left(tmp_path, monkeypatch, days):
+def test_a_certificate_is_renewed_when_less_than_a_day_is_left(tmp_path, monkeypatch, days):
+    """Until then the same certificate is used."""
     made, now = certificate(tmp_path, HERE, days=days), dt.datetime.now(dt.UTC)
     for hours, same in ((-0.1, True), (0.1, False)):
         later = now + dt.timedelta(days=days, hours=hours)
@@ -57,7 +59,9 @@ def test_a_collection_at_an_address_that_the_machine_had_before_is_said(tmp_path
 
 
 @pytest.mark.parametrize("answer", [OSError("no network"), HERE, "192.0.2.7"])
-def test_the_address_is_that_of_the_network_and_without_one_the_cards_are_named(monkeypatch, answer):
+def test_the_address_of_the_classroom_is_that_of_the_network(monkeypatch, answer):
+    """Without a network the message recommends the printed cards."""
+
     class Alone(socket.socket):
         def connect(self, _address):
             if isinstance(answer, OSError):

@@ -71,7 +71,8 @@ def test_a_students_copy_holds_no_solution_no_output_and_no_key(copies):
 
 
 @pytest.mark.slow
-def test_a_students_copy_has_all_lessons_all_exercises_and_the_tables_that_they_read(copies):
+def test_a_students_copy_has_all_lessons_exercises_and_tables(copies):
+    """The tables are those that the lessons and exercises read."""
     student = [cell for cell in cells(copies / "student") if not cell.id.startswith("left")]
     original = cells(ROOT)
     kept = [cell for cell in original if not tagged(cell, "solution") and "<details>" not in cell.source]
@@ -87,7 +88,8 @@ def test_a_students_copy_has_all_lessons_all_exercises_and_the_tables_that_they_
     ("kind", "more"),
     [("", {"notebooks/README.md"}), ("student", set()), ("teacher", {"notebooks/README.md", "data/key.toml"})],
 )
-def test_what_the_system_or_a_class_left_between_the_notebooks_is_not_copied(tmp_path, monkeypatch, kind, more):
+def test_files_left_between_the_notebooks_are_not_copied(tmp_path, monkeypatch, kind, more):
+    """Such files come from the operating system or from a class."""
     files = ("notebooks/a.ipynb", "notebooks/teaching/b.png", "data/t.csv", "data/campus.toml")
     left = ("notebooks/.a/a.ipynb", "notebooks/__b/b.md", "notebooks/class/c.csv", "data/.t.csv", "data/d.py")
     for name in (*files, *left, "notebooks/README.md", "data/key.toml"):
@@ -100,7 +102,8 @@ def test_what_the_system_or_a_class_left_between_the_notebooks_is_not_copied(tmp
     assert kind == "student" or (tmp_path / "copy" / files[0]).read_text() == '{"cells": []}'
 
 
-def test_a_table_that_is_not_of_the_course_is_refused_and_those_that_are_are_named():
+def test_a_table_outside_the_course_is_rejected():
+    """The message lists the tables of the course."""
     for name in ("nothing.csv", "../pyproject.toml", "", "attacks"):
         with pytest.raises(
             FileNotFoundError, match=r"`name` must be a table of the course, got .*: there are attacks/block.csv"
@@ -110,7 +113,8 @@ def test_a_table_that_is_not_of_the_course_is_refused_and_those_that_are_are_nam
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["", "student"])
-def test_a_copy_may_begin_with_a_cell_that_installs_the_toolkit_where_it_is_not(tmp_path, kind):
+def test_a_copy_can_begin_with_a_cell_that_installs_the_toolkit(tmp_path, kind):
+    """The cell does nothing where the toolkit is already installed."""
     copies_of_the_course.write(tmp_path, kind, install=True)
     path = tmp_path / "notebooks" / "03_randomized_response.ipynb"
     notebook = nbformat.read(path, as_version=4)
@@ -175,7 +179,8 @@ def worked(copies):
 
 
 @pytest.mark.slow
-def test_a_students_copy_that_is_worked_through_runs_to_the_end_and_every_answer_is_right(worked):
+def test_a_completed_students_copy_runs_and_every_answer_is_right(worked):
+    """The solutions of notebook 03 are filled into the copy."""
     said, _ = worked
     answers = {cell: reply for cell, reply in said.items() if re.fullmatch(r"answer-\d", cell)}
     assert set(answers.values()) == {f"03.{n}: right." for n in range(1, 5)}
@@ -183,7 +188,8 @@ def test_a_students_copy_that_is_worked_through_runs_to_the_end_and_every_answer
 
 
 @pytest.mark.slow
-def test_what_is_left_open_or_answered_with_nonsense_is_told_where_it_stands(copies, worked):
+def test_open_and_nonsensical_answers_are_reported_where_they_stand(copies, worked):
+    """Only cells that may fail raise an error, and nonsense gets a message that asks for a number."""
     _, said = worked
     failed = [cell for cell, reply in said.items() if reply.endswith("Error")]
     assert failed == ["my-warner-agrees", "my-estimate-agrees"]
@@ -194,8 +200,11 @@ def test_what_is_left_open_or_answered_with_nonsense_is_told_where_it_stands(cop
 
 
 @pytest.mark.slow
-def test_run_all_of_a_students_copy_reaches_the_end_with_a_list_of_what_is_left(copies):
-    """Of a notebook whose later cells come near to needing what a student writes; of the nearest it is shown above."""
+def test_an_unfinished_students_copy_runs_to_the_end(copies):
+    """Its last cell lists what is still to do.
+
+    Of a notebook whose later cells come near to needing what a student writes; of the nearest it is shown above.
+    """
     (path,) = (copies / "student" / "notebooks").glob("05_*.ipynb")
     notebook = nbformat.read(path, as_version=4)
     place = {"metadata": {"path": str(path.parent)}}
@@ -209,7 +218,7 @@ def test_run_all_of_a_students_copy_reaches_the_end_with_a_list_of_what_is_left(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [path.stem[:2] for path in sorted(FOLDER.glob("*.ipynb"))])
-def test_what_a_cell_of_a_students_copy_needs_is_either_there_or_the_cell_may_fail(copies, number):
+def test_a_cell_of_a_students_copy_has_what_it_needs_or_may_fail(copies, number):
     """Names that only cells behind an unwritten function bind are loaded by cells that may fail alone."""
     bound, unsure = set(), set()
     for cell in cells(copies / "student", number):

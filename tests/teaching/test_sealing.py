@@ -63,7 +63,8 @@ def test_formulas_and_other_signs_are_numbers(written, meant):
     assert number(written) == pytest.approx(meant, rel=1e-15)
 
 
-def test_a_whole_number_is_exact_where_it_is_asked_for_and_rounded_once_elsewhere():
+def test_a_whole_number_is_exact_and_other_numbers_are_rounded_once():
+    """An answer that must be a whole number is compared without rounding."""
     assert near(46, 0) == {"46"}
     assert rounded(46, 0) not in near(46.4, 0)
     assert rounded(660, 2) not in near(651, 2) | near(670, 2)

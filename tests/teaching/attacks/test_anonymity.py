@@ -54,7 +54,8 @@ def test_homogeneity_is_found_in_every_planted_class_and_in_no_other(frame):
     assert k_anonymity(frame, QUASI) == 12
 
 
-def test_a_class_of_a_hundred_with_one_grade_is_hundred_anonymous_and_wide_open():
+def test_a_class_with_a_single_grade_is_100_anonymous_but_disclosed():
+    """All hundred students have the same grade, so k-anonymity does not protect it."""
     frame = {"course": ["logic"] * 100, "grade": ["B"] * 100}
     assert k_anonymity(frame, ["course"]) == 100
     assert homogeneity(frame, ["course"], "grade")[0].size == 100
@@ -84,7 +85,8 @@ def test_what_cannot_be_reached_is_refused():
         generalize({"age": np.array([1, 2])}, {"age": bands(5)}, 3, suppress=0)
 
 
-def test_as_many_rows_are_dropped_as_may_be_before_anything_is_made_coarser():
+def test_rows_are_suppressed_before_values_are_made_coarser():
+    """As many rows are dropped as `suppress` allows."""
     ages = {"age": [20] * 18 + [70, 71]}
     kept = generalize(ages, {"age": bands(5)}, 2, suppress=0.1)
     assert (kept.steps, kept.suppressed) == ({"age": 0}, 2)

@@ -22,7 +22,7 @@ def test_forty_fresh_reports_betray_nearly_everyone():
 
 
 @pytest.mark.slow
-def test_a_remembered_report_tells_as_much_as_one_report_however_often_it_is_sent():
+def test_a_remembered_report_reveals_no_more_when_it_is_repeated():
     """Exactly the bound of one report: success e**eps / (1 + e**eps) = 2/3; 600 people, four standard errors."""
     paths = [ask_again(DESIGN, "yes", 41, remembered=True, rng=np.random.default_rng(seed)) for seed in range(600)]
     right = np.mean([path.beliefs[-1, 1] > 0.5 for path in paths])

@@ -28,7 +28,7 @@ def test_noisy_means_tell_the_salary_no_better_than_their_noise_times_n():
     assert np.std(guesses) == pytest.approx(10 * math.hypot(100, 99), rel=0.05)  # 4000 draws: se 1.1 %
 
 
-def test_differential_privacy_keeps_the_resignation_attack_within_its_bound():
+def test_differential_privacy_bounds_the_resignation_attack():
     """High or low earner left? Both means at epsilon / 2; 3000 trials, Hoeffding's margin at false-alarm rate 1e-6."""
     epsilon, n, trials = 1.0, 20, 3000
     rng = np.random.default_rng(2)

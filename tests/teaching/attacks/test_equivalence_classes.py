@@ -48,7 +48,8 @@ def test_codes_are_in_the_order_of_the_values_and_missing_comes_first(values):
     assert codes(column(values)).tolist() == codes(column(pd.Series(values))).tolist() == [3, 1, 0, 2]
 
 
-def test_numbers_are_held_as_numbers_where_none_is_missing_and_else_as_objects():
+def test_numeric_columns_without_missing_values_stay_numeric():
+    """All other columns are held as objects."""
     values = [pd.Series([1, 2]), pd.Series([0.5, 2]), pd.Series([1, None], dtype="Int64"), pd.Series(["a", "b"])]
     assert [values_of(column(one)).dtype.kind for one in values] == ["i", "f", "O", "O"]
 

@@ -54,7 +54,8 @@ def test_faked_questions_cost_what_enumeration_says():
 
 
 @pytest.mark.parametrize("below", [1, 2, 4, 10, 30])
-def test_the_event_that_tells_costs_half_an_epsilon_for_every_answer_below_but_the_last(below):
+def test_the_telling_event_costs_half_epsilon_per_answer_below(below):
+    """Each answer below the threshold but the last adds half of epsilon."""
     likelier, other = telling_event(below)
     assert np.log(likelier / other) == pytest.approx((below - 1) / 2, abs=1e-9)
 
@@ -71,8 +72,10 @@ def test_the_probability_of_the_event_is_that_of_the_mechanism():
 
 
 @pytest.mark.slow
-def test_a_short_audit_misses_the_telling_vector_and_finds_it_when_told_where_to_look():
-    """On the right pair 60,000 runs refute, with p-values below 1e-6 on each of three seeds. On all pairs
+def test_a_short_audit_misses_the_telling_vector_without_a_hint():
+    """With the right pair of neighbors an audit of more runs finds it.
+
+    On the right pair 60,000 runs refute, with p-values below 1e-6 on each of three seeds. On all pairs
     200,000 did on two of three seeds.
 
     Should a better audit refute the first one day, the exhibit moves to the others.
@@ -91,8 +94,11 @@ def test_the_repaired_median_stands_where_one_person_moves_it_farthest():
     )
 
 
-def test_noise_on_the_grid_has_the_spread_of_laplace_noise_one_at_a_time_too():
-    """The variance is 2 scale**2, and that of a mean of 4,000 squares 20 scale**4 / 4,000; within five of its roots."""
+def test_noise_on_the_grid_has_the_variance_of_laplace_noise():
+    """A single draw follows the same law as an array of them.
+
+    The variance is 2 scale**2, and that of a mean of 4,000 squares 20 scale**4 / 4,000; within five of its roots.
+    """
     for scale in (0.5, 3.0):
         drawn = gallery._laplace_array(scale, 4000, np.random.default_rng(1))
         assert abs(np.mean(drawn**2) / scale**2 - 2) < 5 * np.sqrt(20 / 4000)
@@ -143,9 +149,7 @@ DOES = [  # a mechanism, its input, what it takes beside it, its output, the sca
 
 
 @pytest.mark.parametrize(("name", "given", "said", "output", "expected"), DOES)
-def test_without_its_noise_each_mechanism_does_what_it_says_and_its_noise_has_its_scale(
-    name, given, said, output, expected, monkeypatch
-):
+def test_each_mechanism_is_exact_without_noise_and_has_its_scale(name, given, said, output, expected, monkeypatch):
     """Lies have a chance of 1 / (1 + e) = 0.269, flips of 1 / (1 + sqrt(e)) = 0.378."""
     scales = []
     monkeypatch.setattr(gallery, "_laplace", lambda scale, _: scales.append(scale) or 0.0)
@@ -183,8 +187,11 @@ def test_an_audit_of_twenty_thousand_runs_sees_nothing_of_it() -> None:
     assert not SLIDE.audit(runs=20_000, seconds=math.inf, rng=np.random.default_rng(1)).violated
 
 
-def test_the_slide_has_noise_of_the_scale_of_its_smooth_sensitivity_and_its_repair_twice_that(monkeypatch) -> None:
-    """Neighbors whose sensitivities differ by a factor of e**beta, as far apart as the smaller, on the grid of 1/64."""
+def test_the_slide_has_noise_of_the_scale_of_its_smooth_sensitivity(monkeypatch) -> None:
+    """The repaired mechanism has twice that scale.
+
+    Neighbors whose sensitivities differ by a factor of e**beta, as far apart as the smaller, on the grid of 1/64.
+    """
     scales = []
     monkeypatch.setattr(gallery, "_laplace_array", lambda scale, size, _: scales.append(scale) or np.zeros(size))
     for mechanism in (SLIDE.broken, SLIDE.repaired):

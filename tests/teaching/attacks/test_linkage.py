@@ -56,7 +56,8 @@ def ratings():
     return Ratings(user, item, stars.astype(float), day.astype(float)), reviews, chosen
 
 
-def test_six_public_reviews_a_star_and_a_week_off_recognise_nearly_every_reviewer():
+def test_six_approximate_reviews_recognize_nearly_every_reviewer():
+    """The public reviews are off by up to a star and a week."""
     released, reviews, chosen = ratings()
     right = accepted = 0
     for place, user in enumerate(chosen):
@@ -99,7 +100,8 @@ def test_rare_films_say_more_than_popular_ones():
         recognize(Ratings(user[:0], item[:0], np.array([]), np.array([])), released)
 
 
-def test_scores_add_up_over_the_known_films_and_who_stands_out_is_told_by_the_second():
+def test_scores_add_up_over_known_films_and_matches_must_stand_out():
+    """A match is accepted by the distance of its score from the second-best one."""
     rng = np.random.default_rng(1)
     rated = [(user, film) for user in range(6) for film in range(5) if rng.random() < 0.6]
     pairs = np.array([*rated, (6, 1)])  # the last one saw none of the known films, and counts
@@ -116,7 +118,8 @@ def test_scores_add_up_over_the_known_films_and_who_stands_out_is_told_by_the_se
     assert [Match(0, 1.0, gap).accepted for gap in (1.5, 1.51)] == [False, True]
 
 
-def test_rows_are_ambiguous_where_their_values_are_in_both_tables_and_twice_in_one():
+def test_rows_that_match_more_than_once_are_ambiguous():
+    """Their values occur in both tables, and twice in at least one of them."""
     links = link({"x": [1, 1, 2, 3, 4, 4]}, {"x": [1, 2, 2, 3, 5]}, on=["x"])
     assert links.ambiguous == 3  # of 1 and of 2; nobody is a 4 there
     assert (links.anonymous.tolist(), links.public.tolist()) == ([3], [3])

@@ -59,7 +59,8 @@ def test_a_table_of_another_shape_is_refused():
         from_marginals({(0,): [1, 2, 3]}, (2, 2))
 
 
-def test_tables_that_contradict_each_other_leave_every_guess_within_its_limits():
+def test_contradictory_tables_leave_every_guess_within_its_limits():
+    """The tables are the marginals, and they disagree about the total."""
     block = from_marginals({(0,): [3, 0], (1,): [0, 1]}, (2, 2))
     assert np.all((block.low <= block.guess) & (block.guess <= block.high))
     assert block.high.max() >= 3  # as many as any table says

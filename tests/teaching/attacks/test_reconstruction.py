@@ -24,7 +24,8 @@ def attacked(n, mechanism, seed=1, count=None, method="least_squares"):
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [None, attack.rounded(2), attack._bounded(2), laplace(2)])
 @pytest.mark.parametrize("method", ["least_squares", "linear_program"])
-def test_noise_far_below_the_root_of_n_gives_at_least_95_percent_of_the_bits_away(mechanism, method):
+def test_noise_far_below_the_root_of_n_reveals_95_percent_of_the_bits(mechanism, method):
+    """At least 95 percent of the bits are reconstructed."""
     assert attacked(64, mechanism, count=1000, method=method) >= 0.95
 
 
@@ -42,14 +43,17 @@ def test_long_work_shows_a_bar(monkeypatch):
     assert shown == ["reading answers"]
 
 
-def test_bounded_noise_is_repeated_by_a_generator_and_stays_within_its_bound():
+def test_bounded_noise_is_reproducible_and_stays_within_its_bound():
+    """A generator with the same seed repeats the noise."""
     first, second = (attack._bounded(2)(np.zeros(1000), np.random.default_rng(1)) for _ in range(2))
     assert np.array_equal(first, second)
     assert 1.9 < np.abs(first).max() <= 2
     assert not np.array_equal(attack._bounded(2)(np.zeros(9), None), attack._bounded(2)(np.zeros(9), None))
 
 
-def test_a_few_wild_answers_mislead_least_squares_and_not_the_linear_program():
+def test_wild_answers_mislead_least_squares_but_not_the_linear_program():
+    """One answer in ten is far from the truth."""
+
     def wild(counts, rng):
         return np.where(rng.random(len(counts)) < 0.1, 1000 * rng.normal(size=len(counts)), counts)
 
@@ -78,8 +82,11 @@ def test_the_share_found_is_what_theory_says(sd):
     assert found[1] == pytest.approx(norm.cdf(math.sqrt(1024 - 256) / (4 * sd)), abs=0.064)
 
 
-def test_who_knows_the_noise_finds_more_where_answers_are_as_many_as_people_and_never_fewer():
-    """Ten tables of 64 bits: plain least squares amplifies the noise where the number of answers is that of people."""
+def test_known_noise_helps_most_with_as_many_answers_as_people():
+    """Knowing the noise never reduces the share of bits that are found.
+
+    Ten tables of 64 bits: plain least squares amplifies the noise where the number of answers is that of people.
+    """
     found = {}
     for count in (32, 64, 96, 256):
         rng, shares = np.random.default_rng(5), np.zeros(2)
@@ -108,7 +115,7 @@ def test_more_queries_wash_out_noise_beyond_the_root_of_n():
 
 
 @pytest.mark.parametrize("alpha", [0, 0.5, 1, 1.5, 2])
-def test_the_exhaustive_attack_is_never_wrong_in_more_than_four_alpha_places(alpha):
+def test_the_exhaustive_attack_is_wrong_in_at_most_4_alpha_positions(alpha):
     """The theorem, on random tables with random and with one-sided errors of up to alpha."""
     rng = np.random.default_rng(3)
     for trial in range(12):

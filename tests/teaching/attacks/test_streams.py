@@ -78,7 +78,8 @@ def test_a_canary_is_added_in_about_every_other_week() -> None:
     assert sum(added) == pytest.approx(200, abs=50)
 
 
-def test_the_bound_is_the_epsilon_at_which_so_many_right_guesses_have_the_chance() -> None:
+def test_the_bound_is_the_epsilon_that_explains_the_right_guesses() -> None:
+    """At this epsilon as many right guesses or more have a probability of one minus the level."""
     found = Canaries(100, 80, 0.95)
     share = 1 / (1 + math.exp(-found.epsilon))
     assert binom.sf(79, 100, share) == pytest.approx(0.05)

@@ -32,7 +32,8 @@ def test_every_total_is_what_the_answers_compose_to():
 
 
 @pytest.mark.slow
-def test_every_factor_is_e_to_the_total_until_nothing_is_left_to_tell_apart():
+def test_every_factor_is_e_to_the_total_up_to_a_total_of_100():
+    """Beyond that total nothing remains to be distinguished."""
     table = budget_table()
     for totals, factors in zip(table["total"], table["factor"], strict=True):
         for total, factor in zip(totals, factors, strict=True):
@@ -110,7 +111,8 @@ def test_a_belief_before_is_never_rounded_to_certain():
     assert "Who believed 99.6 % before" in explorers.budget(prior=0.996).describe()["belief"]
 
 
-def test_settings_rise_by_at_most_two_thirds_of_the_one_before_from_a_tenth_on():
+def test_settings_of_epsilon_rise_by_at_most_two_thirds():
+    """Only the step from 0.01 to 0.02 is larger."""
     assert list(EPSILONS) == sorted(set(EPSILONS))
     assert (EPSILONS[0], EPSILONS[-1]) == (0.01, 10.0)
     assert all(after <= before * 1.67 for before, after in pairwise(EPSILONS) if before >= 0.02)

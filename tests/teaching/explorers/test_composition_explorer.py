@@ -38,7 +38,8 @@ def test_what_is_computed_afresh_has_the_order_of_what_is_stored(monkeypatch):
     assert compute() == list(stored())
 
 
-def test_every_setting_of_the_grid_is_stored_and_totals_grow_with_releases_and_epsilon_and_fall_with_delta():
+def test_every_setting_is_stored_and_totals_are_monotone():
+    """Totals increase with releases and epsilon, and decrease with delta."""
     found = stored()
     assert len(found) == len(RELEASES) * len(EPSILONS) * len(DELTAS)
     for place, grid, sign in ((0, RELEASES, 1), (1, EPSILONS, 1), (2, DELTAS, -1)):
@@ -52,7 +53,8 @@ def test_the_optimal_total_is_never_above_the_other_rules():
     assert all(optimal <= min(others) * (1 + 1e-5) for *others, optimal in stored().values())
 
 
-def test_the_sentences_say_the_best_total_its_factor_and_the_guesses_it_allows(explorer):
+def test_the_sentences_state_the_best_total_and_what_it_allows(explorer):
+    """They give the factor of the best total and the number of right guesses."""
     best = compose([Pure(0.1)] * 52, 1e-6).epsilon
     said = explorer.describe()
     assert f"ε\u00a0=\u00a0{math.ceil(100 * best) / 100:.2f}" in said["total"]

@@ -24,7 +24,8 @@ def table():
 
 
 @pytest.mark.slow
-def test_every_margin_divided_by_the_root_of_n_is_that_of_the_designs_own_variance(table):
+def test_every_margin_is_computed_from_the_variance_of_the_design(table):
+    """A stored margin is divided by the square root of n."""
     for row in table["rows"][::5]:
         design = warner(epsilon=row["epsilon"])
         for margin, x in zip(row["margin"], table["prevalences"], strict=True):
@@ -114,7 +115,8 @@ def test_an_epsilon_between_the_steps_of_the_slider_gets_a_row_of_its_own(explor
 
 
 @pytest.mark.slow
-def test_a_prevalence_between_the_steps_of_the_slider_gets_a_column_of_its_own(explorer):
+def test_a_prevalence_between_the_steps_of_the_slider_gets_a_column(explorer):
+    """The sentences use the exact prevalence as well."""
     explorer.prevalence = 0.17
     assert explorer.table["prevalences"] == sorted({*PREVALENCES, 0.17})
     assert len(explorer.row["margin"]) == len(explorer.table["prevalences"])
@@ -134,7 +136,8 @@ def test_the_sentences_follow_the_design(explorer):
 
 
 @pytest.mark.slow
-def test_the_dashed_line_of_the_still_picture_is_the_margin_of_asking_directly(explorer):
+def test_the_dashed_line_is_the_margin_of_asking_directly(explorer):
+    """The line is drawn in the still picture."""
     people, *others = explorer.picture().axes
     assert len(people.lines[0].get_xdata()) == round(100 * explorer.row["p"])  # filled
     assert [axes.axison for axes in (people, *others)] == [True, True, False]  # the last has words alone

@@ -52,7 +52,8 @@ def test_the_classic_calibration_is_proven_up_to_one():
         assert (row["asked"], row["epsilon"], len(row["errors"])) == (epsilon, used, proven)
 
 
-def test_the_noise_of_laplace_is_sensitivity_over_epsilon_and_its_errors_are_the_mechanisms(table):
+def test_laplace_noise_and_its_errors_are_those_of_the_mechanism(table):
+    """The scale of the noise is sensitivity over epsilon."""
     for row in grouping(table, "laplace"):
         for size, errors in zip(SENSITIVITIES, row["errors"], strict=True):
             mechanism = Laplace.for_epsilon(row["epsilon"], sensitivity=size)
@@ -102,7 +103,8 @@ def test_hypothetical_releases_follow_the_laws_and_are_the_same_each_time(table)
     assert [table["draws"][name][0] for name in ("laplace", "gaussian")] == [-0.390756, -0.430525]
 
 
-def test_of_forty_dots_in_the_picture_as_many_lie_within_the_error_as_the_level_says(explorer):
+def test_forty_dots_lie_within_the_error_as_often_as_the_level_says(explorer):
+    """At a level of 95 %, two of the forty dots in the picture lie outside."""
     for level, outside in ((0.95, 2), (0.5, 20)):
         explorer.level = level
         dots = [line.get_xdata()[0] for ax in explorer.picture().axes for line in ax.lines if line.get_marker() == "o"]

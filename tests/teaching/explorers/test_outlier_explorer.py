@@ -12,7 +12,8 @@ from toolkit.teaching.explorers.outlier_explorer import EPSILONS, SALARIES, outl
 
 
 @pytest.mark.slow
-def test_one_million_moves_the_mean_by_what_it_is_over_501_and_the_median_hardly():
+def test_one_million_moves_the_mean_by_its_501st_part():
+    """The median and the Huber location hardly move."""
     rich, poor = (explorers.outlier(salary) for salary in (1000.0, 0.0))
     assert rich.statistics["mean"] - poor.statistics["mean"] == pytest.approx(1000 / 501, abs=1e-3)
     assert rich.statistics["median"] - poor.statistics["median"] < 1

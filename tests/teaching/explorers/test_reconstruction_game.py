@@ -35,7 +35,8 @@ def test_what_is_played_afresh_is_written_as_what_is_stored(monkeypatch):
     assert compute() == json.loads(FILE.read_text(encoding="utf-8"))
 
 
-def test_every_setting_of_the_grid_was_played_and_everybody_is_in_every_game():
+def test_every_setting_was_played_with_all_people():
+    """Each setting has the same number of games."""
     assert set(stored()) == {(sums, noise) for sums in SUMS for noise in NOISES}
     assert {len(right) for games in stored().values() for right in games} == {PEOPLE}
     assert {len(games) for games in stored().values()} == {GAMES}
@@ -61,8 +62,11 @@ def test_noise_that_keeps_a_promise_stops_the_attack():
     assert sum(kept) / len(kept) < 73.2
 
 
-def test_more_noise_never_helps_the_attacker_by_much_and_more_sums_never_hurt_by_much():
-    """Means of five games have a standard error of at most 2.3; the difference of two, 3.2; 4 of them."""
+def test_more_noise_never_helps_the_attacker_and_more_sums_never_hurt():
+    """Both hold up to the random error of the games.
+
+    Means of five games have a standard error of at most 2.3; the difference of two, 3.2; 4 of them.
+    """
     rows = game_table()["rows"]
     for i, j in ((i, j) for i in range(len(SUMS)) for j in range(len(NOISES) - 1)):
         assert rows[i][j + 1]["mean"] <= rows[i][j]["mean"] + 13

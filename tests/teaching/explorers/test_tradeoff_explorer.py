@@ -72,13 +72,15 @@ def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
         assert [len(row) for row in kept["needed"][way]] == [len(PREVALENCES)] * len(EPSILONS)
 
 
-def test_hypothetical_outcomes_are_normal_errors_of_which_95_percent_stay_within_the_margin():
+def test_hypothetical_outcomes_are_normal_errors():
+    """About 95 percent of them stay within the margin."""
     outcomes = np.ravel(tradeoff_table()["outcomes"])
     assert kstest(outcomes, norm(scale=1 / norm.ppf(0.975)).cdf).pvalue > 0.01
     assert np.shape(tradeoff_table()["outcomes"]) == (40, len(TRUST_MODELS))
 
 
-def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
+def test_each_trust_model_is_at_least_as_precise_as_the_next():
+    """It also needs no more people, up to the precision of the search."""
     table = tradeoff_table()
     # People are searched to three digits for the shuffled; of seven people a curator's noise may ask for one
     # more.

@@ -32,7 +32,8 @@ def test_no_person_moves_the_sum_further_than_the_noise_is_for(estimator: Any, n
         assert moved <= made._mechanism.sensitivity
 
 
-def test_the_loss_is_split_evenly_and_the_noise_is_for_twice_the_bound_under_replace() -> None:
+def test_the_loss_is_split_evenly_over_the_steps() -> None:
+    """Under "replace" the noise covers twice the bound of a score."""
     assert descent().sensitivity == pytest.approx(2 * 1.345 / 2000)
     assert descent().sensitivity == pytest.approx(0.001345)
     assert descent(neighbors="add_remove").sensitivity == pytest.approx(1.345 / 2000)
@@ -49,8 +50,11 @@ def test_it_goes_uphill_to_the_location_and_not_away_from_it() -> None:
     assert found == pytest.approx(location(Huber(1.345), values), abs=1e-3)
 
 
-def test_a_step_goes_by_the_rate_times_the_mean_of_scores_and_noise_and_ends_at_the_bounds() -> None:
-    """From 4 the scores of 1, 5 and 9 are -2, 1 and 2; of the noise 2**20 units are the bound 2."""
+def test_a_step_is_the_rate_times_the_mean_of_noisy_scores() -> None:
+    """A step ends at the bounds at the latest.
+
+    From 4 the scores of 1, 5 and 9 are -2, 1 and 2; of the noise 2**20 units are the bound 2.
+    """
     made = descent(estimator=Huber(2), bounds=(0, 10), n=3, rate="1/2", start=4, steps=1)
     for noise, expected in ((0, 4 + 0.5 * 1 / 3), (2**20, 4 + 0.5 * 3 / 3), (10**9, 10), (-(10**9), 0)):
         with recorded([noise]) as drawn:
