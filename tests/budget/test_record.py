@@ -80,7 +80,7 @@ def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             ledger.release(mechanism, 1, "x" * 200)
             granted += 1
     assert 0 < granted == len(mechanism.drawn) < 100
-    with pytest.raises(RecordError, match="must have room"):
+    with pytest.raises(RecordError, match="must have free space"):
         ledger.release(mechanism, 1, "x" * 200)
     monkeypatch.setattr(ledger_file, "connect", plain)
     assert ledger.spent == Pure(Fraction(granted, 10))
@@ -203,11 +203,11 @@ def test_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> Non
     with pytest.raises(RecordError, match="must be a ledger"):
         Ledger(Pure(1), path)
     assert path.read_bytes() == before
-    with pytest.raises(RecordError, match="must be there"):
+    with pytest.raises(RecordError, match="must exist"):
         Ledger.open(tmp_path / "missing.db")
-    with pytest.raises(RecordError, match="must be there"):
+    with pytest.raises(RecordError, match="must exist"):
         Ledger(Pure(1), tmp_path / "no" / "such" / "folder.db")
-    with pytest.raises(RecordError, match="must be there"):
+    with pytest.raises(RecordError, match="must exist"):
         Ledger(Pure(1), tmp_path)
 
 

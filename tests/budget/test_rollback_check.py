@@ -31,7 +31,7 @@ def test_an_old_copy_of_a_newer_file_is_noticed_by_whoever_opens_it(path: Path) 
     Ledger.open(path).charge(Pure(0.5))  # nothing of this ledger lives on but the files
     path.write_bytes(old)
     for opening in (lambda: Ledger.open(path), lambda: Ledger(Pure(1), path)):
-        with pytest.raises(RecordError, match=r"must only grow.*budget.db-last knows of it"):
+        with pytest.raises(RecordError, match=r"must only grow.*budget.db-last records them"):
             opening()
 
 
@@ -45,7 +45,7 @@ def test_an_old_copy_is_noticed_by_a_ledger_that_missed_a_charge(use: Callable[[
     old = path.read_bytes()
     Ledger.open(path).charge(Pure(0.5))
     path.write_bytes(old)
-    with pytest.raises(RecordError, match=r"must only grow.*budget.db-last knows of it"):
+    with pytest.raises(RecordError, match=r"must only grow.*budget.db-last records them"):
         use(ledger)
 
 
@@ -76,7 +76,7 @@ def test_a_budget_does_not_begin_anew_because_its_file_is_gone(left: str, path: 
     path.unlink()
     if left == "an empty file":
         path.touch()
-    with pytest.raises(RecordError, match=rf"got {left}.*in the way of a new beginning until it is removed"):
+    with pytest.raises(RecordError, match=rf"got {left}.*must be removed before a new ledger can begin"):
         Ledger(Pure(1), path)
     assert not path.exists() if left == "no file" else path.read_bytes() == b""
     note_of(path).unlink()
@@ -93,7 +93,7 @@ def test_a_link_to_the_file_leads_to_the_same_note(path: Path, tmp_path: Path) -
     assert [file.name for file in tmp_path.glob("*-last")] == ["budget.db-last"]
     path.write_bytes(old)
     for name in (path, link):
-        with pytest.raises(RecordError, match=r"must only grow.*budget.db-last knows of it"):
+        with pytest.raises(RecordError, match=r"must only grow.*budget.db-last records them"):
             Ledger.open(name)
 
 
@@ -116,7 +116,7 @@ def test_an_older_note_is_true_as_well_and_is_brought_up_to_date(path: Path) -> 
     note_of(path).write_bytes(older)
     assert Ledger.open(path).spent == Pure(0.25)
     ledger.charge(Pure(0.125))
-    assert read_note(path) == (3, ledger._record._place.link)
+    assert read_note(path) == (3, ledger._record._position.link)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +207,6 @@ def test_nobody_else_charges_before_the_note_is_written(path: Path, monkeypatch:
 
     monkeypatch.setattr(ledger_file, "write_note", write)
     ledger.charge(Pure(0.25))
-    assert read_note(path) == (1, ledger._record._place.link)
+    assert read_note(path) == (1, ledger._record._position.link)
     (path.parent / "any").touch()
     assert note_of(path).stat().st_mode == (path.parent / "any").stat().st_mode

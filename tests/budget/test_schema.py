@@ -10,7 +10,7 @@ import pytest
 from toolkit.budget import ledger_file
 from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.ledger_file import APPLICATION, VERSION, create, marks, take_over, write_note
+from toolkit.budget.ledger_file import APPLICATION, VERSION, create, marks, upgrade, write_note
 from toolkit.core.loss import Approx, Pure
 
 # The tables as version 1 made them, to the letter.
@@ -126,7 +126,7 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
     Ledger(Pure(1), path)
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA user_version = {VERSION + 1}")
-    with pytest.raises(RecordError, match="a later version made it"):
+    with pytest.raises(RecordError, match="a later version created it"):
         Ledger.open(path)
 
 
@@ -142,9 +142,9 @@ def test_whoever_comes_second_makes_nothing_and_changes_nothing(tmp_path):
 def test_whoever_takes_a_file_over_second_changes_nothing(first: Path) -> None:
     """Two processes may both have found version 1; the second finds version 2 when its turn comes."""
     with closing(sqlite3.connect(first, isolation_level=None)) as database:
-        take_over(database)
+        upgrade(database)
         before = list(database.iterdump())
-        take_over(database)
+        upgrade(database)
         assert list(database.iterdump()) == before
 
 

@@ -8,7 +8,7 @@ import pytest
 from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.ledger_file import marks
-from toolkit.budget.stream_file import KeptStream, StreamFile
+from toolkit.budget.stream_file import StoredStream, StreamFile
 from toolkit.central.stream import RunningTotal, Tree
 from toolkit.core.loss import Pure
 
@@ -22,7 +22,7 @@ def test_a_file_holds_what_it_takes_to_go_on(tmp_path: Path) -> None:
     weekly = ledger.every(total, "members", path=tmp_path / "weekly.db")
     for count in (1, 0, 2**62, 4):
         weekly.add(count)
-    kept = KeptStream(StreamFile(tmp_path / "weekly.db"))
+    kept = StoredStream(StreamFile(tmp_path / "weekly.db"))
     assert kept.entry == ledger.entries()[0]
     assert kept.periods() == total._history
     assert not kept.seeded
@@ -105,7 +105,7 @@ def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
             first, *rest = noisy.split()
             edited = " ".join([str(int(first) + 1000), *rest])
             database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (edited, number))
-        with pytest.raises(RecordError, match="an older one or another"):
+        with pytest.raises(RecordError, match="an older or another file"):
             ledger.resume(path)
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (noisy, number))
@@ -115,12 +115,12 @@ def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
 def test_a_period_is_written_after_the_one_before_it_and_once(tmp_path: Path) -> None:
     ledger, path = Ledger(Pure(1)), tmp_path / "weekly.db"
     ledger.every(RunningTotal.for_epsilon(1, periods=9), "members", path=path).add(5)
-    kept = KeptStream(StreamFile(path))
+    kept = StoredStream(StreamFile(path))
     for period in (1, 3):
-        with pytest.raises(RecordError, match=f"one after period 1 for a stream after period {period - 1}"):
+        with pytest.raises(RecordError, match=f"a file after period 1 for a stream after period {period - 1}"):
             kept.append(period, 4, (4,))
     kept.append(2, 4, (4,))
-    assert KeptStream(StreamFile(path)).periods()[0] == [5, 4]
+    assert StoredStream(StreamFile(path)).periods()[0] == [5, 4]
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -130,7 +130,7 @@ def test_a_finished_file_gets_its_name_once(tmp_path: Path, links: bool, monkeyp
         monkeypatch.delattr("os.link")
     place = StreamFile(tmp_path / "weekly.db")
     place.create("first")
-    with pytest.raises(ValueError, match=r"needs a new file.*another process was first"):
+    with pytest.raises(ValueError, match=r"needs a new file.*another process created it first"):
         place.create("second")
     assert [file.name for file in tmp_path.iterdir()] == ["weekly.db"]
     assert place.beside.stat().st_mode & 0o777 == 0o600  # it will hold the counts

@@ -1,7 +1,7 @@
-"""`Ledger`: a durable record of what was spent, with a ceiling that is never passed.
+"""`Ledger`: a durable record of privacy losses, with a ceiling that is never exceeded.
 
-The ledger is the only thing in the toolkit that remembers. It charges before the mechanism draws, so that whatever
-happens in between (an exception, a crash, a power cut) can only leave a charge without a release, never the reverse.
+The ledger is the only stateful object in the toolkit. It charges before the mechanism draws its noise, so an exception,
+a crash or a power cut in between can leave a charge without a release, but never a release without a charge.
 """
 
 import os
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from toolkit.budget.ledger_postgres import PostgresRecord
-    from toolkit.budget.stream_file import StreamPlace
+    from toolkit.budget.stream_file import StreamStorage
     from toolkit.budget.streams import Stream
     from toolkit.central.stream.total import RunningTotal
 
@@ -47,7 +47,7 @@ _LONGEST_LABEL = 200
 
 @runtime_checkable
 class Mechanism(Protocol[Result_co]):
-    """All that a ledger knows of a mechanism: what it costs, and how to make it draw."""
+    """The interface of a mechanism: its privacy loss, and a method that releases a noisy value."""
 
     @property
     def loss(self) -> Loss: ...
@@ -58,35 +58,34 @@ class Mechanism(Protocol[Result_co]):
 @explain_call(
     "Ledger(Pure(1.0))",
     value="the mechanism adds noise to it",
-    ceiling="a ledger refuses what would pass it: Pure(1.0) allows epsilon 1 in all",
+    ceiling="a ledger rejects charges that would exceed it: Pure(1.0) allows epsilon 1 in total",
 )
 class Ledger:
-    """A privacy budget: what may be spent in all, and what was spent on what.
+    """A privacy budget: a ceiling on the total loss, and a record of all charges.
 
-    Charges add up exactly, in the currency of the ceiling. This holds whatever is charged next, even if that
-    depends on what was released before (a *privacy filter*: Rogers, Roth, Ullman and Vadhan 2016; for Zcdp,
-    Feldman and Zrnic 2021).
+    Charges add up exactly, in the currency of the ceiling. The guarantee also holds if later charges depend on
+    earlier releases (a *privacy filter*: Rogers, Roth, Ullman and Vadhan 2016; for Zcdp, Feldman and Zrnic 2021).
 
     Parameters
     ----------
     ceiling : Pure, Approx or Zcdp
-        The most that may be spent. A Zcdp ceiling also takes Pure losses, and is the thrifty choice for many
-        releases: `Zcdp.within(Approx(1, 1e-6))` promises no less than (1, 1e-6).
+        The most that may be spent. A Zcdp ceiling also accepts Pure losses, and allows the most releases when there
+        are many: `Zcdp.within(Approx(1, 1e-6))` guarantees at least (1, 1e-6).
     path : str or path, optional
-        A file that keeps the record and that many processes may share, or an address of PostgreSQL that machines
-        may share, such as "postgresql://ann@db/office?schema=claims"; without one it is in memory. Its rows are
-        chained: a row that was edited, or a total that is not the sum of the charges, is refused when the file is
-        opened or listed. `budget.db-last` detects that the file was replaced by an older copy. Both are against
-        mistakes: they do not detect a copy that is moved elsewhere, a folder that is restored as a whole, or a
-        file that somebody wrote again from the start.
+        A file that stores the record and that several processes may share, or the address of a PostgreSQL database
+        that several machines may share, such as "postgresql://ann@db/office?schema=claims". Without it the record is
+        in memory. Its rows are chained: opening or listing the file rejects an edited row and a total that is not the
+        sum of the charges. `budget.db-last` detects that the file was replaced by an older copy. Both protect against
+        mistakes only: they do not detect a copy in another folder, a folder that was restored as a whole, or a file
+        that was written again from the start.
     neighbors : "replace" or "add_remove", optional
-        Whom the promise is about. Once stated, here or with a charge, it never changes.
+        The neighboring datasets of the guarantee. Once stated, here or with a charge, they never change.
     unit : "person", "row" or "event", optional
-        Who the totals are about. Once stated, here or with a charge, it never changes; a charge about another is
-        refused, or counted as often as one of the unit has it.
+        The unit that the totals protect. Once stated, here or with a charge, it never changes. A charge for a finer
+        unit is multiplied by `times`; any other charge for a different unit is rejected.
     simulated : bool
-        Whether it is for teaching or tests. Only then may a generator draw, and the ledger, its file and every
-        estimate say so.
+        Whether the ledger is for teaching or tests. Only such a ledger accepts a random generator, and it marks
+        itself, its file and every estimate as simulated.
 
     Examples
     --------
@@ -111,26 +110,28 @@ class Ledger:
         self._unit, _ = agreed_unit(None, unit)
         self._record: MemoryRecord | FileRecord | PostgresRecord = MemoryRecord()
         self.register: Register = self._record.register
-        """Where `estimate.publish` writes down what it made of this ledger's releases."""
+        """The register in which `estimate.publish` records publications of this ledger's releases."""
         self._simulated = bool(simulated)
         if path is not None:
             self._record = record = _record_at(path, (self._ceiling, self._neighbors, self._simulated, self._unit))
             self.register = record.register
-            before, relation, simulation, counted = record.head
+            stored_ceiling, relation, simulation, stored_unit = record.head
             if simulation != self._simulated:
-                rule = "a ledger of a simulation stays one, and no other becomes one"
-                consequence = "what it holds would be taken for the other; use another file"
+                rule = "`simulated` must be the same whenever a ledger is opened"
+                consequence = "simulated and real charges would be mixed; use another file"
                 reject(rule, f"simulated={self._simulated} for a file with simulated={simulation}", consequence)
-            if before != ceiling:
-                remedy = "a budget that can be raised is none; see `Ledger.open(path)`"
-                reject("a ledger keeps its ceiling", f"{ceiling!r} for a file with {before!r}", remedy)
+            if stored_ceiling != ceiling:
+                remedy = "a budget must not be raised; `Ledger.open(path)` opens the file with its own ceiling"
+                reject(
+                    "the ceiling of a ledger must not change", f"{ceiling!r} for a file with {stored_ceiling!r}", remedy
+                )
             last = record.last()
             self._neighbors = agreed_neighbors(relation or (last.neighbors if last else None), self._neighbors)
-            self._unit, _ = agreed_unit(counted or (last.unit if last else None), self._unit)
+            self._unit, _ = agreed_unit(stored_unit or (last.unit if last else None), self._unit)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Ledger":
-        """Open the ledger in a file that exists already, with its ceiling.
+        """Open the ledger in an existing file, with the ceiling stored there.
 
         Parameters
         ----------
@@ -140,12 +141,12 @@ class Ledger:
         Returns
         -------
         Ledger
-            With all that was charged before.
+            The ledger with all earlier charges.
 
         Raises
         ------
         RecordError
-            If the file is missing, damaged, or older than what was charged.
+            If the file is missing, damaged, or older than the last charge.
         """
         record = _record_at(path, None)
         ledger = cls.__new__(cls)
@@ -155,24 +156,24 @@ class Ledger:
 
     @property
     def simulated(self) -> bool:
-        """Whether it is a simulation's: then releases may be drawn with a generator, and protect nobody."""
+        """Whether the ledger is simulated: its releases may use a generator, and have no privacy guarantee."""
         return self._simulated
 
     def source(self, rng: Rng) -> Rng:
-        """Check the randomness of a release: only a simulation may use a generator.
+        """Check the source of randomness of a release: only a simulated ledger accepts a generator.
 
         Parameters
         ----------
         rng : numpy.random.Generator or None
-            None draws from the operating system.
+            None means the randomness of the operating system.
 
         Returns
         -------
         numpy.random.Generator or None
-            The same.
+            The argument.
         """
         if rng is not None and check_rng(rng) is not None and not self._simulated:
-            consequence = "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)"
+            consequence = "whoever knows its seed can remove the noise; simulations need Ledger(…, simulated=True)"
             reject("a release must be drawn with rng=None", "a generator", consequence)
         return rng
 
@@ -183,13 +184,13 @@ class Ledger:
 
     @property
     def neighbors(self) -> str | None:
-        """Whom the promise is about; None as long as nobody stated it."""
+        """The neighboring datasets of the guarantee; None until they are stated."""
         last = self._record.last()
         return (last.neighbors if last else None) or self._neighbors
 
     @property
     def unit(self) -> str | None:
-        """Who the totals are about: a person, a row or an event; None as long as nobody stated it."""
+        """The unit that the totals protect (a person, a row or an event); None until it is stated."""
         last = self._record.last()
         return (last.unit if last else None) or self._unit
 
@@ -201,7 +202,7 @@ class Ledger:
 
     @property
     def remaining(self) -> Loss:
-        """What may still be spent."""
+        """The part of the ceiling that is not spent yet."""
         return remaining_of(self.spent, self._ceiling)
 
     def charge(
@@ -217,36 +218,36 @@ class Ledger:
     ) -> Entry:
         """Spend a loss, or raise `BudgetError` and spend nothing.
 
-        A charge cannot be taken back; but to delete the file, or to open a second ledger for the same data, is to
-        spend again.
+        A charge cannot be undone. Deleting the file, or opening a second ledger for the same data, spends the budget
+        a second time.
 
         Parameters
         ----------
         loss : Loss or mechanism
-            What is spent. Of what draws later charge the mechanism itself: its name is then written down, and a
-            ceiling in Zcdp counts its `zcdp`, where it has one.
+            The loss to spend. For a later release pass the mechanism itself: its name is then recorded, and a Zcdp
+            ceiling counts its `zcdp` if it has one.
         label : str, optional
-            What it is for: one line.
+            The purpose, in one line.
         mechanism : str, optional
-            The name of the mechanism, where a loss is charged.
+            The name of the mechanism, if `loss` is a loss.
         neighbors : "replace" or "add_remove", optional
-            What the loss is about; that of local randomization (`design.loss`) is about "replace".
+            The neighboring datasets of the loss; those of local randomization (`design.loss`) are "replace".
         unit : "person", "row" or "event", optional
-            Who the loss is about; the ledger's unit if not given.
+            The unit that the loss protects; by default the ledger's unit.
         times : int, optional
-            How many of a finer unit one of the ledger's has at most: `loss.group(times)` is charged.
+            The maximum number of finer units, such as events, per unit of the ledger; `loss.group(times)` is charged.
         terms : str, optional
-            What else the promise rests on.
+            Further conditions of the guarantee.
 
         Returns
         -------
         Entry
-            The charge, as it was written down.
+            The charge as it was recorded.
 
         Raises
         ------
         BudgetError
-            If it does not fit into what remains, or is about something else than the ledger.
+            If the charge exceeds the remaining budget, or its neighbors or unit do not match the ledger's.
 
         Examples
         --------
@@ -259,7 +260,7 @@ class Ledger:
         return self._record.append(self._decision(loss, label, mechanism, neighbors, unit, times, terms))
 
     def facts(self, entry: Entry) -> dict[str, Any]:
-        """Say for a document what an entry cost, and the totals before and after it.
+        """Return the cost of an entry, and the totals before and after it, for a publication.
 
         Parameters
         ----------
@@ -269,7 +270,7 @@ class Ledger:
         Returns
         -------
         dict
-            Texts, by what they say.
+            Facts by name.
         """
         return {
             "id": self._record.id,
@@ -287,14 +288,14 @@ class Ledger:
         }
 
     def fits(self, loss: Loss | Priced, **about: Any) -> bool:
-        """Say whether such a charge would be taken now; nothing is charged.
+        """Return whether a charge would be accepted now, without charging it.
 
         Parameters
         ----------
         loss : Loss or mechanism
-            What would be spent.
+            The loss to check.
         **about : object
-            What `charge` takes beside.
+            The other arguments of `charge`.
 
         Returns
         -------
@@ -324,21 +325,23 @@ class Ledger:
         times: int | None = None,
         terms: str = "",
     ) -> Decision:
-        own_loss, price = price_of(loss, self._ceiling)
-        own = "" if own_loss is loss else type(loss).__name__[:_LONGEST_LABEL]
-        name, kind, own_loss = _label(label), _label(own if mechanism is None else mechanism), recordable(own_loss)
+        exact_loss, price = price_of(loss, self._ceiling)
+        default = "" if exact_loss is loss else type(loss).__name__[:_LONGEST_LABEL]
+        purpose, kind = _label(label), _label(default if mechanism is None else mechanism)
+        recorded_loss = recordable(exact_loss)
         price = price if times is None else price.group(whole(times, "times"))
         if not self._simulated:
-            warn_if_weak(own_loss)
+            warn_if_weak(recorded_loss)
 
+        # The record calls this with its last entry under its lock, so no other charge can come in between.
         def decide(last: Entry | None) -> Entry:
             number, spent = (last.number, last.total) if last else (0, nothing(self._ceiling))
-            known = agreed_neighbors(last.neighbors if last else None, self._neighbors)
-            relation = agreed_neighbors(known, neighbors)
-            counted, converted = agreed_unit((last.unit if last else None) or self._unit, unit, times)
+            stated = agreed_neighbors(last.neighbors if last else None, self._neighbors)
+            relation = agreed_neighbors(stated, neighbors)
+            total_unit, converted = agreed_unit((last.unit if last else None) or self._unit, unit, times)
             charged, total = fitted(spent, price, self._ceiling)
             conditions = "; ".join(part for part in (terms, converted) if part)
-            return Entry(number + 1, name, kind, relation, own_loss, charged, total, counted, conditions)
+            return Entry(number + 1, purpose, kind, relation, recorded_loss, charged, total, total_unit, conditions)
 
         return decide
 
@@ -353,37 +356,37 @@ class Ledger:
         unit: str | None = None,
         times: int | None = None,
     ) -> Result_co:
-        """Charge the mechanism, then let it draw.
+        """Charge the loss of a mechanism, then release a value with it.
 
-        If drawing fails, the charge remains: a failure tells something, too.
+        If the release fails, the charge remains, because a failure also reveals information about the data.
 
         Parameters
         ----------
         mechanism : mechanism
-            It has a `loss` and a `release` method.
+            An object with a `loss` and a `release` method.
         value : object
-            The statistic, as the mechanism takes it.
+            The exact statistic, as `mechanism.release` expects it.
         label : str, optional
-            What it is for: one line.
+            The purpose, in one line.
         rng : numpy.random.Generator, optional
-            Only with a ledger of a simulation.
+            Accepted only by a simulated ledger.
         neighbors : "replace" or "add_remove", optional
-            As of `charge`.
+            As in `charge`.
         unit : "person", "row" or "event", optional
-            As of `charge`.
+            As in `charge`.
         times : int, optional
-            As of `charge`.
+            As in `charge`.
 
         Returns
         -------
         object
-            What the mechanism released.
+            The result of `mechanism.release`.
         """
         if not isinstance(mechanism, Mechanism):
             reject(
                 "`mechanism` must have a loss and a release method",
                 type(mechanism).__name__,
-                "nothing was charged; it comes first, then the value",
+                "nothing was charged; pass the mechanism first, then the value",
                 TypeError,
             )
         source = self.source(rng)
@@ -398,28 +401,28 @@ class Ledger:
         events: int | None = None,
         path: str | os.PathLike[str] | None = None,
     ) -> "Stream":
-        """Open a total that is published every period: all its periods are charged now, before the first.
+        """Open a total that is published every period, and charge all its periods now.
 
-        What stops early is not refunded. A ledger with a file keeps the stream in another one beside it: next
-        week, in another process, `resume(label)` goes on with it. A ledger in memory keeps none, unless it is
-        given a path: then the stream ends with this process.
+        A stream that stops early is not refunded. A ledger in a file stores the stream in another file next to it, so
+        that `resume(label)` can continue it in another process next week. A ledger in memory does not store the
+        stream, unless `path` is given; the stream then ends with this process.
 
         Parameters
         ----------
         total : RunningTotal
-            A new one.
+            A new total, without a period.
         label : str, optional
-            What it is for; needed where the ledger has a file.
+            The purpose; required if the ledger is stored.
         events : int, optional
-            For a total at event level under a ledger about persons, or rows: how many events one of them has at
-            most, in all periods. `total.group(events)` is charged.
+            For an event-level total under a ledger about persons or rows: the maximum number of events per person or
+            row over all periods. `total.group(events)` is charged.
         path : str or path, optional
-            Where to keep the stream; the file is as confidential as the data.
+            The file of the stream, which is as confidential as the data.
 
         Returns
         -------
         Stream
-            It takes one count per period.
+            A stream that accepts one count per period.
 
         Examples
         --------
@@ -430,68 +433,73 @@ class Ledger:
         >>> weekly.add(17).labels, weekly.add(12).labels, ledger.spent
         (('total after 1 of 52 periods',), ('total after 2 of 52 periods',), Pure(1.0))
         """
-        from toolkit.budget.stream_file import KeptStream, StreamFile
+        from toolkit.budget.stream_file import StoredStream, StreamFile
         from toolkit.budget.streams import Stream, check_openable
 
         if events is not None:
             whole(events, "events")
-        place = self._stream_place(label) if path is None else StreamFile(Path(path).expanduser().resolve())
-        check_openable(total, place, self._simulated)
+        storage = self._stream_storage(label) if path is None else StreamFile(Path(path).expanduser().resolve())
+        check_openable(total, storage, self._simulated)
         unit, terms = ("event", "") if total.per_person is None else ("person", total.unit)
         entry = self.charge(total, label, neighbors=total.neighbors, unit=unit, times=events, terms=terms)
-        return Stream(total, self, entry, None if place is None else KeptStream.create(place, total, entry))
+        return Stream(total, self, entry, None if storage is None else StoredStream.create(storage, total, entry))
 
     def resume(self, label: str | os.PathLike[str], *, rng: Rng = None) -> "Stream":
-        """Go on with a stream that `every` opened under this ledger, after its last period; nothing is charged.
+        """Continue a stream that `every` opened under this ledger; nothing is charged.
 
-        Its `last` is the number of that period once more, which may not have been handed out. Of a stream at user
-        level whose people were counted elsewhere, a warning says that the file does not know them.
+        Its `last` is the estimate of the last stored period, which the previous process may not have returned. If
+        another `Visits` counted the people of a user-level stream, a warning says that the file does not contain them.
 
         Parameters
         ----------
         label : str or path
             The stream's label, or the path of its file.
         rng : numpy.random.Generator, optional
-            Only with a ledger of a simulation.
+            Accepted only by a simulated ledger.
 
         Returns
         -------
         Stream
-            It takes the next period's count.
+            A stream that accepts the next period's count.
         """
         from toolkit.budget.stream_file import StreamFile
-        from toolkit.budget.streams import resumed
+        from toolkit.budget.streams import resume_stream
 
-        place: StreamPlace = StreamFile(Path(label).expanduser().resolve())
-        beside = self._stream_place(label) if isinstance(label, str) else None
-        if beside is not None and (beside.exists() or not place.exists()):
-            place = beside
-        return resumed(place, self, self.entries(), self.source(rng))
+        storage: StreamStorage = StreamFile(Path(label).expanduser().resolve())
+        by_label = self._stream_storage(label) if isinstance(label, str) else None
+        # A text may be a label or a path; the stream with that label comes first.
+        if by_label is not None and (by_label.exists() or not storage.exists()):
+            storage = by_label
+        return resume_stream(storage, self, self.entries(), self.source(rng))
 
-    def _stream_place(self, label: str | None) -> "StreamPlace | None":
+    def _stream_storage(self, label: str | None) -> "StreamStorage | None":
         if isinstance(self._record, MemoryRecord):
             return None
         name = _label(label)
         if not name:
-            reject("a stream of a ledger that is kept needs a label", "none", "`resume(label)` goes on with it")
+            reject(
+                "a stream of a stored ledger must have a label",
+                "none",
+                "`resume(label)` needs it to continue the stream",
+            )
         if isinstance(self._record, FileRecord):
             from toolkit.budget.stream_file import StreamFile
 
             return StreamFile.of(self._record.path, name)
-        return self._record.stream_place(name)
+        return self._record.stream_storage(name)
 
     def entries(self) -> tuple[Entry, ...]:
-        """List every charge, the oldest first.
+        """Return every charge, the oldest first.
 
         Returns
         -------
         tuple of Entry
-            All of them; a file is checked as a whole.
+            All charges; the whole chain of a stored record is checked.
         """
         return self._record.entries()
 
     def to_frame(self) -> "pd.DataFrame":
-        """List what was spent on what, with the total after each charge.
+        """Return a table of the charges, with the total after each.
 
         Returns
         -------
@@ -502,16 +510,16 @@ class Ledger:
 
     @property
     def id(self) -> str:
-        """By which published documents name this ledger."""
+        """The identifier of this ledger in published documents."""
         return self._record.id
 
     def report(self) -> Report:
-        """Write up all that was released under this budget, and the documents that were published of it.
+        """Return a report of all releases under this budget and of their publications.
 
         Returns
         -------
         Report
-            Markdown, which a notebook shows as a page.
+            A Markdown text that notebooks render.
 
         Examples
         --------
@@ -537,15 +545,15 @@ class Ledger:
         state = f"spent {spent} of {self._ceiling}, remaining {remaining_of(spent, self._ceiling)}"
         relation = (last.neighbors if last else None) or self._neighbors
         neighbors = f"neighbors: {relation}" if relation else "neighbors not said"
-        counted = (last.unit if last else None) or self._unit
-        unit = f"unit: {counted}" if counted else "unit not said"
+        stated_unit = (last.unit if last else None) or self._unit
+        unit = f"unit: {stated_unit}" if stated_unit else "unit not said"
         charges = f"{count:,} {'charge' if count == 1 else 'charges'}"
         mark = "simulated, no privacy claim; " if self._simulated else ""
         return f"{mark}{state}; {charges}; {neighbors}; {unit}; {self._record.name}"
 
 
 def _record_at(path: str | os.PathLike[str], make: Head | None) -> "FileRecord | PostgresRecord":
-    """The record in a file or in PostgreSQL, which is made if `make` says with what."""
+    """Open the record in a file or in PostgreSQL; create it if `make` is given and there is none."""
     if not str(path).startswith(("postgresql:", "postgres:")):
         return FileRecord(Path(path), make)
     check_extras("psycopg")
@@ -558,8 +566,10 @@ def _label(text: str | None) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        reject("a label must be text", type(text).__name__, "it says in the record what the charge was for", TypeError)
+        reject(
+            "a label must be text", type(text).__name__, "the record stores it as the purpose of the charge", TypeError
+        )
     if len(text) > _LONGEST_LABEL or not text.isprintable():
         rule = f"a label must be one line of at most {_LONGEST_LABEL} printable characters"
-        reject(rule, f"{len(text)}", "it is never deleted")
+        reject(rule, f"a text of {len(text)} characters", "the record stores it permanently")
     return text

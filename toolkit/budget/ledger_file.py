@@ -1,18 +1,18 @@
 """A ledger in a SQLite file: its tables, the chain of its rows, the rollback check, and its publications.
 
-Every use opens the file, does one transaction and closes it, so that no connection outlives a call: nothing is shared
-between threads or carried over a fork or a pickle, and a file that was moved away is noticed rather than written to. A
-transaction takes the write lock before it reads, so that of many processes one decides at a time; it is on the disk
-before it counts as done. The journal only serves to undo what was left half done: the file itself holds the whole truth
-(write-ahead logging would keep the newest charges in a second file, which a copy may miss).
+Every use opens the file, runs one transaction and closes it. No connection outlives a call, so nothing is shared
+between threads or carried over a fork or a pickle, and a file that was moved away is detected rather than written to. A
+transaction takes the write lock before it reads, so only one process decides at a time, and it is complete only when it
+is on the disk. The journal only serves to undo incomplete transactions: the file itself contains all charges.
+Write-ahead logging would store the newest charges in a second file, which a copy may miss.
 
 The rollback check: budget.db-last holds the number and the link of the last charge, and so detects that the file was
-replaced by an older copy. It is written after each charge is on the disk and before anybody else may charge, so it is
-never ahead of the file. A process that dies in between leaves it one charge behind, until the next one. A note that is
-not there, or that is not whole, says nothing: a ledger's file may be copied or moved without it.
+replaced by an older copy. This note is written after each charge is on the disk and before another process may charge,
+so it is never ahead of the file. A process that dies in between leaves it one charge out of date until the next charge.
+A missing or incomplete note is ignored, so a ledger's file may be copied or moved without it.
 
-The publications: budget.db-published has one line per publication, with the number of the charge, the name of
-the document and the SHA-256 of its table. It helps readers, and is no part of what the ledger enforces.
+The publications: budget.db-published has one line per publication, with the number of the charge, the name of the
+document and the SHA-256 of its table. It is for readers; the ledger does not depend on it.
 """
 
 import contextlib
@@ -49,42 +49,43 @@ from toolkit.core.checks import reject
 if TYPE_CHECKING:
     import sqlite3
 
-_WAIT = 60.0  # seconds to wait for other processes
+# Seconds to wait for other processes.
+_WAIT = 60.0
 _RULES = {
     "BUSY": "the ledger's file must be free within a minute",
-    "FULL": "the ledger's disk must have room",
+    "FULL": "the ledger's disk must have free space",
     "NOTADB": "the ledger's file must be a ledger",
     "CORRUPT": "the ledger's file must be undamaged",
     "READONLY": "the ledger's file must be writable",
-    "CANTOPEN": "the ledger's file must be there and writable",
+    "CANTOPEN": "the ledger's file must exist and be writable",
 }
 
 
-_ONE_AT_A_TIME = threading.RLock()
-"""Held while this process uses SQLite, and while it forks: a child must not inherit a transaction half done."""
+_SQLITE_LOCK = threading.RLock()
+"""A lock for every use of SQLite and for forks, so that no child process inherits an incomplete transaction."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_ONE_AT_A_TIME.acquire, after_in_child=_ONE_AT_A_TIME.release, after_in_parent=_ONE_AT_A_TIME.release
+        before=_SQLITE_LOCK.acquire, after_in_child=_SQLITE_LOCK.release, after_in_parent=_SQLITE_LOCK.release
     )
 
 
 class DurableRecord:
-    """A record in a database, and what this process knows of it: the head, and how far its rows were followed.
+    """A record in a database, with its head and the last row that this process has verified.
 
-    Opening and listing follow the whole chain of rows; every other use follows what was added since the last one,
-    and checks that the row before is still the same, and that the record holds what the note knows of. A subclass
-    says how to connect (`_connected`), how to keep others from writing (`_begin`) and how to end (`_commit`).
+    Opening and listing verify the whole chain of rows. Every other use verifies the rows that were added since the last
+    use, checks that the previous row is unchanged, and checks that the record contains the charge of the note. A
+    subclass connects (`_connected`), locks out other writers (`_begin`) and ends a transaction (`_commit`).
     """
 
     name: str
     beside: Path
     head: Head
-    """Of what the note is kept, what the record is called, and what it was made with."""
+    """The display name, the path that the note belongs to, and the settings with which the record was created."""
 
     def _open(self, database: object, noted: tuple[int, str] | None) -> None:
-        self._made = ceiling, neighbors, mark, unit = one(database, HEAD)
+        self._head_row = ceiling, neighbors, mark, unit = fetch_row(database, HEAD)
         self.head = deserialize(ceiling), neighbors, is_simulated(mark), unit
-        self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
+        self._start = self._position = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
         self._row: Row | None = None
         self._last(database, noted)
 
@@ -97,12 +98,12 @@ class DurableRecord:
             self._begin(database)
             entry = decide(self._last(database, read_note(self.beside)))
             row = row_of(entry)
-            link = link_of(self._place.link, row)
+            link = link_of(self._position.link, row)
             database.execute(
                 "INSERT INTO main.entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:])
             )
             self._commit(database)
-            self._place, self._row = ChainPosition(entry.number, link, entry.total), row
+            self._position, self._row = ChainPosition(entry.number, link, entry.total), row
             write_note(self.beside, entry.number, link)
             return entry
 
@@ -118,14 +119,14 @@ class DurableRecord:
             return tuple(entry for _, entry in follow(self._start, _rows(database, 1), self._REMEDY))
 
     def _last(self, database: Any, noted: tuple[int, str] | None) -> Entry | None:
-        """The last entry, after checking all that was added since the last time, and that nothing is gone."""
-        if one(database, HEAD) != self._made:
+        """Return the last entry, after verifying the new rows and that no earlier row is missing."""
+        if fetch_row(database, HEAD) != self._head_row:
             self._refuse_older(f"another {self._KIND}")
-        rows = _rows(database, max(self._place.number, 1))
-        if self._row is not None and next(rows, None) != (self._row, self._place.link):
+        rows = _rows(database, max(self._position.number, 1))
+        if self._row is not None and next(rows, None) != (self._row, self._position.link):
             self._refuse_older(f"an older or another {self._KIND}")
         for row, link in rows:
-            ((self._place, _),) = follow(self._place, [(row, link)], self._REMEDY)
+            ((self._position, _),) = follow(self._position, [(row, link)], self._REMEDY)
             self._row = row
         if noted and database.execute("SELECT link FROM main.entries WHERE number = ?", noted[:1]).fetchone() != (
             noted[1],
@@ -136,10 +137,10 @@ class DurableRecord:
     _KIND, _REMEDY = "file", COPY
 
     def _refuse_older(self, received: str) -> NoReturn:
-        note, known = note_of(self.beside), ""
+        note, hint = note_of(self.beside), ""
         if note.exists():
-            known = f"; {note.name} knows of it, and is in the way of a new beginning until it is removed"
-        consequence = f"what was spent since is missing from it{known}"
+            hint = f"; {note.name} records them, and must be removed before a new ledger can begin"
+        consequence = f"later charges are missing from it{hint}"
         reject(f"the ledger's {self._KIND} must only grow", received, consequence, RecordError)
 
     def _connected(self) -> AbstractContextManager[Any]:
@@ -153,18 +154,19 @@ class DurableRecord:
 
 
 class FileRecord(DurableRecord):
-    """A record in a SQLite file, created if it is not there."""
+    """A record in a SQLite file, which is created if it does not exist."""
 
     def __init__(self, path: Path, make: Head | None) -> None:
-        # Neither a later change of directory may lead to a fresh file, nor a link to another note.
+        # An absolute path without links: a change of directory must not lead to a new file, nor a link to another note.
         self.path = self.beside = path.expanduser().resolve()
         self.name = self.path.name
-        noted = read_note(self.path)  # before the file, as it is written after it
+        # Read the note before the file, because it is written after the file.
+        noted = read_note(self.path)
         if not self.path.exists():
             if noted:
                 self._refuse_older("no file")
             if not make:
-                rule, remedy = "a ledger that is opened must be there", "a new one is made by Ledger(Pure(1.0), path)"
+                rule, remedy = "the file of a ledger must exist", "Ledger(Pure(1.0), path) creates a new one"
                 reject(rule, f"no file {self.name} in {self.path.parent}", remedy, RecordError)
         with self._connected("rwc" if make else "rw") as database:
             if make and is_empty(database):
@@ -172,9 +174,9 @@ class FileRecord(DurableRecord):
                     self._refuse_older("an empty file")
                 create(database, make)
             if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
-                take_over(database)
+                upgrade(database)
             if marks(database) != (APPLICATION, VERSION):
-                reject(_RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError)
+                reject(_RULES["NOTADB"], self.path.name, "another program or a later version created it", RecordError)
             self._open(database, noted)
 
     @property
@@ -185,29 +187,33 @@ class FileRecord(DurableRecord):
         database.execute("BEGIN IMMEDIATE")
 
     def _commit(self, database: "sqlite3.Connection") -> None:
-        # Nobody else charges until the note is written and the file closed.
+        # No other process can charge until the note is written and the file is closed.
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("COMMIT")
 
     @contextmanager
     def _connected(self, mode: str = "rw") -> Iterator["sqlite3.Connection"]:
-        """A connection for one use; leaving it by an exception rolls back. A reader undoes what was left half done."""
-        # Here, as a ledger in memory needs none: in a browser SQLite may not have been fetched.
+        """Yield a connection for one use; an exception rolls back, and a reader undoes incomplete transactions."""
+        # Imported here because a ledger in memory does not need it: in a browser SQLite may not be loaded.
         import sqlite3
 
         try:
-            with _ONE_AT_A_TIME, closing(connect(self.path, mode)) as database:
-                database.execute("PRAGMA journal_mode = PERSIST")  # 10 times faster than deleting the journal
+            with _SQLITE_LOCK, closing(connect(self.path, mode)) as database:
+                # Ten times faster than deleting the journal.
+                database.execute("PRAGMA journal_mode = PERSIST")
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
             name = str(getattr(error, "sqlite_errorname", "SQLITE_ERROR")).removeprefix("SQLITE_")
-            rule = next((rule for code, rule in _RULES.items() if name.startswith(code)), "the ledger's file must work")
+            rule = next(
+                (rule for code, rule in _RULES.items() if name.startswith(code)),
+                "SQLite must be able to use the ledger's file",
+            )
             reject(rule, f"“{error}” for {self.path.name}", "nothing was released", RecordError)
 
 
 def connect(path: Path, mode: str) -> "sqlite3.Connection":
-    """A connection to a file, which waits a minute for other processes."""
+    """Connect to a file, and wait up to a minute for other processes."""
     import sqlite3
 
     return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
@@ -220,15 +226,16 @@ def _rows(database: Any, first: int) -> Iterator[tuple[Row, str]]:
         yield (*row, unit, terms), link
 
 
-# Tables: how they are made, and how those of older versions are taken over.
+# The tables, and upgrades from older versions.
 
 APPLICATION, VERSION = 0x4C454447, 3  # "LEDG"
 _SIMULATED = "simulated-"
-_KEPT = """
+_TRIGGERS = """
 CREATE TRIGGER head_keep BEFORE UPDATE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
 
 CREATE TRIGGER entries_keep BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END
 """
+# The triggers on insertion also stop INSERT OR REPLACE, which deletes rows without firing the triggers on deletion.
 _SCHEMA = """
 CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), ceiling TEXT NOT NULL, neighbors TEXT, mark TEXT NOT NULL, unit TEXT)
 
@@ -245,7 +252,7 @@ CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, '
 
 CREATE TRIGGER entries_once BEFORE INSERT ON entries WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM entries)
   BEGIN SELECT RAISE(ABORT, 'charges are only added at the end'); END
-"""  # the two triggers on insertion also stop INSERT OR REPLACE, which deletes without asking the others  # noqa: E501
+"""  # noqa: E501
 _FIRST_VERSION = """
 ALTER TABLE head ADD COLUMN mark TEXT NOT NULL DEFAULT ''
 
@@ -272,33 +279,37 @@ def head_row(made: Head) -> tuple[str | None, ...]:
 
 def create(database: "sqlite3.Connection", made: Head) -> None:
     database.execute("BEGIN IMMEDIATE")
-    if is_empty(database):  # still, now that nobody else writes
+    # Check again under the lock.
+    if is_empty(database):
         execute_all(database, _SCHEMA)
-        execute_all(database, _KEPT)
+        execute_all(database, _TRIGGERS)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
         database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", head_row(made))
     database.execute("COMMIT")
 
 
-def take_over(database: "sqlite3.Connection") -> None:
-    """Chain the rows of a file of version 1, if its totals are the sums of its charges, and make room for the unit in
-    one of version 1 or 2; no charge is changed. All happens in one transaction. A process with an older version that
-    has the file open can then no longer charge, because its rows are shorter.
+def upgrade(database: "sqlite3.Connection") -> None:
+    """Upgrade a file of version 1 or 2 in one transaction, without changing a charge.
+
+    Version 1 has no chain: its rows are chained if its totals are the sums of its charges. Both versions lack the
+    columns for the unit. A process with an older version of the toolkit can then no longer charge, because its rows are
+    shorter.
     """
     database.execute("BEGIN IMMEDIATE")
-    if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes
-        (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), new_mark(False)
-        place = begin(ceiling, neighbors, mark, nothing(deserialize(ceiling)))
+    # Check again under the lock.
+    if marks(database) == (APPLICATION, 1):
+        (ceiling, neighbors), mark = fetch_row(database, "SELECT ceiling, neighbors FROM head"), new_mark(False)
+        position = begin(ceiling, neighbors, mark, nothing(deserialize(ceiling)))
         links = []
         for row in database.execute("SELECT * FROM entries ORDER BY number"):
             longer = (*row, None, None)
-            ((place, entry),) = follow(place, [(longer, link_of(place.link, longer))])
-            links.append((place.link, entry.number))
+            ((position, entry),) = follow(position, [(longer, link_of(position.link, longer))])
+            links.append((position.link, entry.number))
         execute_all(database, _FIRST_VERSION)
         database.execute("UPDATE head SET mark = ?", (mark,))
         database.executemany("UPDATE entries SET link = ? WHERE number = ?", links)
-        execute_all(database, _KEPT)
+        execute_all(database, _TRIGGERS)
         database.execute("PRAGMA user_version = 2")
     if marks(database) == (APPLICATION, 2):
         execute_all(database, _SECOND_VERSION)
@@ -307,15 +318,16 @@ def take_over(database: "sqlite3.Connection") -> None:
 
 
 def is_empty(database: "sqlite3.Connection") -> bool:
-    return one(database, "SELECT 1 FROM sqlite_master") is None
+    return fetch_row(database, "SELECT 1 FROM sqlite_master") is None
 
 
 def marks(database: "sqlite3.Connection") -> tuple[int, int]:
-    """Whose file it is, and of which version."""
-    return (*one(database, "PRAGMA application_id"), *one(database, "PRAGMA user_version"))
+    """Return the id of the application that created the file, and the version of its tables."""
+    return (*fetch_row(database, "PRAGMA application_id"), *fetch_row(database, "PRAGMA user_version"))
 
 
-def one(database: Any, query: str) -> Any:
+def fetch_row(database: Any, query: str) -> Any:
+    """Return the first row of a query's result, or None."""
     return database.execute(query).fetchone()
 
 
@@ -326,7 +338,7 @@ def execute_all(database: Any, statements: str) -> None:
 
 
 def new_mark(simulated: bool) -> str:
-    """So that two files with the same charges are not taken for one; the chain of rows begins with it."""
+    """Return a random mark with which the chain begins, so that files with the same charges can be told apart."""
     return (_SIMULATED if simulated else "") + os.urandom(16).hex()
 
 
@@ -344,7 +356,7 @@ def note_of(path: Path) -> Path:
 
 
 def read_note(path: Path) -> tuple[int, str] | None:
-    """The number and the link of the last charge, as far as the note beside the file knows."""
+    """Return the number and the link of the last charge from the note, or None without a valid note."""
     with contextlib.suppress(OSError, ValueError):
         text = note_of(path).read_text(encoding="ascii")
         number, link, _ = text.split()
@@ -354,7 +366,7 @@ def read_note(path: Path) -> tuple[int, str] | None:
 
 
 def write_note(path: Path, number: int, link: str) -> None:
-    """In one write, of one length; where the disk does not allow it, the older note stays, which is true as well."""
+    """Write the note in a single write of fixed length; if that fails, the older note remains, which is also valid."""
     with contextlib.suppress(OSError):
         file = os.open(note_of(path), os.O_WRONLY | os.O_CREAT, 0o666)
         try:
@@ -364,7 +376,7 @@ def write_note(path: Path, number: int, link: str) -> None:
 
 
 def _note_text(number: int, link: str) -> str:
-    """The last part tells a whole note from one that a power cut left half written."""
+    """Return the text of a note; its checksum distinguishes a complete note from one that a power cut interrupted."""
     content = f"{number:020} {link}"
     return f"{content} {hashlib.sha256(content.encode()).hexdigest()[:16]}\n"
 
@@ -374,7 +386,7 @@ def _note_text(number: int, link: str) -> str:
 
 @dataclass(frozen=True)
 class FileRegister:
-    """A list in a file beside that of a ledger; a line is added in one write: processes may share it."""
+    """A list of publications in a file next to the ledger; each line is one write, so processes may share the file."""
 
     ledger: Path
 
@@ -388,12 +400,14 @@ class FileRegister:
             register.write(line.encode("utf-8", "backslashreplace"))
 
     def publications(self) -> tuple[Publication, ...]:
-        """All whole lines; one that a power cut left half written says nothing."""
+        """Return the publications of all complete lines; a line that a power cut interrupted is ignored."""
         if not self.path.exists():
             return ()
-        listed = []
+        publications = []
         for line in self.path.read_text(encoding="utf-8").splitlines():
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 line_facts: dict[str, Any] = json.loads(line)
-                listed.append(Publication(int(line_facts["entry"]), str(line_facts["file"]), str(line_facts["sha256"])))
-        return tuple(listed)
+                publications.append(
+                    Publication(int(line_facts["entry"]), str(line_facts["file"]), str(line_facts["sha256"]))
+                )
+        return tuple(publications)

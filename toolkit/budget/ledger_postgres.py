@@ -1,22 +1,22 @@
-"""A ledger that a team shares: the same rows, chain and promises as in a file, in a schema of PostgreSQL.
+"""A ledger in a schema of PostgreSQL that a team shares, with the same rows, chain and guarantees as in a file.
 
-Every use opens a connection, does one transaction and closes it, so that nothing is shared between threads or carried
-over a fork, and a pool of transactions (PgBouncer) may stand between. Who charges takes an advisory lock first, so that
-of many processes and machines one decides at a time. Who ignores it, or writes a row by hand, can still add nothing but
-a charge that everybody can read: a trigger computes number, sum, ceiling and link again. A charge counts when the
-server says that it is on its disk; a connection that breaks before may leave a charge without a release, never the
-reverse.
+Every use opens a connection, runs one transaction and closes it, so nothing is shared between threads or carried over a
+fork, and a transaction pool such as PgBouncer works. Each charge takes an advisory lock first, so only one process on
+one machine decides at a time. A client that ignores the lock, or inserts a row by hand, can still only add a valid
+charge: a trigger checks number, sum, ceiling and link again. A charge is complete when the server confirms that it is
+on its disk. A connection that breaks earlier may leave a charge without a release, but never a release without a
+charge.
 
-Rights are PostgreSQL's own, per schema. Who may read: USAGE on the schema and SELECT on its tables. Who may charge:
-INSERT on `entries` and `published` beside. Nobody needs UPDATE or DELETE, and triggers refuse both to the owner, too.
-Like the chain, they stand against mistakes: a superuser can do anything. A row that was damaged all the same is refused
-by everybody; docs/production.md says how the owner takes it out.
+Permissions are those of PostgreSQL, per schema. Readers need USAGE on the schema and SELECT on its tables. To charge, a
+role also needs INSERT on `entries` and `published`. No role needs UPDATE or DELETE, and triggers reject both even for
+the owner. Like the chain, they protect against mistakes only: a superuser can do anything. Every client rejects a
+damaged row; docs/production.md explains how the owner removes it.
 
-The rollback check: each user's machine keeps a note per address (in `$XDG_STATE_HOME`, else ~/.local/state), so that a
-database that was put back from an older backup is refused by everyone who charged since.
+The rollback check: each user's machine stores a note per address (in `$XDG_STATE_HOME`, else ~/.local/state), so that
+everyone who charged since rejects a database that was restored from an older backup.
 
-A stream of a ledger has a schema of its own, claims_stream_members, because it holds the counts: who may read the
-ledger may not read them.
+A stream of a ledger has a separate schema, such as claims_stream_members, because it contains the counts, which readers
+of the ledger may not see.
 """
 
 import hashlib
@@ -33,13 +33,14 @@ import psycopg
 from psycopg import IsolationLevel, errors, sql
 
 from toolkit.budget.charges import COPY, Head, Publication, RecordError
-from toolkit.budget.ledger_file import DurableRecord, execute_all, head_row, note_of, one, read_note
+from toolkit.budget.ledger_file import DurableRecord, execute_all, fetch_row, head_row, note_of, read_note
 from toolkit.core.checks import reject
 from toolkit.core.postgres import address, check_encoding, qualified, set_locally
 
 _WAIT = "60s"
 _SETTINGS = {"synchronous_commit": "on", "lock_timeout": _WAIT, "idle_in_transaction_session_timeout": _WAIT}
-_NUMBER = "[0-9]{1,255}(/[1-9][0-9]{0,254}|)"  # more digits than a charge has, and fewer than Python refuses to read
+# A charge has fewer digits than this, and Python rejects integers with many more.
+_NUMBER = "[0-9]{1,255}(/[1-9][0-9]{0,254}|)"
 
 
 def _loss(column: str) -> str:
@@ -57,10 +58,10 @@ CREATE TABLE main.entries (
 
 CREATE TABLE main.published (entry bigint NOT NULL, file text NOT NULL, sha256 text NOT NULL)
 """  # noqa: E501
-# A role that may insert is taken at its word by nobody: the server computes number, sum, ceiling and link again, as
-# `charges.follow` does, because a row that does not follow would stop everybody. `quoted` is json.dumps of a text;
-# chr(92) is a backslash, whose meaning in a literal is a setting of the session.
-_KEEP = """
+# The server checks number, sum, ceiling and link of each inserted row again, as `charges.follow` does, because every
+# client would reject a ledger with an invalid row. `quoted` is json.dumps of a text. chr(92) is a backslash, whose
+# meaning in a literal depends on a setting of the session.
+_TRIGGERS = """
 CREATE FUNCTION main.quoted(content text) RETURNS text LANGUAGE sql IMMUTABLE STRICT SET search_path FROM CURRENT AS $$
   SELECT '"' || coalesce(string_agg(CASE
     WHEN letter IN ('"', chr(92)) THEN chr(92) || letter
@@ -133,7 +134,7 @@ CREATE TABLE main.visits (name bytea PRIMARY KEY, times bigint NOT NULL)
 
 @dataclass(frozen=True)
 class LedgerTransaction:
-    """One transaction, asked as SQLite is."""
+    """One transaction, with the interface of a SQLite connection."""
 
     connection: "psycopg.Connection[Any]"
     schema: str
@@ -158,57 +159,59 @@ class Schema:
 
     @cached_property
     def beside(self) -> Path:
-        """Where this machine notes what it has seen of it: by the address, without the user."""
+        """The path of this machine's note, which depends on the address but not on the user."""
         folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "privacy-survey-toolkit"
         parts = [str(self.options.get(part, "")) for part in ("host", "hostaddr", "port", "dbname")]
         return folder / f"{self.name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
 
     @contextmanager
     def connected(self, rule: str, consequence: str) -> Iterator[LedgerTransaction]:
-        """A transaction that is rolled back unless it was committed; failures in our words, without a value."""
+        """Yield a transaction that is rolled back unless committed; error messages never contain a value."""
         try:
             with psycopg.connect(**self.options, application_name="ledger", prepare_threshold=None) as connection:
-                connection.isolation_level = IsolationLevel.READ_COMMITTED  # who waited for the lock reads what is new
+                # A client that waited for the lock must read the rows that were added meanwhile.
+                connection.isolation_level = IsolationLevel.READ_COMMITTED
                 set_locally(connection, _SETTINGS)
                 yield LedgerTransaction(connection, self.name)
                 connection.rollback()
         except errors.InsufficientPrivilege:
             rule = f"the role must be allowed to do this in schema {self.name}"
-            reject(rule, "one that may not", consequence, RecordError)
+            reject(rule, "a role without the permission", consequence, RecordError)
         except (errors.UndefinedTable, errors.InvalidSchemaName):
             reject(rule, f"none in schema {self.name}", consequence, RecordError)
         except psycopg.Error as error:
             kind = f"{type(error).__name__}{f' ({error.sqlstate})' if error.sqlstate else ''}"
-            reject("the ledger's database must be there and work", kind, consequence, RecordError)
+            reject("the ledger's database must be available", kind, consequence, RecordError)
 
     def lock(self, database: LedgerTransaction) -> None:
-        """Until this transaction ends, nobody else has it."""
+        """Take the advisory lock of the schema until this transaction ends."""
         key = int.from_bytes(hashlib.sha256(f"toolkit {self.name}".encode()).digest()[:8], signed=True)
         database.execute("SELECT pg_advisory_xact_lock(?)", (key,))
 
-    def is_there(self, database: LedgerTransaction) -> bool:
+    def exists_in(self, database: LedgerTransaction) -> bool:
         return bool(database.execute("SELECT to_regnamespace(?) IS NOT NULL", (self.name,)).fetchone()[0])  # type: ignore[index]
 
     def make(self, database: LedgerTransaction, statements: str) -> None:
-        check_encoding(*one(database, "SHOW server_encoding"))
+        check_encoding(*fetch_row(database, "SHOW server_encoding"))
         database.connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self.name)))
         execute_all(database, statements)
 
 
 class PostgresRecord(DurableRecord):
-    """A record in a schema of PostgreSQL (`?schema=claims`, else `ledger`), created if it is not there."""
+    """A record in a schema of PostgreSQL (`?schema=claims`, else `ledger`), which is created if it does not exist."""
 
     _KIND = "database"
-    _REMEDY = f"{COPY}; docs/production.md says how its owner takes out a row that no charge wrote"
+    _REMEDY = f"{COPY}; docs/production.md explains how its owner removes an invalid row"
 
     def __init__(self, url: str, make: Head | None) -> None:
         self.schema = Schema(*address(url, "ledger"))
         self.name, self.beside = f"schema {self.schema.name} of PostgreSQL", self.schema.beside
         noted = read_note(self.beside)
-        with suppress(OSError):  # a machine that cannot note anything knows nothing
+        # Without a writable folder this machine has no rollback check.
+        with suppress(OSError):
             self.beside.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as database:
-            if make and not self.schema.is_there(database):
+            if make and not self.schema.exists_in(database):
                 if noted:
                     self._refuse_older("no schema")
                 self._create(database, make)
@@ -216,10 +219,11 @@ class PostgresRecord(DurableRecord):
 
     def _create(self, database: LedgerTransaction, made: Head) -> None:
         self.schema.lock(database)
-        if not self.schema.is_there(database):  # still, now that nobody else writes
+        # Check again under the lock.
+        if not self.schema.exists_in(database):
             self.schema.make(database, _TABLES)
             database.execute("INSERT INTO main.head VALUES (1, ?, ?, ?, ?)", head_row(made))
-            execute_all(database, _KEEP)
+            execute_all(database, _TRIGGERS)
         self._commit(database)
         set_locally(database.connection, _SETTINGS)
 
@@ -227,7 +231,7 @@ class PostgresRecord(DurableRecord):
     def register(self) -> "PostgresRegister":
         return PostgresRegister(self)
 
-    def stream_place(self, label: str) -> "StreamSchema":
+    def stream_storage(self, label: str) -> "StreamSchema":
         return StreamSchema.of(self.schema, label)
 
     def _connected(self) -> AbstractContextManager[LedgerTransaction]:
@@ -242,7 +246,7 @@ class PostgresRecord(DurableRecord):
 
 @dataclass(frozen=True)
 class PostgresRegister:
-    """The list of publications beside a ledger's charges."""
+    """The list of publications in the schema of a ledger."""
 
     record: PostgresRecord
 
@@ -259,7 +263,7 @@ class PostgresRegister:
 
 @dataclass(frozen=True)
 class StreamSchema:
-    """The place of a ledger's stream: a schema of its own, beside that of the ledger."""
+    """The storage of a ledger's stream: a separate schema next to that of the ledger."""
 
     schema: Schema
 
@@ -267,7 +271,8 @@ class StreamSchema:
     def of(cls, ledger: Schema, label: str) -> "StreamSchema":
         plain = re.sub(r"[^a-z0-9_]", "_", label)
         name = f"{ledger.name}_stream_{plain}"
-        if plain != label or len(name) > 63:  # the most that PostgreSQL keeps of a name
+        # PostgreSQL truncates names to 63 characters.
+        if plain != label or len(name) > 63:
             mark = hashlib.sha256(f"{ledger.name} {label}".encode()).hexdigest()[:12]
             name = f"{ledger.name[:20]}_stream_{plain[:20]}_{mark}"
         return cls(Schema(ledger.options, name))
@@ -282,18 +287,22 @@ class StreamSchema:
 
     def exists(self) -> bool:
         with self.connected() as database:
-            return self.schema.is_there(database)
+            return self.schema.exists_in(database)
 
     def check_new(self) -> None:
         if self.exists() or note_of(self.beside).exists():
-            reject("a new stream needs a new schema", self.name, "`Ledger.resume` goes on with an old one")
+            reject("a new stream needs a new schema", self.name, "`Ledger.resume` continues an existing stream")
 
     def create(self, text: str) -> None:
-        """All at once, in one transaction."""
+        """Create the schema and its tables in one transaction."""
         with self.connected() as database:
             self.schema.lock(database)
-            if self.schema.is_there(database):
-                reject("a new stream needs a new schema", self.name, "another process was first; its stream goes on")
+            if self.schema.exists_in(database):
+                reject(
+                    "a new stream needs a new schema",
+                    self.name,
+                    "another process created it first; `Ledger.resume` continues it",
+                )
             self.schema.make(database, _STREAM)
             database.execute("INSERT INTO main.head VALUES (?)", (text,))
             database.connection.commit()
@@ -302,7 +311,7 @@ class StreamSchema:
         return self.schema.connected("the database must hold the stream", "nothing was published")
 
     def check_version(self, database: LedgerTransaction) -> None:
-        one(database, "SELECT number FROM main.periods")
+        fetch_row(database, "SELECT number FROM main.periods")
 
     def begin(self, database: LedgerTransaction) -> None:
         self.schema.lock(database)

@@ -164,13 +164,13 @@ def _error_words(covers: Covers, level: str, *, clamped: bool) -> str:
     return f"{coverage}; {size}"
 
 
-def promise_of(loss: Loss | None, one: str = "person") -> str:
+def promise_of(loss: Loss | None, unit: str = "person") -> str:
     """Return a sentence about what a loss promises to one person or record."""
     if isinstance(loss, Pure):
-        return f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
+        return f"Through one {unit} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):
         return (
-            f"Through one {one} the probability of any set of outcomes becomes at most {_factor(loss.epsilon)} times "
+            f"Through one {unit} the probability of any set of outcomes becomes at most {_factor(loss.epsilon)} times "
             f"as large, plus δ = {loss.delta:g}."
         )
     if isinstance(loss, Zcdp):

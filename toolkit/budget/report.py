@@ -1,4 +1,4 @@
-"""What was spent on what, as a frame and as plain HTML."""
+"""The charges of a ledger as a data frame, as Markdown and as HTML."""
 
 import html
 from collections import defaultdict
@@ -42,7 +42,7 @@ def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
 
 
 class Report(str):
-    """Markdown that is shown as what it says: in a notebook as a page, elsewhere line by line.
+    """A Markdown text that a notebook renders and a terminal prints line by line.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Report(str):
         return str(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write it as a page.
+        """Save the report as a document.
 
         Parameters
         ----------
@@ -76,10 +76,10 @@ class Report(str):
 
 
 def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> Report:
-    """One line a charge, in Markdown, with the documents published of it and their tables' hashes."""
+    """Return a Markdown table with one line per charge, its publications and the hashes of their tables."""
     documents = defaultdict(list)
-    for one in publications:
-        documents[one.entry].append(f"{one.file} (SHA-256 {one.sha256[:16]}…)")
+    for publication in publications:
+        documents[publication.entry].append(f"{publication.file} (SHA-256 {publication.sha256[:16]}…)")
     lines = [
         f"# What was released from ledger {name}",
         "",
@@ -102,13 +102,13 @@ def report_of(entries: Sequence[Entry], summary: str, name: str, publications: S
 
 
 def _cell(text: str) -> str:
-    """On one line, whatever a file was called."""
+    """Format a text for one cell of a Markdown table: on one line, with escaped bars."""
     return "".join(mark if mark.isprintable() else " " for mark in text).replace("|", chr(92) + "|")
 
 
 def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
-    """A bar for each measure of the ceiling, and a table of the latest charges."""
-    bars = "".join(_bar(entries, ceiling, place) for place in range(len(parts(ceiling))))
+    """Return HTML with one bar per component of the ceiling and a table of the latest charges."""
+    bars = "".join(_bar(entries, ceiling, index) for index in range(len(parts(ceiling))))
     columns = "".join(f"<th>{symbol} charged</th>" for symbol in symbols(ceiling))
     head = f"<tr><th></th><th>label</th><th>mechanism</th><th>unit</th><th>loss</th>{columns}</tr>"
     earlier = len(entries) - _ROWS
@@ -128,27 +128,27 @@ def _row(entry: Entry) -> str:
     return f"<tr><th>{entry.number}</th>{texts}{numbers}</tr>"
 
 
-def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
-    """The share of the ceiling that each label took, the largest first; what is empty remains."""
-    limit = parts(ceiling)[place]
+def _bar(entries: Sequence[Entry], ceiling: Loss, index: int) -> str:
+    """Return a bar with the share of each label in the ceiling, the largest first; the rest of the bar is empty."""
+    limit = parts(ceiling)[index]
     sums: dict[str, Fraction] = defaultdict(Fraction)
     for entry in entries:
-        sums[entry.label] += parts(entry.charged)[place]
+        sums[entry.label] += parts(entry.charged)[index]
     ranked = sorted(sums.items(), key=itemgetter(1), reverse=True)
     segments = ranked[:_SEGMENTS] + (
         [("others", sum((amount for _, amount in ranked[_SEGMENTS:]), Fraction(0)))] if ranked[_SEGMENTS:] else []
     )
-    symbol = symbols(ceiling)[place]
-    drawn = "".join(_segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount)
+    symbol = symbols(ceiling)[index]
+    filled = "".join(_segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount)
     style = "display:flex;flex:1;height:1.2em;border:1px solid #888"
     summary = f"{symbol}: {format_amount(sum(sums.values(), Fraction(0)))} of {format_amount(limit)} spent"
-    bar = f"<div role='img' aria-label='{summary}' title='{summary}' style='{style}'>{drawn}</div>"
+    bar = f"<div role='img' aria-label='{summary}' title='{summary}' style='{style}'>{filled}</div>"
     return (
         f"<div style='display:flex;max-width:40em;margin:0.2em 0'><span style='width:1.5em'>{symbol}</span>{bar}</div>"
     )
 
 
-def _segment(label: str, amount: Fraction, limit: Fraction, symbol: str, place: int) -> str:
-    width, color = float(100 * amount / limit), _COLORS[place % 2]
+def _segment(label: str, amount: Fraction, limit: Fraction, symbol: str, index: int) -> str:
+    width, color = float(100 * amount / limit), _COLORS[index % 2]
     title = html.escape(f"{label or 'no label'}: {symbol} = {format_amount(amount)}")
     return f"<div style='width:{width:.3f}%;background:{color}' title='{title}'></div>"

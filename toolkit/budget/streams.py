@@ -1,4 +1,4 @@
-"""`Stream`: a running total that a ledger has paid for, all periods at once, kept in a file if wanted."""
+"""`Stream`: a running total whose periods are all charged in advance, optionally stored in a file."""
 
 import os
 import threading
@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.budget.charges import Entry
 from toolkit.budget.publishing import PublicationRegister, ReleaseFacts
-from toolkit.budget.stream_file import KeptStream, StreamPlace
+from toolkit.budget.stream_file import StoredStream, StreamStorage
 from toolkit.central.stream.total import RunningTotal
 from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import quietly, reject
@@ -25,15 +25,15 @@ from toolkit.frames.persons import Visits, check_names, hashed, identities
 from toolkit.frames.reader import cell_counts
 from toolkit.frames.sums import Grouping, grouping
 
-_read = partial(quietly, rule="a frame must be readable by its engine", consequence="the period is still to come")
-NOT_KEPT = (
+_read = partial(quietly, rule="a frame must be readable by its engine", consequence="the period was not published")
+COUNTED_ELSEWHERE = (
     "how often each person was counted is not in the stream's file, because another `Visits` counted them: "
-    "go on with Visits(per_person, seen) of what that had seen, or people are counted too often"
+    "continue with Visits(per_person, seen) and the counts of that one, or people are counted too often"
 )
 
 
 class Account(Protocol):
-    """What a stream asks of the ledger that paid."""
+    """The interface of the ledger that a stream was charged to."""
 
     @property
     def register(self) -> PublicationRegister: ...
@@ -42,85 +42,89 @@ class Account(Protocol):
 
 
 class Stream:
-    """One number a period, paid for when it was opened; made by `Ledger.every` and `Ledger.resume`.
+    """A total published once per period and charged when it was opened, by `Ledger.every` or `Ledger.resume`.
 
-    With a file, each period is on the disk before its number is handed out: a process that ends in between
-    has told nothing, and the next one goes on from the period before, or tells the same number again
-    (`last`). Without a file the stream ends with its process, and its charge remains.
+    With a file, each period is on the disk before its estimate is returned. If a process ends in between, nothing was
+    published, and the next process continues with the period before or returns the stored estimate again (`last`).
+    Without a file the stream ends with its process, and its charge remains.
 
-    The file holds the counts, and a hash of each person that a stream at user level counted: it is as
-    confidential as the data. A note beside it (weekly.db-last) tells an older copy in its place. Who puts
-    back both, and adds again what was added before, publishes a period twice with new noise, which the loss
-    does not cover; nothing here could notice.
+    The file contains the counts, and in a user-level stream a hash of each person, so it is as confidential as the
+    data. A note next to it (weekly.db-last) detects that the file was replaced by an older copy. Restoring both and
+    adding the same periods again publishes them twice with new noise, which the loss does not cover and which cannot be
+    detected here.
     """
 
-    def __init__(self, total: RunningTotal, ledger: Account, entry: Entry, stored: KeptStream | None = None) -> None:
-        self.total, self.label, self._kept = total, entry.label, stored
+    def __init__(self, total: RunningTotal, ledger: Account, entry: Entry, stored: StoredStream | None = None) -> None:
+        self.total, self.label, self._stored = total, entry.label, stored
         self._ledger, self._entry = ledger, entry
         self.last: Estimate | None = None
-        self._lock, self._whole = threading.Lock(), True
+        self._lock, self._consistent = threading.Lock(), True
         self._key = os.urandom(16) if stored is None else stored.key
-        self._own: bool | None = None  # whether the stream itself counts people; None before the first period
+        # Whether the stream itself counts people; None before the first period.
+        self._counts_people: bool | None = None
         self._visits = Visits(total.per_person or 1)
 
     def add(self, count: int) -> Estimate:
-        """Publish the next period's count, at least 0; late data belong into the period in which they arrive."""
-        return self._next(lambda _: count, own=False)
+        """Publish the next period's count, at least 0; late data belong to the period in which they arrive."""
+        return self._next(lambda _: count, counts_people=False)
 
-    def _next(self, count: Callable[[Visits], int], *, own: bool) -> Estimate:
-        """One more period, of people whom the stream counts itself or not: by who was counted before, so that of two
-        threads the second waits.
-        """
+    def _next(self, count: Callable[[Visits], int], *, counts_people: bool) -> Estimate:
+        """Publish one more period; `count` computes it from the visits so far, under the lock."""
         with self._lock:
-            if self._own is not None and self._own != own:
+            if self._counts_people is not None and self._counts_people != counts_people:
                 rule = "people must be counted by the stream in all periods, or in none"
-                reject(rule, "both", "who was counted elsewhere would be counted too often")
-            if not self._whole:
+                reject(rule, "both", "people who were counted elsewhere would be counted too often")
+            if not self._consistent:
                 rule = "a stream must be resumed after its file could not be written"
-                consequence = "what the file holds decides where it goes on; nothing was published"
+                consequence = "nothing was published; `Ledger.resume` continues after the last stored period"
                 reject(rule, "another period", consequence, RuntimeError)
-            if self._kept is not None:
-                self._kept.check(self.total.period)
-            visits = Visits(self._visits.per_person, self._visits.counts if own else None)
+            if self._stored is not None:
+                self._stored.check(self.total.period)
+            visits = Visits(self._visits.per_person, self._visits.counts if counts_people else None)
             estimate = self.total.add(count(visits))
-            if self._kept is not None:
-                self._whole = False
+            if self._stored is not None:
+                # If writing fails, the total in memory is a period ahead of the file.
+                self._consistent = False
                 counts, noisy = self.total._history
-                self._kept.append(self.total.period, counts[-1], noisy[-1], self._more(visits) if own else None)
-                self._whole = True
-            self._own, self._visits = own, visits
+                self._stored.append(
+                    self.total.period, counts[-1], noisy[-1], self._new_visits(visits) if counts_people else None
+                )
+                self._consistent = True
+            self._counts_people, self._visits = counts_people, visits
             self.last = self._documented(estimate)
             return self.last
 
-    def _more(self, visits: Visits) -> dict[Hashable, int]:
-        """How often those were counted who are counted in this period."""
+    def _new_visits(self, visits: Visits) -> dict[Hashable, int]:
+        """Return how often each person of this period was counted so far."""
         before = self._visits.counts
         return {name: times for name, times in visits.counts.items() if before.get(name) != times}
 
     def count(self, frame: DataFrame, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
-        """Publish the next period, which counts the rows of a frame that meet a condition, as `Curator.count` does.
+        """Publish the next period: the number of rows of a frame that meet a condition, as in `Curator.count`.
 
-        At user level each `person` (a column) is counted once, and in the first `per_person` periods in which they
-        come. The stream's file remembers how often, by a hash of their name; people may also be counted elsewhere, with
-        `Visits`, and then that must be kept there.
+        At user level each `person` (a column) is counted once per period, and only in the first `per_person` periods
+        in which they appear. The stream's file stores how often each was counted, by a hash of their name. People may
+        also be counted elsewhere with `Visits`, whose counts must then be stored there.
         """
         if (self.total.per_person is None) != (person is None):
-            rule = "`count` takes each row for a record at event level, and `person` at user level"
-            consequence = "the promise is about what is counted"
+            rule = "`count` needs `person` at user level, and must not have it at event level"
+            consequence = "the guarantee covers the unit that is counted"
             reject(rule, f"{'no' if person is None else 'a'} `person`, {self.total.unit}", consequence)
         table = Frame(frame)
         rows = grouping(table, where)
         if person is None:
             return self.add(_read(lambda: int(cell_counts(table, rows)[0])))
         check_names(table, person)
-        return self._next(lambda visits: _read(lambda: visits.count(self._present(table, rows, person))), own=True)
+        return self._next(
+            lambda visits: _read(lambda: visits.count(self._present(table, rows, person))), counts_people=True
+        )
 
     def _present(self, table: Frame, rows: Grouping, person: str | int) -> Iterator[bytes]:
-        """Hashes of those who have a row that counts."""
+        """Yield hashes of the people with a row that meets the condition."""
         for part in table.batches((*rows.columns, person), whole=True):
-            place, names = identities(part.column(person))
-            present = np.unique(place[(rows.codes(part) >= 0) & (place >= 0)])
-            yield from (hashed(names[one], self._key, 16) for one in present.tolist())
+            indices, names = identities(part.column(person))
+            present = np.unique(indices[(rows.codes(part) >= 0) & (indices >= 0)])
+            yield from (hashed(names[index], self._key, 16) for index in present.tolist())
 
     def _documented(self, estimate: Estimate) -> Estimate:
         total, record = self.total, self.total.per_person is None
@@ -138,42 +142,46 @@ class Stream:
         return replace(estimate, release=facts)
 
     def __repr__(self) -> str:
-        where = "in memory: it ends with its process" if self._kept is None else self._kept.place.name
+        where = "in memory: it ends with its process" if self._stored is None else self._stored.storage.name
         return f"<Stream {self.label!r}: {self.total!r}; {where}>"
 
 
-def check_openable(total: RunningTotal, place: StreamPlace | None, simulated: bool) -> None:
-    """Refuse what could not be opened, before anything is charged."""
+def check_openable(total: RunningTotal, storage: StreamStorage | None, simulated: bool) -> None:
+    """Reject a stream that cannot be opened, before anything is charged."""
     if not isinstance(total, RunningTotal):
         reject("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
     if total.period:
         rule = "a total must be new when it is opened"
-        reject(rule, f"one after {total.period} periods", "what was published before was not paid for")
+        reject(rule, f"one after {total.period} periods", "the earlier periods were not charged")
     if total._seeded and not simulated:
         rule = "a release must be drawn with rng=None"
-        reject(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
-    if place is not None:
-        place.check_new()
+        reject(
+            rule,
+            "a generator",
+            "whoever knows its seed can remove the noise; simulations need Ledger(…, simulated=True)",
+        )
+    if storage is not None:
+        storage.check_new()
 
 
-def resumed(place: StreamPlace, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -> Stream:
-    """The stream of a place, if these entries paid for it; nothing is charged and nothing drawn."""
-    store = KeptStream(place)
+def resume_stream(storage: StreamStorage, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -> Stream:
+    """Open a stored stream whose charge is among the entries, without charging or drawing anything."""
+    store = StoredStream(storage)
     number = store.entry.number
     if number > len(entries) or entries[number - 1] != store.entry:
-        rule = "a stream goes on under the ledger that paid for it"
-        reject(rule, f"{place.name}, paid for elsewhere", "its loss is not in this ledger")
+        rule = "a stream must be resumed with the ledger that it was charged to"
+        reject(rule, f"{storage.name} of another ledger", "its loss is not in this ledger")
     total = store.total(rng)
     if total._seeded != store.seeded:
-        rule = "a stream whose noise came from a generator is resumed with one, and no other is"
-        consequence = "its numbers would be taken for those of the other kind"
+        rule = "a stream must be resumed with a generator if, and only if, it was opened with one"
+        consequence = "simulated and real noise would be mixed"
         reject(rule, "a generator" if total._seeded else "none", consequence)
     stream = Stream(total, ledger, store.entry, store)
     counts, noisy = store.periods()
     last = total._resume(counts, noisy)
     stream.last = last and stream._documented(last)
-    if store.own and total.per_person is not None:
-        stream._own, stream._visits = bool(store.own[0]), Visits(total.per_person, store.visits)
-        if not stream._own:
-            warnings.warn(NOT_KEPT, stacklevel=3)
+    if store.people and total.per_person is not None:
+        stream._counts_people, stream._visits = bool(store.people[0]), Visits(total.per_person, store.visits)
+        if not stream._counts_people:
+            warnings.warn(COUNTED_ELSEWHERE, stacklevel=3)
     return stream
