@@ -79,8 +79,8 @@ def test_a_sample_is_tested_as_rao_and_scott_do() -> None:
 
 
 def test_every_table_of_a_sample_states_its_weights_df_and_deff() -> None:
-    """The last two are the degrees of freedom and the design effect. R 4.2.2, survey 4.1.1: svyby(~score, ~female,
-    …, svymean, deff="replace") has 1.443640 and 0.978866.
+    """The abbreviations stand for the degrees of freedom and the design effect. R 4.2.2, survey 4.1.1: svyby(~score,
+    ~female, …, svymean, deff="replace") has 1.443640 and 0.978866.
     """
     sample = Sample(weights="weight", strata="stratum", clusters="psu")
     found = estimates(DATA, {"forced": DIE}, by="female", sample=sample)

@@ -144,7 +144,7 @@ def test_intervals_of_few_people_hold_rare_shares() -> None:
 
 
 def test_a_census_of_plain_answers_is_certain() -> None:
-    """A census of hidden answers is not."""
+    """A census of hidden answers is not certain."""
     frame = pd.DataFrame({"a": ["yes"] * 30 + ["no"] * 70})
     for there, width in ((100, 0.0), (101, 0.0181), (10**9, 0.188)):
         bare = estimates(frame, {"a": plain(["no", "yes"])}, sample=Sample(population=there))["a"]

@@ -133,7 +133,7 @@ def test_five_hundred_groups_and_the_order_of_rows_does_not_matter() -> None:
 
 @pytest.mark.slow
 def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero() -> None:
-    """It has no standard error."""
+    """That standard deviation has no standard error."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=600)
     z = rng.random(600) < 1 / (1 + np.exp(0.5 - x))

@@ -13,7 +13,7 @@ def estimated(asked, values):
 
 
 def test_shares_of_a_plain_choice_are_counts_over_people():
-    """They promise no privacy."""
+    """Such shares promise no privacy."""
     found = estimated(plain(["arts", "law"]), [(0, 30), (1, 70)])
     assert (found.value, found.n, found.loss, found.covers) == (0.7, 100, None, "sampling")
     assert found.se == pytest.approx(np.sqrt(0.7 * 0.3 / 99))

@@ -138,7 +138,7 @@ def test_the_refusal_names_who_said_what_and_the_remedy_for_that(tmp_path: Path)
 
 
 def test_the_facts_of_an_entry_hold_its_cost_and_the_totals_around_it() -> None:
-    """They also name the unit of privacy that was charged."""
+    """The facts also name the unit of privacy that was charged."""
     ledger = Ledger(Pure(3), unit="person")
     first = ledger.charge(Pure(1))
     facts = {"id": ledger.id, "entry": 2, "label": "claims", "loss": "ε = 0.25", "exact loss": "pure 1/4"}

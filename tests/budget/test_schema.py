@@ -164,7 +164,7 @@ INSERT INTO head VALUES(1,'pure 1',NULL,'7875993031e4fc057f423ff833bc8368');
 
 @pytest.mark.slow
 def test_a_file_of_the_second_version_keeps_its_rows_and_name(tmp_path: Path) -> None:
-    """Its links stay as they were, and its charges have no unit."""
+    """The links stay as they were, and the charges have no unit."""
     path = tmp_path / "budget.db"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(SECOND)

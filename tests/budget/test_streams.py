@@ -248,7 +248,7 @@ def test_rows_are_no_people() -> None:
 
 @pytest.mark.slow
 def test_a_ledger_with_a_file_keeps_its_streams_beside_it(tmp_path: Path) -> None:
-    """Another process resumes them by their labels."""
+    """Another process resumes the streams by their labels."""
     ledger = Ledger(Pure(2), tmp_path / "budget.db")
     weekly = ledger.every(RunningTotal.for_epsilon(1, periods=52), "claims")
     first = weekly.add(17)
@@ -330,7 +330,7 @@ if death != "nothing":
 @pytest.mark.slow
 @pytest.mark.parametrize("death", DEATHS)
 def test_a_killed_process_publishes_no_period_twice(death: str, tmp_path: Path) -> None:
-    """A process that is killed can only overcharge. Between charge, file, draw, period and note; what is published
+    """The process is killed between charge, file, draw, period and note, and can only overcharge; what is published
     after is what a file of before holds.
     """
     path = tmp_path / "budget.db"

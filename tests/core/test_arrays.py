@@ -22,7 +22,7 @@ class Strange:
 
 
 def test_a_cell_is_a_number_by_its_type_alone() -> None:
-    """Its own methods are never called."""
+    """The methods of the cell are never called."""
     assert number(Loud(7)) == 7.0
     assert numeric(np.uint64(2**64 - 1)) == 2**64 - 1
     assert math.isnan(number(Strange()))

@@ -184,7 +184,7 @@ def test_the_optimum_rejects_ten_thousand_different_losses_at_once() -> None:
 @given(st.lists(st.fractions(min_value=0, max_value=2, max_denominator=10**40), min_size=1, max_size=40))
 @settings(max_examples=50)
 def test_sums_of_long_denominators_are_barely_above_the_exact_sums(amounts: list[Fraction]) -> None:
-    """They are rounded up by at most one part in 10**70."""
+    """Such sums are rounded up by at most one part in 10**70."""
     exact, squares = sum(amounts, Fraction(0)), sum((a * a for a in amounts), Fraction(0))
     for found, truth in (
         (compose([Pure(a) for a in amounts]).amount, exact),

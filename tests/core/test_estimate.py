@@ -127,7 +127,7 @@ def table(axes: tuple[str, ...], labels: tuple[object, ...]) -> Estimate:
 
 
 def test_a_table_by_two_columns_has_an_index_of_two_levels() -> None:
-    """Its rows keep the order in which the labels were given."""
+    """The rows keep the order in which the labels were given."""
     labels = (("south", "m"), ("south", "f"), ("north", "m"), ("north", "f"))
     frame = table(("region", "sex"), labels).to_frame()
     assert list(frame.index.names) == ["region", "sex"]
@@ -261,8 +261,8 @@ def test_entries_of_two_estimates_are_independent() -> None:
 
 
 def test_entries_of_a_copy_cannot_be_combined() -> None:
-    """Their covariance is not known. `fit.margins("x")["x = 1"] - fit.margins("x")["x = 0"]` makes two estimates
-    with the same numbers.
+    """The covariance of an entry with an entry of the copy is not known. `fit.margins("x")["x = 1"] -
+    fit.margins("x")["x = 0"]` makes two estimates with the same numbers.
     """
     whole = share_table()
     for copy in (share_table(), pickle.loads(pickle.dumps(whole))):  # noqa: S301

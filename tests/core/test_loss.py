@@ -191,8 +191,8 @@ def test_zcdp_conversion_covers_gaussian_noise_whose_delta_is_known(sigma: float
 
 @pytest.mark.slow
 def test_the_epsilon_of_an_order_is_never_below_the_truth() -> None:
-    """It is above the truth by more than its rounding. 500 random orders, rhos and deltas against 200 digits: no
-    sum of rounded logarithms is below the formula.
+    """The epsilon is above the truth by more than its rounding. 500 random orders, rhos and deltas against 200 digits:
+    no sum of rounded logarithms is below the formula.
     """
     precise, rng = Context(prec=200), random.Random(17)  # noqa: S311
 

@@ -287,7 +287,7 @@ def test_no_sum_of_64_bit_noise_can_overflow(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_series_decides_only_where_its_error_cannot_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exact arithmetic decides elsewhere. Within 32 units of the series, which is within 20 of the truth."""
+    """Exact arithmetic decides within 32 units of the series, which is within 20 of the truth."""
     sampler, gaps = lattice_sampler("gauss", Fraction(10**6)), np.arange(-34, 35)
     step, place = np.full(len(gaps), 3), np.full(len(gaps), (1 << sampler.shift) // 2)
     uniform = sampler._series(step, place).astype(np.int64) + gaps

@@ -83,7 +83,7 @@ def test_big_below_is_uniform_beyond_64_bits() -> None:
 
 @pytest.mark.parametrize("bound", [1, 3, 255, 256, 257, 2**64, 3 * 2**98])
 def test_big_below_reads_as_few_bytes_as_possible(bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It skips numbers that are too large."""
+    """Numbers that are too large are skipped."""
     size = -(-(bound - 1).bit_length() // 8)
     most = 2 ** (bound - 1).bit_length() - 1
     numbers = [*({most, bound} - {bound - 1} if most >= bound else ()), bound - 1]

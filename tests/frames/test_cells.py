@@ -85,7 +85,7 @@ def test_dates_are_days_and_datetimes_are_moments_whatever_holds_them() -> None:
 
 
 def test_moments_with_a_time_zone_are_compared_in_utc() -> None:
-    """Their days follow their own clock."""
+    """The day of such a moment follows its own clock."""
     late = dt.datetime(2020, 1, 1, 0, 30, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
     assert cells.key(late) == cells.key(late.astimezone(dt.UTC)) == cells.key(pd.Timestamp(late))
     assert cells.key(late, days=True) == Day(18_262)

@@ -103,8 +103,8 @@ def test_an_arrow_date_beyond_pythons_years_is_none_among_the_cells() -> None:
 
 @pytest.mark.slow
 def test_a_moment_beyond_pythons_years_is_missing_among_the_cells() -> None:
-    """It still has a day, and it never raises an error. polars fails or panics at such a value, and pandas fails in
-    a time zone.
+    """Such a moment still has a day, and never raises an error. polars fails or panics at such a value, and pandas
+    fails in a time zone.
     """
     ends, year = [-(2**63) + 1, -(2**62), 2**62, 2**63 - 1], 31_556_952
     for unit, zone in product(("ms", "us", "ns"), (None, "UTC", "Europe/Berlin", "America/New_York")):
@@ -216,7 +216,7 @@ YES_NO = {
 
 @pytest.mark.parametrize("name", YES_NO)
 def test_reading_a_yes_no_column_always_takes_the_same_calls(name: str) -> None:
-    """A missing value does not change their number. One missing value in 200,000 made it 15 to 24 times slower."""
+    """A missing value leaves the number of calls as it is. One in 200,000 made it 15 to 24 times slower."""
     values = (np.random.default_rng(4).random(5000) < 0.5).tolist()
     whole, neighbor = (column(YES_NO[name](cells)) for cells in (values, [*values[:-1], None]))
     whole.floats()  # what is loaded at the first call

@@ -277,7 +277,7 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
 
 @pytest.mark.parametrize(("alike", "notes"), [(1.9e-8, (FORM_ONLY,)), (0.0199, (FORM_ONLY,)), (0.0201, ())])
 def test_parameters_are_identified_by_the_least_eigenvalue(alike, notes) -> None:
-    """The eigenvalue is that of their correlations. Of two it is one less their correlation, whatever their units."""
+    """The eigenvalue is that of their correlations: of two it is one less their correlation, whatever their units."""
     assert _identified(np.array([[4.0, 6 * (1 - alike)], [6 * (1 - alike), 9.0]])) == notes
     with pytest.raises(ValueError, match="must tell the parameters apart, got a least eigenvalue of 9"):
         _identified(np.array([[4.0, 6 * (1 - 0.9e-8)], [6 * (1 - 0.9e-8), 9.0]]))

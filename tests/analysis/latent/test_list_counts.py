@@ -92,7 +92,7 @@ def test_bad_lists_are_refused() -> None:
 
 
 def test_an_estimate_of_lists_states_its_people_and_variance() -> None:
-    """It also states its degrees of freedom."""
+    """The estimate also states its degrees of freedom."""
     told, treated, direct = [1, 2, 2, 3, 0, 2, 1, 1, 2, 2, 1, 3], np.arange(12) % 2 == 1, np.arange(12) > 7
     for found, n, df in ((list_with_direct(told, treated, direct, items=3).estimate, 12, 10),
                          (item_sum([1.0, 1.0, 1.0], [2.0, 2.0]), 5, 3)):  # fmt: skip

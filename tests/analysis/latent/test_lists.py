@@ -143,8 +143,8 @@ def test_likelihoods_are_those_of_two_other_codes(key, options, height, value, s
 
 
 def test_a_wrong_law_of_the_control_count_is_detected() -> None:
-    """Its estimate disagrees with the difference in means. The constrained binomial model of B, 6,000 people: .455
-    ± .017 where .358 are carriers.
+    """The estimate of the wrong law disagrees with the difference in means. The constrained binomial model of B, 6,000
+    people: .455 ± .017 where .358 are carriers.
     """
     wrong, right = likelihood(1500, True), likelihood(6000, False)
     z = (0.418946 - 0.265097979) / np.sqrt(0.073084689**2 - float(wrong.margins().se) ** 2)

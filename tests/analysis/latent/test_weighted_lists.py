@@ -71,7 +71,7 @@ def test_a_model_that_is_the_difference_itself_is_not_held_against_it() -> None:
 
 @pytest.mark.slow
 def test_the_error_of_the_distance_matches_the_jackknife() -> None:
-    """The distance lies between the likelihood estimate and the difference in means."""
+    """The distance is that of the likelihood's estimate from the difference in means."""
     frame = survey(30, 40)
 
     def distance(rows: pd.DataFrame) -> float:

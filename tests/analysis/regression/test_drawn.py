@@ -83,7 +83,7 @@ def test_of_several_options_too() -> None:
 
 @pytest.mark.slow
 def test_a_finite_population_that_is_not_used_is_noted() -> None:
-    """It is not used where the model cannot tell the randomization apart."""
+    """The finite population is not used where the model cannot tell randomization from sampling."""
     finite = Sample(DATA.weight, DATA.stratum, DATA.psu, population=dict.fromkeys(DATA.stratum.unique(), 100))
     fit, endless = (predictor("outcome ~ forced", DATA, {"forced": DIE}, sample=one) for one in (finite, SAMPLE))
     assert np.array_equal(fit.se, endless.se)

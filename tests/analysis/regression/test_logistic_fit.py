@@ -37,7 +37,7 @@ def test_margins_are_those_of_the_reference() -> None:
 
 
 def test_a_prediction_matches_the_reference() -> None:
-    """Its limits are mapped from the logit scale."""
+    """The limits of the prediction are mapped from the logit scale."""
     found = FIT.predict(pd.DataFrame({"female": [1], "age10": [0.0], "loginc": [0.0]}))
     assert abs(found.value[0] - 0.336818755) < 1e-9
     low, high = found.interval()
@@ -81,7 +81,7 @@ def test_what_a_prediction_cannot_use_is_refused() -> None:
 
 @pytest.mark.slow
 def test_margins_of_categories_are_differences_from_the_first() -> None:
-    """This holds in every kind of frame."""
+    """The differences are the same in every kind of frame."""
     for frame in (DATA, pl.from_pandas(DATA), pa.Table.from_pandas(DATA)):
         fit = logistic("forced ~ sex + age10 + loginc", frame, DIE)
         found = fit.margins("sex")

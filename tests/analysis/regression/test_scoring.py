@@ -70,7 +70,7 @@ def test_the_expected_information_is_the_mean_of_the_observed() -> None:
 
 
 def test_a_maximization_ends_where_the_gradient_is_zero() -> None:
-    """Its result says whether it converged."""
+    """The result says whether the maximization converged."""
     one = model("forced", DIE)
     found = maximize(one.evaluate, np.zeros(3))
     assert found.converged
@@ -234,8 +234,8 @@ def test_the_same_data_give_the_same_fit_whatever_the_order_of_rows() -> None:
 
 @pytest.mark.parametrize(("left", "flat"), [(0.0009, True), (0.0011, False), (0.5, False)])
 def test_a_direction_with_little_information_left_is_flat(left: float, flat: bool) -> None:
-    """A direction is flat where less than a thousandth of its information is left. And where that leaves a standard
-    error above 1: not of ten thousand people.
+    """A direction is flat where less than a thousandth of its information is left and the standard error is above 1:
+    not of ten thousand people.
     """
     start = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, 1.0]))
     end = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, left]))

@@ -96,7 +96,7 @@ def test_no_interval_is_written_as_a_point():
 
 @pytest.mark.slow
 def test_misfit_is_noted_if_the_interval_is_empty_or_p_is_below_5_percent():
-    """Over every count of 300 reports, the notes and the text mention it in exactly these cases."""
+    """Over every count of 300 reports, the notes and the text mention the misfit in exactly these cases."""
     for yes in range(301):
         estimate = DIE.estimate_counts([300 - yes, yes])
         contradicts = bool(estimate.interval().empty) or estimate.fit.p < 0.05

@@ -168,7 +168,7 @@ def test_rounding_contradicts_nothing() -> None:
 
 @pytest.mark.parametrize(("p", "q"), [(0.9, 0.3), (0.2, 0.6)])
 def test_the_error_of_a_share_is_that_of_the_reports(p: float, q: float) -> None:
-    """Where all reports agree, it is that of the nearest possible share."""
+    """Where all reports agree, the error is that of the nearest possible share."""
     low, high = min(p, q), max(p, q)
     variances = np.array([low * (1 - low) / 40, 0.25 * 0.75 / 39, high * (1 - high) / 40])
     found = share_error(np.array([0.0, 10.0, 40.0]), 40, p, q)
@@ -276,8 +276,8 @@ def test_the_posterior_of_many_reports_is_as_narrow_as_its_standard_error(n: int
 
 
 def test_reports_that_speak_against_an_option_mirror_the_opposite_reports() -> None:
-    """The intervals and the tails of both designs are the same. 0.1 of those who have it and 0.6 of the others: the
-    same as 0.9 and 0.4 of the other reports.
+    """The intervals and the tails are the same for 0.1 of those who have it and 0.6 of the others as for 0.9 and 0.4 of
+    the other reports.
     """
     count, ones = np.arange(21.0), np.ones(21)
     one = Shares.from_support(count, 20, 0.1 * ones, 0.6 * ones)

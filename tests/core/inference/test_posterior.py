@@ -111,7 +111,7 @@ def test_draws_reach_what_the_directions_of_the_covariance_never_do() -> None:
 
 
 def test_the_shortest_interval_holds_its_level() -> None:
-    """It ends at an edge that it touches, and is no longer than the equal-tailed interval."""
+    """The interval ends at an edge that it touches, and is no longer than the equal-tailed one."""
     draws = np.random.default_rng(0).beta([1, 20, 5], [20, 1, 5], size=(20_000, 3))
     low, high = shortest_intervals(draws, 0.9)
     assert (low[0], high[1]) == (0, 1)
@@ -132,7 +132,7 @@ def test_an_interval_within_a_five_hundredth_of_the_draws_reaches_the_edge(beyon
 
 
 def test_the_shortest_interval_rounds_its_number_of_draws_up() -> None:
-    """It holds no less than its level where that is not a whole number of draws."""
+    """An interval holds no less than its level where that is not a whole number of draws."""
     for count in (1001, 1003, 1999):
         draws = np.random.default_rng(count).beta(5, 5, size=(count, 2))
         for level in (0.5, 0.9, 0.95):

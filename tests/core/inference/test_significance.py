@@ -34,8 +34,8 @@ def all_counts(name: str, n: int) -> Shares:
 @pytest.mark.parametrize("method", ["wilson", "exact"])
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_p_value_rejects_exactly_where_the_uncut_interval_does(name: str, method: str) -> None:
-    """It is at most 1 - level exactly when the interval leaves the null out. All counts of all n up to 60, five
-    nulls, three levels.
+    """The p-value is at most 1 - level exactly when the interval leaves the null out: all counts of all n up to 60,
+    five nulls, three levels.
     """
     for n in range(2, 61):
         shares = all_counts(name, n)
