@@ -11,7 +11,7 @@ from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
 from toolkit.analysis.plain import as_design
 from toolkit.analysis.regression.rows import design_of
-from toolkit.analysis.reports import Designs, checked_designs, with_matrix
+from toolkit.analysis.reports import Designs, QuestionModel, checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, as_array
 from toolkit.core.checks import explain_call, reject
@@ -219,6 +219,30 @@ def association(
     >>> pair.test()
     <TableTest p = 2.211e-05: statistic 17.998, df 1, independence: Pearson's chi-squared of the reports>
     """
+    models = _pair_of_models(designs, questions)
+    (first_name, first), (second_name, second) = models.items()
+    names = first_name, second_name
+    if not (with_matrix(first) and with_matrix(second)):
+        reject("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
+    joint, shape = first.joint(second), (len(first.options), len(second.options))
+    kinds = (len(first.report_options), len(second.report_options))
+    if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 2):
+        counts = as_array(data)
+        if counts.shape != kinds:
+            rule = f"a table of counts must be {kinds[0]} by {kinds[1]}"
+            reject(rule, f"shape {counts.shape}", "its cells are pairs of reports")
+        checked = checked_counts(counts.ravel(), counts.size)
+        return Association(names, joint, joint.estimate_counts(checked), shape, checked.reshape(kinds))
+    findings = estimates(data, models, sample=sample, missing=missing)
+    if not isinstance(findings.source, CountSource):
+        test = findings.source.independence(*names)  # type: ignore[attr-defined]
+        return Association(names, joint, findings.joint(*names), shape, None, test)
+    pair_counts = findings.source.pair_counts(*names)
+    return Association(names, joint, joint.estimate_counts(pair_counts.ravel()), shape, pair_counts)
+
+
+def _pair_of_models(designs: Designs, questions: Sequence[str]) -> dict[str, QuestionModel]:
+    """Return the two designs that are meant, by question."""
     if hasattr(designs, "questions"):
         by_name = {question.name: design_of(designs, question.name) for question in designs.questions}
         designs = {name: design for name, design in by_name.items() if design is not None}
@@ -233,28 +257,7 @@ def association(
     if len(models) != 2:
         remedy = f"name two by questions=(…): {', '.join(map(str, models))}"[:200]
         reject("`designs` must be two", len(models), f"an association is of two answers; {remedy}")
-    (first_name, first), (second_name, second) = models.items()
-    names = first_name, second_name
-    if not (with_matrix(first) and with_matrix(second)):
-        reject("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
-    joint, shape = first.joint(second), (len(first.options), len(second.options))
-    kinds = (len(first.report_options), len(second.report_options))
-    if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 2):
-        counts = as_array(data)
-        if counts.shape != kinds:
-            reject(
-                f"a table of counts must be {kinds[0]} by {kinds[1]}",
-                f"shape {counts.shape}",
-                "its cells are pairs of reports",
-            )
-        checked = checked_counts(counts.ravel(), counts.size)
-        return Association(names, joint, joint.estimate_counts(checked), shape, checked.reshape(kinds))
-    findings = estimates(data, models, sample=sample, missing=missing)
-    if not isinstance(findings.source, CountSource):
-        test = findings.source.independence(*names)  # type: ignore[attr-defined]
-        return Association(names, joint, findings.joint(*names), shape, None, test)
-    pair_counts = findings.source.pair_counts(*names)
-    return Association(names, joint, joint.estimate_counts(pair_counts.ravel()), shape, pair_counts)
+    return models
 
 
 def _phi(x: Array) -> Any:

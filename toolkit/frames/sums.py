@@ -348,7 +348,7 @@ def _gridded(low: Fraction, high: Fraction, bits: int) -> Bounds:
 def format_number(number: float) -> str:
     """Format a number with six digits if they are exact, otherwise with all of its digits.
 
-    >>> written(40.0), written(1000001.0)
+    >>> format_number(40.0), format_number(1000001.0)
     ('40', '1000001.0')
     """
     return short if float(short := f"{number:g}") == number else repr(number)

@@ -72,6 +72,19 @@ def check(data: Mapping[str, Any]) -> Checked:
             checked.problems.append(_problem(problem, tables, index))
     valid = [table for table, question in zip(tables, checked.questions, strict=True) if question is not None]
     rest, broken = {**data, "questions": valid if isinstance(questions, list) else questions}, bool(checked.problems)
+    _check_whole(checked, rest, tables, broken=broken)
+    checked.problems = [
+        {**problem, "unfinished": "empty"} if _is_empty(problem, data, tables) else problem
+        for problem in checked.problems
+    ]
+    for question, name, text in placeholders(data):
+        message = f"`{name}` must be your own text, got the placeholder {text!r}: respondents would read it."
+        checked.problems.append({"question": question, "field": name, "message": message, "unfinished": "example"})
+    return checked
+
+
+def _check_whole(checked: Checked, rest: dict[str, Any], tables: Sequence[Any], *, broken: bool) -> None:
+    """Add the problems of the whole survey, each time without the field that was rejected before."""
     for _ in range(_MAX_PROBLEMS):
         try:
             with recorded_warnings() as caught:
@@ -91,14 +104,6 @@ def check(data: Mapping[str, Any]) -> Checked:
             checked.survey = None if checked.problems else survey
             checked.problems += notes
             break
-    checked.problems = [
-        {**problem, "unfinished": "empty"} if _is_empty(problem, data, tables) else problem
-        for problem in checked.problems
-    ]
-    for question, name, text in placeholders(data):
-        message = f"`{name}` must be your own text, got the placeholder {text!r}: respondents would read it."
-        checked.problems.append({"question": question, "field": name, "message": message, "unfinished": "example"})
-    return checked
 
 
 def _is_empty(problem: Mapping[str, Any], data: Mapping[str, Any], tables: Sequence[Any]) -> bool:

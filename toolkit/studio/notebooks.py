@@ -23,23 +23,24 @@ def databases(file: str) -> dict[str, str]:
 def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return for each screen the equivalent shell commands and Python code."""
     quoted, stem = shlex.quote(file), Path(file).stem
-    assessment, paper = shlex.quote(f"{stem}-assessment.html"), shlex.quote(f"{stem}-paper")
+    check, assessment = f"toolkit check {quoted}", shlex.quote(f"{stem}-assessment.html")
     real, rehearsal = (f"sqlite:///{name}" for name in databases(file).values())
     # The commands use the databases of survey.toml by default.
-    database = "" if stem == "survey" else f" --database {shlex.quote(real)}"
-    rehearsal_database = "" if stem == "survey" else f" --database {shlex.quote(rehearsal)}"
+    database, rehearsal_database = (
+        "" if stem == "survey" else f" --database {shlex.quote(url)}" for url in (real, rehearsal)
+    )
     load = f"from toolkit import Survey\n\nsurvey = Survey.load({file!r})"
     attach = f"from toolkit.survey import Collector\n\ncollector = Collector.attach({real!r})"
     group = next((question["name"] for question in _plain_questions(data)), None)
     by = "" if group is None else f"by={group!r}"
     return {
-        "questions": {"shell": f"toolkit check {quoted}", "python": f"{load}\nsurvey"},
-        "protection": {"shell": f"toolkit check {quoted} --n 1000", "python": f"{load}\nsurvey.plan(1000)"},
-        "who": {
-            "shell": f"toolkit check {quoted} --dpia {assessment}",
-            "python": f"{load}\nprint(survey.consent_text())",
+        "questions": {"shell": check, "python": f"{load}\nsurvey"},
+        "protection": {"shell": f"{check} --n 1000", "python": f"{load}\nsurvey.plan(1000)"},
+        "who": {"shell": f"{check} --dpia {assessment}", "python": f"{load}\nprint(survey.consent_text())"},
+        "preview": {
+            "shell": f"toolkit paper {quoted} {shlex.quote(f'{stem}-paper')}",
+            "python": f"{load}\nsurvey.preview()",
         },
-        "preview": {"shell": f"toolkit paper {quoted} {paper}", "python": f"{load}\nsurvey.preview()"},
         "rehearse": {
             "shell": f"toolkit serve {quoted} --rehearsal{rehearsal_database}\n"
             f"toolkit results --database {shlex.quote(rehearsal)}",
@@ -57,13 +58,19 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
             "python": f"{attach}\ncollector.status()",
         },
         "results": {
-            "shell": f"toolkit results{'' if group is None else f' --by {shlex.quote(group)}'}{database}\n"
-            f"toolkit report {shlex.quote(f'{stem}-report.html')}{database}\n"
-            f"toolkit export {shlex.quote(f'{stem}-reports.csv')}{database}",
+            "shell": _result_commands(stem, group, database),
             "python": f"{attach}\nresults = collector.results({by})\nresults.summary()",
         },
         "analyse": {"shell": f"jupyter lab {shlex.quote(f'{stem}.ipynb')}", "python": f"{attach}\ncollector.reports()"},
     }
+
+
+def _result_commands(stem: str, group: str | None, database: str) -> str:
+    by = "" if group is None else f" --by {shlex.quote(group)}"
+    report, export = shlex.quote(f"{stem}-report.html"), shlex.quote(f"{stem}-reports.csv")
+    return "\n".join(
+        f"toolkit {command}{database}" for command in (f"results{by}", f"report {report}", f"export {export}")
+    )
 
 
 def _plain_questions(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -226,27 +226,20 @@ def _fit(
     columns, back = standardize(covariates)
     if treated is not None:
         columns, back = np.column_stack([columns * treated, columns]), np.asarray(np.kron(np.eye(2), back))
-    kind = None if se is None else choice(se, "se", ("HC1", "HC3"))
-    if kind is not None and people.complex:
-        consequence = "the errors follow from the sampling design"
-        reject("`se` must be left out with weights, strata or clusters", repr(se), consequence)
+    kind = _error_kind(se, people)
     weighted = columns * people.row_weights[:, None]
     bread = np.asarray(np.linalg.inv(columns.T @ weighted), dtype=np.float64)
     params = bread @ (weighted.T @ scores)
     residuals = scores - columns @ params
-    df = people.df if people.complex else people.n - columns.shape[1]
-    if df < 1:
-        reject("there must be more people than coefficients", people.n, "there would be no error")
+    df = _residual_df(people, columns.shape[1])
+    randomizers, loss = randomization
     # One block for each outcome: all of them have the same covariates.
     bread_of_all = np.kron(np.eye(scores.shape[1]), bread)
     back_of_all = np.kron(np.eye(scores.shape[1]), back)
     cov = bread_of_all @ _score_variance(people, columns, residuals, bread, kind) @ bread_of_all
     value, cov = back_of_all @ params.T.ravel(), back_of_all @ cov @ back_of_all.T
-    randomizers, loss = randomization
     if not people.complex and kind is None:
-        squares = (columns @ bread @ back.T) ** 2
-        noise = [squares.T @ _noise(design, columns @ beta) for design, beta in zip(randomizers, params.T, strict=True)]
-        cov[np.diag_indices(len(cov))] = np.maximum(np.diag(cov), np.concatenate(noise))
+        _raise_to_noise(cov, (columns @ bread @ back.T) ** 2, randomizers, columns @ params)
     error = np.sqrt(np.diag(cov))
     labels = tuple(f"{outcome}: {name}" if outcome else name for outcome in outcomes for name in covariates.labels)
     designs = " and ".join(dict.fromkeys("plain" if design is None else design.name for design in randomizers))
@@ -256,12 +249,31 @@ def _fit(
     basis = Student(value, error, df)
     estimate = Estimate(value, error, labels, cov, people.n, loss, covers, method, answers.notes, basis)
     reports = (*scores.T, *(() if treated is None else (treated,)), people.row_weights)
-    title = "linear regression" + (
-        " of an item sum" if treated is not None else " through randomized numbers" * (loss is not None)
-    )
+    subject = " of an item sum" if treated is not None else " through randomized numbers" * (loss is not None)
     provenance = FitProvenance(("linear", *reports), covariates.matrix, "robust", False, df)
-    used = {"used": people.n, **answers.dropped}
+    used, title = {"used": people.n, **answers.dropped}, f"linear regression{subject}"
     return LinearFit(estimate, np.nan, used, title, provenance, answers, outcomes)
+
+
+def _raise_to_noise(cov: Array, squares: Array, randomizers: Sequence[Any], means: Array) -> None:
+    """Raise variances to those of the randomization alone, which they cannot be below."""
+    noise = [squares.T @ _noise(design, mean) for design, mean in zip(randomizers, means.T, strict=True)]
+    cov[np.diag_indices(len(cov))] = np.maximum(np.diag(cov), np.concatenate(noise))
+
+
+def _residual_df(people: People, coefficients: int) -> int:
+    df = people.df if people.complex else people.n - coefficients
+    if df < 1:
+        reject("there must be more people than coefficients", people.n, "there would be no error")
+    return df
+
+
+def _error_kind(se: str | None, people: People) -> str | None:
+    kind = None if se is None else choice(se, "se", ("HC1", "HC3"))
+    if kind is not None and people.complex:
+        consequence = "the errors follow from the sampling design"
+        reject("`se` must be left out with weights, strata or clusters", repr(se), consequence)
+    return kind
 
 
 def _noise(design: Any, mean: Array) -> Array:

@@ -48,7 +48,7 @@ from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
-from toolkit.frames.table import as_frame, column, is_lazy, numbers, select_rows, with_column
+from toolkit.frames.table import as_frame, column, is_lazy, numbers, row_count, select_rows, with_column
 
 _ADVICE = "use penalty='jeffreys', leave out covariates of the truth (truth='1'), or ask more people"
 _NO_ERRORS = -12.0  # log of the errors' standard deviation, in those of the outcome: 6e-6
@@ -117,9 +117,8 @@ def read_predictor_rows(
     covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
     if set(items) & set(variables(truth_side, frame)):
         reject("`truth` must not hold the randomized answers", truth, "it holds the covariates that explain them")
-    columns = {"outcome": column(frame, response, "the outcome")}
+    columns = {"outcome": column(frame, response, "the outcome")} | sampling_columns(frame, sampling)
     columns |= {item: column(frame, item, "reports") for item in items}
-    columns |= sampling_columns(frame, sampling)
     gaps = missing_in(columns, sampling)
     policy, codes = missing_codes(missing)
     for item in items:
@@ -128,15 +127,13 @@ def read_predictor_rows(
     used, dropped = complete_rows(gaps, policy, columns.get("times"))
     people, notes = read_people(columns, used, sampling, dropped, frame, finite=False)
     rows, columns = select_rows(frame, used), {name: values[used] for name, values in columns.items()}
-    count = int(used.sum())
     # Reports may be text, so numbers take their place before formulaic reads the columns.
-    baseline = _with_truths(rows, items, (0,) * len(items), count)
-    covariates_of_outcome = from_formula(right, baseline)
-    matrix_of = covariates_of_outcome.matrix_of
+    baseline = _with_truths(rows, items, (0,) * len(items))
+    outcome_side = from_formula(right, baseline)
     return PredictorRows(
         outcome=numbers(columns["outcome"], "outcomes"),
-        columns=tuple(matrix_of(_with_truths(baseline, items, cell, count)) for cell in combinations(items)),
-        labels=covariates_of_outcome.labels,
+        columns=tuple(outcome_side.matrix_of(_with_truths(baseline, items, cell)) for cell in combinations(items)),
+        labels=outcome_side.labels,
         truths=from_formula(truth_side, baseline),
         items=items,
         channels=tuple(channel(columns[item], design_of_item[item], None, codes) for item in items),
@@ -178,10 +175,10 @@ def _items(designs: object, terms: tuple[str, ...]) -> tuple[str, ...]:
     return items
 
 
-def _with_truths(frame: object, items: tuple[str, ...], cell: tuple[int, ...], count: int) -> Any:
+def _with_truths(frame: object, items: tuple[str, ...], cell: tuple[int, ...]) -> Any:
     """Return the frame with these truths for everybody."""
     for item, truth in zip(items, cell, strict=True):
-        frame = with_column(frame, item, np.full(count, float(truth)))
+        frame = with_column(frame, item, np.full(row_count(frame), float(truth)))
     return frame
 
 
