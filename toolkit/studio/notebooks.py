@@ -26,9 +26,7 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     check, assessment = f"toolkit check {quoted}", shlex.quote(f"{stem}-assessment.html")
     real, rehearsal = (f"sqlite:///{name}" for name in databases(file).values())
     # The commands use the databases of survey.toml by default.
-    database, rehearsal_database = (
-        "" if stem == "survey" else f" --database {shlex.quote(url)}" for url in (real, rehearsal)
-    )
+    database, rehearsal_database = ("" if stem == "survey" else _database_option(url) for url in (real, rehearsal))
     load = f"from toolkit import Survey\n\nsurvey = Survey.load({file!r})"
     attach = f"from toolkit.survey import Collector\n\ncollector = Collector.attach({real!r})"
     group = next((question["name"] for question in _plain_questions(data)), None)
@@ -43,7 +41,7 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         },
         "rehearse": {
             "shell": f"toolkit serve {quoted} --rehearsal{rehearsal_database}\n"
-            f"toolkit results --database {shlex.quote(rehearsal)}",
+            f"toolkit results{_database_option(rehearsal)}",
             "python": f"from toolkit import collect, rehearse\n\ncollector = collect({file!r}, database={rehearsal!r}, "
             "rehearsal=True)\nrehearse(collector, 200)\ncollector.results()",
         },
@@ -63,6 +61,10 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         },
         "analyse": {"shell": f"jupyter lab {shlex.quote(f'{stem}.ipynb')}", "python": f"{attach}\ncollector.reports()"},
     }
+
+
+def _database_option(url: str) -> str:
+    return f" --database {shlex.quote(url)}"
 
 
 def _result_commands(stem: str, group: str | None, database: str) -> str:

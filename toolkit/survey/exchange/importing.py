@@ -112,10 +112,11 @@ def read_reports(
     >>> import tempfile
     >>> from toolkit import Question, Survey, warner
     >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner("3/4"))], consent="Why.", check=False)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "kobo.csv")
-    ...     _ = path.write_text("_id;page/cheated\n1;yes\n2;no\n")
-    ...     frame = read_reports(path, survey)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name, "kobo.csv")
+    >>> _ = path.write_text("_id;page/cheated\n1;yes\n2;no\n")
+    >>> frame = read_reports(path, survey)
+    >>> folder.cleanup()
     >>> list(frame["cheated"])
     ['yes', 'no']
     """
