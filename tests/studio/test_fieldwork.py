@@ -188,8 +188,8 @@ def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     assert not any(token.encode() in path.read_bytes() for path in folder.iterdir() if path.is_file())
     for reach, why in (
         ({"host": "0.0.0.0"}, "served beyond this machine must say controller"),  # noqa: S104
-        ({"certificate": "../cert.pem"}, "named by letters"),
-        ({"private_key": "../key.pem", "host": ""}, "named by letters"),
+        ({"certificate": "../cert.pem"}, "must consist of letters"),
+        ({"private_key": "../key.pem", "host": ""}, "must consist of letters"),
         ({"command": "x"}, "`network` must have only the fields host, public_url, "),
     ):
         status, answer = window.api("open", file="token.toml", network=reach)
@@ -342,7 +342,7 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
         assert secret not in address  # which all users of the machine can read in the list of processes
         assert (address.startswith("file:///"), mode, path.exists()) == (True, 0o600, False)
         assert f"By way of {urlsplit(link).port}.\n" in told
-        assert "Ctrl-C ends the studio; collections that it opened go on." in told
+        assert "Ctrl-C stops the studio; collections that it opened continue." in told
         assert ("There is no browser here: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
     stop = Studio.stop
@@ -367,7 +367,7 @@ def test_ctrl_c_ends_it_without_a_complaint(tmp_path, number):
             running.send_signal(number)
             out, complaints = running.communicate(timeout=60)
     assert (running.returncode, complaints) == (0, "")
-    assert "is finished first" in out
+    assert "when its current work is done" in out
     assert "no browser" not in out
     assert list(tmp_path.iterdir()) == []
 
