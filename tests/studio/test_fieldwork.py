@@ -343,7 +343,7 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
         assert (address.startswith("file:///"), mode, path.exists()) == (True, 0o600, False)
         assert f"By way of {urlsplit(link).port}.\n" in told
         assert "Ctrl-C stops the studio; collections that it opened continue." in told
-        assert ("There is no browser here: open the link by hand." in told) == (not browser)
+        assert ("No browser was found: open the link by hand." in told) == (not browser)
     assert signal.getsignal(signal.SIGTERM) is before
     stop = Studio.stop
     monkeypatch.setattr(Studio, "stop", lambda one: stop(one) or interrupted(one))
