@@ -120,7 +120,10 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "curator().median('day', bounds=(frame.day[0], frame.day[9]), epsilon=1)": DATES,
     "curator().histogram('day', edges=[frame.day[0], frame.day[9]], epsilon=1)": DATES,
     "curator().trimmed_mean('day', trim=0.1, missing=0, bounds=(frame.day[0], frame.day[9]), epsilon=1)": DATES,
-    "collect(survey, port='eighty')": ("`port` must be a whole number from 0 to 65535, got 'eighty'", "chooses a free port"),
+    "collect(survey, port='eighty')": (
+        "`port` must be a whole number from 0 to 65535, got 'eighty'",
+        "chooses a free port",
+    ),
     "collect(survey, port=80000)": ("`port` must be a whole number", "got 80000"),
     "collect(survey, workers='two')": ("`workers` must be a whole number, got 'two'",),
     "rehearse(survey, 100)": ("collect(survey, rehearsal=True), 100)", "survey.simulate(100)"),

@@ -204,7 +204,10 @@ def class_of(people, tmp_path, yes=2):
         (12, r"The estimate is shown from 15 answers on, or at the end\."),
         (
             30,
-            r"Estimate .* %.*, 95 % interval .*, from 25 of 30 answers\. The others are added in steps of 5, and the .*",
+            (
+                r"Estimate .* %.*, 95 % interval .*, from 25 of 30 answers\. "
+                r"The others are added in steps of 5, and the .*"
+            ),
         ),
     ],
 )
