@@ -17,7 +17,7 @@ from toolkit.central.publishing.keys import RangeFinder
 from toolkit.central.robust.admissible import PowerLaw
 from toolkit.central.robust.smooth import tables
 from toolkit.central.stream.total import _check_periods
-from toolkit.core.checks import exact
+from toolkit.core.checks import exact_fraction
 from toolkit.core.loss import Pure
 from toolkit.core.postgres import address
 from toolkit.curator.quantiles import _shares
@@ -39,8 +39,8 @@ from toolkit.survey.spec import Survey
 GREAT, TINY = 10**300, 10**100
 FRAME, NONE = Frame(pd.DataFrame({"a": [1], "b": [1]})), np.zeros(0)
 LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
-    "a power of ten": (lambda power: exact(f"1e{power}", "x"), 10_000, 10_001),
-    "one below zero": (lambda power: exact(f"1e{power}", "x"), -10_000, -10_001),
+    "a power of ten": (lambda power: exact_fraction(f"1e{power}", "x"), 10_000, 10_001),
+    "one below zero": (lambda power: exact_fraction(f"1e{power}", "x"), -10_000, -10_001),
     "the name of a schema": (lambda size: address(f"postgresql://host/data?schema={'a' * size}", ""), 63, 64),
     "a great scale": (lambda scale: sensible(scale, "scale", ""), GREAT, GREAT + 1),
     "a small scale": (lambda scale: sensible(Fraction(1, scale), "scale", ""), GREAT, GREAT + 1),

@@ -18,7 +18,7 @@ from toolkit.central.robust.releases import SmoothSensitivity
 from toolkit.central.selection import NoisyMax, PermuteAndFlip
 from toolkit.central.stream import SquareRoot, Tree
 from toolkit.central.tables import Composed
-from toolkit.core.checks import exact
+from toolkit.core.checks import exact_fraction
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.frames.sums import QUANTILE_BITS, Bounds
 from toolkit.teaching.robust.asymptotic import AvellaMedina
@@ -28,7 +28,7 @@ EPSILON = ("epsilon|the loss", [Pure(0), Pure(math.inf)])
 KIND = ("`loss` must be", [Approx(1, "1e-6"), 1.0])
 NEIGHBORS = ("neighbors", ["friends", None])
 COUNT = [0, -1, 1.5, True, "two"]
-HALVES = (exact("1/2", "q"),)
+HALVES = (exact_fraction("1/2", "q"),)
 MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] = [
     (Laplace, {"loss": Pure(1)}, {
         "loss": [EPSILON, KIND], "sensitivity": [("sensitivity", [0, -1, math.inf])], "norm": [("`norm`", ["l3"])],
@@ -55,7 +55,7 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
     }),
     (RecursiveQuantiles, {"loss": Pure(1), "quantiles": HALVES, "neighbors": "replace"}, {
         "loss": [EPSILON, KIND], "neighbors": [NEIGHBORS], "rows": [("`rows`", COUNT)],
-        "quantiles": [("increasing shares between 0 and 1", [(), HALVES * 2, (exact(1.5, "q"),), (exact(-0.5, "q"),)])],
+        "quantiles": [("increasing shares between 0 and 1", [(), HALVES * 2, (Fraction("1.5"),), (Fraction("-0.5"),)])],
     }),
     (Margins, {"sizes": (2, 2), "tables": ((0,),), "variances": (1,)}, {"variances": [("`variances`", [(0,), ()])]}),
     (AgreeingTables, {"loss": Pure(1), "sizes": (2, 3), "tables": ((0,), (0, 1), ()), "moved": 1, "moved_square": 1}, {
@@ -142,7 +142,7 @@ def test_what_is_not_said_is_one_row_one_group_one_step_of_a_score(made: tuple[A
 
 @pytest.mark.parametrize("together", [2, 6])
 def test_what_one_person_moves_together_is_between_one_option_and_all(together: int) -> None:
-    assert TopK(Pure(1), 3, "replace", 2, together).rate == exact(f"1/{6 + together}", "rate")
+    assert TopK(Pure(1), 3, "replace", 2, together).rate == exact_fraction(f"1/{6 + together}", "rate")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from toolkit.core.arrays import as_float, first_largest, number, numeric, objects, project_onto_simplex
+from toolkit.core.arrays import (
+    as_float,
+    index_of_largest,
+    number_or_nan,
+    number_or_none,
+    object_array,
+    project_onto_simplex,
+)
 
 
 class Loud(int):
@@ -23,19 +30,19 @@ class Strange:
 
 def test_a_cell_is_a_number_by_its_type_alone() -> None:
     """The methods of the cell are never called."""
-    assert number(Loud(7)) == 7.0
-    assert numeric(np.uint64(2**64 - 1)) == 2**64 - 1
-    assert math.isnan(number(Strange()))
-    assert math.isnan(number(Decimal("sNaN")))
-    assert (as_float(10**400), number(Decimal("-1E+999999")), number(True)) == (math.inf, -math.inf, 1.0)
-    assert numeric("3") is numeric(3j) is None
+    assert number_or_nan(Loud(7)) == 7.0
+    assert number_or_none(np.uint64(2**64 - 1)) == 2**64 - 1
+    assert math.isnan(number_or_nan(Strange()))
+    assert math.isnan(number_or_nan(Decimal("sNaN")))
+    assert (as_float(10**400), number_or_nan(Decimal("-1E+999999")), number_or_nan(True)) == (math.inf, -math.inf, 1.0)
+    assert number_or_none("3") is number_or_none(3j) is None
 
 
 def test_objects_are_one_entry_a_cell() -> None:
-    found = objects([[1], [2], (3, 4), np.array([5])])
+    found = object_array([[1], [2], (3, 4), np.array([5])])
     assert (found.shape, found.dtype) == ((4,), np.dtype(object))
     assert found[0] == [1]
-    assert objects([]).shape == (0,)
+    assert object_array([]).shape == (0,)
 
 
 def test_the_first_of_values_equal_up_to_rounding_is_the_largest() -> None:
@@ -45,7 +52,7 @@ def test_the_first_of_values_equal_up_to_rounding_is_the_largest() -> None:
         ([-1.0, -1 - 1e-15], 0),
         ([-1.0, 0.0, 0.0], 1),
     ):
-        assert first_largest(np.array(values)) == place
+        assert index_of_largest(np.array(values)) == place
 
 
 vectors = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-3, 3))

@@ -22,19 +22,19 @@ from toolkit.core import checks
     ],
 )
 def test_numbers_are_read_as_they_were_written(written: object, exact: Fraction) -> None:
-    assert checks.exact(written, "x") == exact
+    assert checks.exact_fraction(written, "x") == exact
 
 
 @pytest.mark.parametrize("bad", ["abc", "1/0", "", float("nan"), float("inf"), -float("inf")])
 def test_what_is_no_number_is_a_value_error(bad: object) -> None:
     with pytest.raises(ValueError, match="`x` must be"):
-        checks.exact(bad, "x")
+        checks.exact_fraction(bad, "x")
 
 
 @pytest.mark.parametrize("bad", [True, np.True_, None, [1], 1j, b"1"])
 def test_what_is_no_number_type_is_a_type_error(bad: object) -> None:
     with pytest.raises(TypeError, match="`x` must be a number, got"):
-        checks.exact(bad, "x")
+        checks.exact_fraction(bad, "x")
 
 
 @pytest.mark.parametrize(
@@ -50,19 +50,19 @@ def test_what_is_no_number_type_is_a_type_error(bad: object) -> None:
     ],
 )
 def test_floats_that_stand_for_simple_fractions_become_them(written: float, exact: Fraction) -> None:
-    assert checks.probability(written, "p") == exact
+    assert checks.check_probability(written, "p") == exact
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.0000001, "5/4", 2])
 def test_a_probability_lies_between_0_and_1(bad: object) -> None:
     with pytest.raises(ValueError, match="`p` must lie between 0 and 1"):
-        checks.probability(bad, "p")
+        checks.check_probability(bad, "p")
 
 
 @pytest.mark.parametrize("bad", [0, 1, 0.0, 1.0, -1, 95, "nan?"])
 def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
     with pytest.raises(ValueError, match="`level` must"):
-        checks.level(bad)
+        checks.check_level(bad)
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,12 @@ def test_what_are_no_numbers_is_refused_and_not_quoted(bad: object) -> None:
     with pytest.raises(
         TypeError, match=r"^`ages` must be numbers, got what cannot be read as such: it is not quoted.$"
     ):
-        checks.floats(bad, "ages")
+        checks.float_array(bad, "ages")
 
 
 def test_numbers_are_read_as_floats_and_missing_ones_are_nan() -> None:
-    assert checks.floats([1, True, "2", 10**30], "ages").tolist() == [1.0, 1.0, 2.0, 1e30]
-    assert np.isnan(checks.floats([1, None], "ages")).tolist() == [False, True]
+    assert checks.float_array([1, True, "2", 10**30], "ages").tolist() == [1.0, 1.0, 2.0, 1e30]
+    assert np.isnan(checks.float_array([1, None], "ages")).tolist() == [False, True]
 
 
 def test_shares_may_leave_0_to_1_by_rounding_and_no_further() -> None:
@@ -124,29 +124,29 @@ def test_shares_may_leave_0_to_1_by_rounding_and_no_further() -> None:
 def test_limits_are_two_numbers_and_longer_lists_are_not_quoted(bad: object, received: str) -> None:
     """A longer list may be data."""
     with pytest.raises(ValueError, match=f"^`span` must be two finite numbers, got {received}: so.$"):
-        checks.limits(bad, "span", "so")
+        checks.check_bounds(bad, "span", "so")
 
 
 def test_the_lower_limit_is_below_the_upper_and_both_are_exact() -> None:
-    assert checks.limits((0.1, "2/3")) == (Fraction(1, 10), Fraction(2, 3))
+    assert checks.check_bounds((0.1, "2/3")) == (Fraction(1, 10), Fraction(2, 3))
     for bad in ((1, 1), [2, 1]):
         with pytest.raises(
             ValueError, match=r"^the lower of `bounds` must be below the upper, got .*: values are clamped"
         ):
-            checks.limits(bad)
+            checks.check_bounds(bad)
 
 
 @pytest.mark.parametrize("bad", [1.5, True, "3", float("nan"), float("inf"), None, [2], np.True_])
 def test_a_whole_number_is_whole_and_others_are_quoted_if_they_are_short(bad: object) -> None:
     received = repr(bad) if isinstance(bad, float | bool | str) else type(bad).__name__
     with pytest.raises(TypeError, match=f"^`n` must be a whole number, got {received}: it counts things.$"):
-        checks.whole(bad, "n")
+        checks.check_integer(bad, "n")
 
 
 def test_a_whole_number_may_come_as_a_numpy_integer_or_a_whole_float() -> None:
-    assert checks.whole(np.int64(7), "n") == checks.whole(7.0, "n") == 7
+    assert checks.check_integer(np.int64(7), "n") == checks.check_integer(7.0, "n") == 7
     with pytest.raises(ValueError, match="`n` must be at least 1, got 0"):
-        checks.whole(0, "n")
+        checks.check_integer(0, "n")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_whole_number_may_come_as_a_numpy_integer_or_a_whole_float() -> None:
 )
 def test_labels_are_distinct_strings_or_whole_numbers(bad: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="`options` must"):
-        checks.labels(bad, "options")
+        checks.check_labels(bad, "options")
 
 
 @pytest.mark.parametrize(
@@ -170,31 +170,31 @@ def test_labels_are_distinct_strings_or_whole_numbers(bad: object, error: type[E
     [(1.5, ": of 1.5 percent write 0.015"), (100, ": of 100 percent write 1"), (100.5, ""), (-1, "")],
 )
 def test_of_what_could_be_percent_the_probability_is_said(number: float, percent: str) -> None:
-    assert checks.probability(0, "p") == 0
-    assert checks.probability(1, "p") == 1
+    assert checks.check_probability(0, "p") == 0
+    assert checks.check_probability(1, "p") == 1
     rule = "`p` must lie between 0 and 1"
     with pytest.raises(ValueError, match=rf"^{rule}, got {number}: it is a probability{percent}\.$"):
-        checks.probability(number, "p")
+        checks.check_probability(number, "p")
 
 
 @pytest.mark.parametrize(("number", "received"), [(8, "8"), (10**20 - 1, "9" * 20), (10**20, "a number of more than")])
 def test_a_number_that_is_too_large_is_quoted_unless_it_fills_the_line(number: int, received: str) -> None:
-    assert checks.whole(7, "n", most=7) == 7
+    assert checks.check_integer(7, "n", maximum=7) == 7
     with pytest.raises(ValueError, match=f"`n` must be at most 7, got {received}"):
-        checks.whole(number, "n", most=7)
+        checks.check_integer(number, "n", maximum=7)
 
 
 @pytest.mark.parametrize(("word", "here"), [("bounded", "replace"), ("swap", "replace"), ("unbounded", "add_remove")])
 def test_whom_a_promise_is_about_has_one_name_here(word: str, here: str) -> None:
-    assert checks.neighbors(here) == here
+    assert checks.check_neighbors(here) == here
     with pytest.raises(ValueError, match=f"got '{word}': here it is '{here}'"):
-        checks.neighbors(word)
+        checks.check_neighbors(word)
 
 
 def test_a_long_float_is_read_as_a_multiple_of_two_to_the_minus_32():
     """The nearest such multiple is taken."""
     rng = np.random.default_rng(32)
     for value in rng.random(200):
-        found = checks.probability(value, "p")
+        found = checks.check_probability(value, "p")
         assert 2**32 % found.denominator == 0
         assert abs(found - Fraction(value)) <= Fraction(1, 2**33)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.curator.hostile import CELLS
 from tests.slowly import each
-from toolkit.core.arrays import number
+from toolkit.core.arrays import number_or_nan
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.cells import NOTHING, Day, Moment
 
@@ -22,7 +22,7 @@ from toolkit.frames.engines.cells import NOTHING, Day, Moment
 def test_no_cell_raises_or_warns(name: str) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
-        assert isinstance(number(CELLS[name]), float)
+        assert isinstance(number_or_nan(CELLS[name]), float)
         cells.key(CELLS[name])
         assert cells.codes([CELLS[name]], {"a": 0}).tolist() == [-1]
 
@@ -33,7 +33,7 @@ def test_no_cell_raises_or_warns(name: str) -> None:
     ids=lambda cell: type(cell).__name__,
 )
 def test_numbers_of_all_types_are_numbers_and_equal(cell: object) -> None:
-    assert number(cell) == 3.0
+    assert number_or_nan(cell) == 3.0
     assert cells.codes([cell], {3: 7}).tolist() == [7]
 
 
@@ -45,7 +45,7 @@ def test_a_whole_number_of_a_long_double_keeps_all_its_digits() -> None:
 
 def test_infinite_and_huge_numbers_are_numbers() -> None:
     """Every other cell is missing as a number."""
-    assert [number(c) for c in (math.inf, 10**400, -(10**400), Decimal("-1E+999999"), True)] == [
+    assert [number_or_nan(c) for c in (math.inf, 10**400, -(10**400), Decimal("-1E+999999"), True)] == [
         math.inf,
         math.inf,
         -math.inf,
@@ -53,8 +53,8 @@ def test_infinite_and_huge_numbers_are_numbers() -> None:
         1,
     ]
     for cell in ("3", b"3", [3], None, pd.NA, pd.NaT, 3j, dt.date(2020, 1, 1), np.datetime64(3, "ns"), CELLS["raises"]):
-        assert math.isnan(number(cell))
-    assert number(CELLS["a float that raises"]) == 3.0
+        assert math.isnan(number_or_nan(cell))
+    assert number_or_nan(CELLS["a float that raises"]) == 3.0
 
 
 def test_missing_is_none_nan_na_and_nat_and_nothing_else() -> None:
@@ -137,5 +137,5 @@ def test_code_of_a_cell_is_not_run_whatever_known_type_it_is_derived_from() -> N
         (dt.datetime(2020, 1, 1, tzinfo=type("Zone", (zoneinfo.ZoneInfo,), own)("Europe/Berlin")), None),
     ):
         assert cells.key(cell) == cells.key(cell, days=True) == value
-        assert number(cell) == value or math.isnan(number(cell))
+        assert number_or_nan(cell) == value or math.isnan(number_or_nan(cell))
     assert ran == []

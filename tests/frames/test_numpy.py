@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.curator.hostile import CELLS
-from toolkit.core.arrays import objects
+from toolkit.core.arrays import object_array
 from toolkit.frames.engines.column import numpy_column
 from toolkit.frames.frame import column_of
 
@@ -37,7 +37,7 @@ def test_a_long_double_beyond_the_floats_is_infinite_without_a_warning() -> None
 
 
 def test_no_method_of_a_hostile_cell_is_called() -> None:
-    column = column_of(objects(CELLS.values()))
+    column = column_of(object_array(CELLS.values()))
     assert column is not None
     assert len(column.floats()) == len(CELLS)
     assert column_of(np.ones((2, 2))) is None

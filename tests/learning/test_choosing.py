@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from toolkit.budget import BudgetError, Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.central.selection import Exponential
-from toolkit.core.arrays import objects
+from toolkit.core.arrays import object_array
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.learning import choosing
 from toolkit.learning.choosing import best_of, choose_classifier, right_answers
@@ -105,8 +105,8 @@ MIXED: list[Any] = [1, 0, "1", "x", 1.0, True, None, math.nan, np.int8(1), np.st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", [list, objects, tuple], ids=["list", "objects", "tuple"])
-@pytest.mark.parametrize("columns", [list, objects], ids=["list", "objects"])
+@pytest.mark.parametrize("made", [list, object_array, tuple], ids=["list", "objects", "tuple"])
+@pytest.mark.parametrize("columns", [list, object_array], ids=["list", "objects"])
 def test_a_person_changes_scores_by_at_most_the_charged_sensitivity(
     made: Any, columns: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.curator.hostile import CELLS
 from toolkit.budget import BudgetError, Ledger
-from toolkit.core.arrays import objects
+from toolkit.core.arrays import object_array
 from toolkit.core.loss import Pure
 from toolkit.learning.holdout import Thresholdout, _mean
 from toolkit.learning.tables import one_column
@@ -54,7 +54,7 @@ def test_scores_are_cut_and_never_decide_an_error_or_a_warning() -> None:
     for scores in (huge, list(huge), huge.astype(object), pd.Series([1, None, 0, 1], dtype="boolean")):
         assert reuse.ask([0.5], scores).value == 0.5
     for cell in CELLS.values():
-        assert reuse.ask([0.5, cell, 1, 0.5], objects([cell, 0, 1, 1])).value in (0.5, 0.75)
+        assert reuse.ask([0.5, cell, 1, 0.5], object_array([cell, 0, 1, 1])).value in (0.5, 0.75)
     for wrong in (np.array([[0.5, 1]]), [], np.array(["a"]), pd.Series(["a"], dtype="string")):
         with pytest.raises((TypeError, ValueError), match=r"`training`|1d array"):
             reuse.ask(wrong, [0, 0, 0, 0])

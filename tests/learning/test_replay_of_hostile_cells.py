@@ -15,7 +15,7 @@ import pytest
 
 from tests.curator.hostile import CELLS
 from toolkit import Ledger
-from toolkit.core.arrays import objects
+from toolkit.core.arrays import object_array
 from toolkit.core.loss import Zcdp
 from toolkit.learning import (
     PrivateLinearRegression,
@@ -110,15 +110,15 @@ ROWS = [[1.0, 0.5], [2.0, 1.5], [0.0, 0.1], [1.5, 1.0]]
 LABELS = {"texts": ["no", "yes", "yes", "no"], "numbers": [0, 1, 1, 0], "mixed": ["no", 1, None, True]}
 TABLES: dict[str, Callable[[list[list[Any]]], Any]] = {
     "list": list,
-    "array": lambda rows: objects([cell for row in rows for cell in row]).reshape(len(rows), 2),
+    "array": lambda rows: object_array([cell for row in rows for cell in row]).reshape(len(rows), 2),
     "pandas": lambda rows: pd.DataFrame(
-        {name: pd.Series(objects([row[place] for row in rows]), dtype=object) for place, name in enumerate("ab")}
+        {name: pd.Series(object_array([row[place] for row in rows]), dtype=object) for place, name in enumerate("ab")}
     ),
 }
 COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
-    "array": objects,
-    "pandas": lambda cells: pd.Series(objects(cells), dtype=object),
+    "array": object_array,
+    "pandas": lambda cells: pd.Series(object_array(cells), dtype=object),
 }
 
 

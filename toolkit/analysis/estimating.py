@@ -27,7 +27,7 @@ from toolkit.analysis.reports import (
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, DataFrame
-from toolkit.core.checks import choice, explain_call, is_missing, reject
+from toolkit.core.checks import check_choice, explain_call, is_missing, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.contrasts import Mover
@@ -146,7 +146,7 @@ def _group_names(by: object) -> tuple[str, ...]:
 
 def checked_method(method: str | None) -> str:
     """Return the name of an estimator: by default "moment", the unbiased one."""
-    return choice("moment" if method is None else method, "method", METHODS)
+    return check_choice("moment" if method is None else method, "method", METHODS)
 
 
 def ungrouped_notes(rows: int, by: Sequence[str]) -> tuple[str, ...]:

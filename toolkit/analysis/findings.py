@@ -14,8 +14,7 @@ from toolkit import __version__
 from toolkit.analysis.homogeneity import TableTest
 from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, of_shares, with_matrix
-from toolkit.core.checks import choice, explain_call, reject
-from toolkit.core.checks import level as checked_level
+from toolkit.core.checks import check_choice, check_level, explain_call, reject
 from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
@@ -147,7 +146,7 @@ class Findings:
             Differences with errors, intervals and p-values of the test of no difference.
         """
         pd, base_group = extra("pandas", "analysis"), self._group(reference)
-        adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
+        adjust = None if adjust is None else check_choice(adjust, "adjust", ADJUSTMENTS)
         rows, differences, sample_columns = [], [], []
         base = {row.question: row for row in self.group_estimates if row.group == base_group}
         others = [row for row in self.group_estimates if row.group != base_group and row.question in base]
@@ -170,7 +169,7 @@ class Findings:
                 for label, p in zip(difference.labels, p_values, strict=True)
             ]
         # The level of each interval: by Bonferroni all of them cover their differences together at `level`.
-        each_level = 1 - (1 - checked_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
+        each_level = 1 - (1 - check_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
         for row, difference, further in zip(rows, differences, sample_columns, strict=True):
             limits = difference.interval(each_level)
             row |= {
@@ -305,7 +304,7 @@ class Findings:
         pandas.DataFrame
             Estimates as numbers, shares between 0 and 1.
         """
-        pd, level = extra("pandas", "analysis"), checked_level(level)
+        pd, level = extra("pandas", "analysis"), check_level(level)
         return pd.DataFrame([row for group in self.group_estimates for row in self._rows(group, level)])
 
     def _rows(self, group: GroupEstimate, level: float) -> list[dict[str, Any]]:
@@ -351,7 +350,7 @@ class Findings:
         pandas.DataFrame
             One row for each question, group and option.
         """
-        rows = paper_rows(self.designs, self.by, self.group_estimates, checked_level(level), self._ungrouped)
+        rows = paper_rows(self.designs, self.by, self.group_estimates, check_level(level), self._ungrouped)
         return extra("pandas", "analysis").DataFrame(rows)
 
     def to_csv(self, path: str | Path | IO[str] | None = None, level: float = 0.95) -> str | None:

@@ -13,7 +13,7 @@ from toolkit.analysis.reports import GroupEstimate, QuestionModel, Reader, empty
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Labels, Mask
-from toolkit.core.checks import choice, is_missing, reject
+from toolkit.core.checks import check_choice, is_missing, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
@@ -211,7 +211,7 @@ class SampleSource:
         """
         design = self.readers[name].design
         kinds = len(design.report_options)
-        if choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":
+        if check_choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":
             if not kinds:
                 reject("'rao-scott' needs reports of few kinds", design.name, "use method='wald'")
             return self._rao_scott(self._group_codes[1], self._codes(name), (len(self.groups()), kinds))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import floats, reject
+from toolkit.core.checks import float_array, reject
 from toolkit.core.inference.special import chdtrc, fdtrc, xlogy
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts
@@ -82,7 +82,7 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
     >>> homogeneity(warner("3/4"), [[372, 291], [491, 290], [675, 281]]).df
     2
     """
-    counts = floats(tables, "tables")
+    counts = float_array(tables, "tables")
     if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
         rule = f"`tables` must have {len(design.report_options)} columns, one for each report"
         reject(rule, f"shape {counts.shape}", "give one row per group")

@@ -24,12 +24,12 @@ from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_ord
 from toolkit.analysis.regression.scoring import Evaluation, negative_hessian, newton
 from toolkit.analysis.reports import Asked, Data
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, reject, whole
+from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.core.inference.intervals import Interval, Mapped
 from toolkit.core.inference.special import expit, ndtr
-from toolkit.core.search import bisect_each
+from toolkit.core.search import bisect_elementwise
 from toolkit.frames.table import as_frame, column, floats
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
@@ -66,7 +66,7 @@ class _Mixture:
         def above(odds: Array) -> Any:
             return self.chances @ ndtr((odds - self.centers) / self.spreads) >= chance
 
-        low, high = bisect_each(above, low, high)
+        low, high = bisect_elementwise(above, low, high)
         return (low + high) / 2
 
 
@@ -151,7 +151,7 @@ class MixedFit(PredictiveFit):
         Estimate
             The interval is that of the log odds, and lies inside 0 to 1.
         """
-        way = choice(at, "at", ("population", "typical", "group"))
+        way = check_choice(at, "at", ("population", "typical", "group"))
         data = self.covariates.data if data is None else data
         matrix = self.covariates.matrix_of(data)
         places = self._places(data) if way == "group" else np.full(len(matrix), _NO_GROUP)
@@ -468,7 +468,7 @@ def mixed_logistic(
     >>> fit.labels, 0.4 < fit.group_sd < 1.3
     (('Intercept',), True)
     """
-    if not 9 <= whole(nodes, "nodes") <= MOST_NODES:
+    if not 9 <= check_integer(nodes, "nodes") <= MOST_NODES:
         reject(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "fewer give no gradient of the sum")
     check_order(data)
     rows = read_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)

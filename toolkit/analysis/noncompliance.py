@@ -17,7 +17,7 @@ import numpy as np
 
 from toolkit.analysis.regression.fit import AnswerFit
 from toolkit.core.arrays import Array, Codes, Label, Values
-from toolkit.core.checks import Number, choice, probability, reject
+from toolkit.core.checks import Number, check_choice, check_probability, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.core.inference.contrasts import limits_of
@@ -109,7 +109,7 @@ def tipping_point(
     >>> tipping_point(warner("3/4").estimate_counts([700, 300]))
     <TippingPoint: if the truth were 0, it would be explained by random 20 %, self_protective no share, ...>
     """
-    truth, (no, yes) = float(probability(null, "null")), _last_report(estimate, design)
+    truth, (no, yes) = float(check_probability(null, "null")), _last_report(estimate, design)
     probabilities = {behavior: _noncompliant_report((no, yes), behavior) for behavior in BEHAVIORS}
     low, high = (float(limit) for limit in estimate.interval(level))
     value = float(estimate.value)
@@ -264,7 +264,7 @@ class ComplianceSensitivity:
         Estimate
             Of the same kind as the original one.
         """
-        checked = tuple(float(probability(share, "share")) for share in shares)
+        checked = tuple(float(check_probability(share, "share")) for share in shares)
         checked = checked * len(self.groups) if len(checked) == 1 else checked
         if len(checked) != len(self.groups) or max(checked) >= 1:
             rule = f"there must be a share below 1 for each of {', '.join(self.groups)}"
@@ -418,7 +418,7 @@ def compliance_sensitivity(
     >>> round(float(found.at(0, 0.1)), 3), round(found.tipping["men"].explains["self_protective"], 3)
     (0.012, 0.119)
     """
-    choice(behavior, "behavior", (*BEHAVIORS, "carriers"))
+    check_choice(behavior, "behavior", (*BEHAVIORS, "carriers"))
     if not isinstance(result, AnswerFit):
         estimates = result if isinstance(result, Mapping) else {"everybody": result}
         if len(estimates) not in (1, 2):
@@ -540,7 +540,7 @@ def identification_bounds(
     else:
         level_of_each = level
         numbers = [share] if isinstance(share, str) or not isinstance(share, Sequence) else share
-        ends = [float(probability(end, "share")) for end in numbers]
+        ends = [float(check_probability(end, "share")) for end in numbers]
     if not arms:
         reject("there must be an estimate", "none", "give one, or one for each arm")
     ranges = [_bounds_of_arm(arm, _last_report(arm, design), ends, behavior, level_of_each) for arm in arms]
@@ -560,7 +560,9 @@ def _bounds_of_arm(
 ) -> tuple[float, float, float, float]:
     """Return the least and greatest share and the limits of both, with all or none of the others having the trait."""
     no, yes = row
-    reports = (0.0, 1.0) if behavior is None else (_noncompliant_report(row, choice(behavior, "behavior", BEHAVIORS)),)
+    reports = (
+        (0.0, 1.0) if behavior is None else (_noncompliant_report(row, check_choice(behavior, "behavior", BEHAVIORS)),)
+    )
     shifts = [share * (no - r) / (yes - no) for share in ends for r in reports]
     tops = [shift + share for shift, share in zip(shifts, np.repeat(ends, len(reports)), strict=True)]
     value = float(estimate)

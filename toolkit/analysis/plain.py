@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.analysis.reports import AnalyzedQuestion, QuestionModel
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Counts, Label, Labels
-from toolkit.core.checks import Number, exact, limits, reject
+from toolkit.core.checks import Number, check_bounds, exact_fraction, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Shares, Student
@@ -45,7 +45,7 @@ class Plain:
         if self.bounds is None:
             return (is_set if self.asks == "ticks" else is_code)(report, len(self.options))
         number = isinstance(report, int | float) and not isinstance(report, bool) and np.isfinite(report)
-        return bool(number) and self.bounds[0] <= exact(report, "answer") <= self.bounds[1]  # type: ignore[arg-type]
+        return bool(number) and self.bounds[0] <= exact_fraction(report, "answer") <= self.bounds[1]  # type: ignore[arg-type]
 
     def scores(self, reports: Iterable[Any], option: Label | None = None) -> Array:
         """Return answers as numbers: 1 for the last of two options, and a row of 0 and 1 for more options."""
@@ -108,7 +108,7 @@ def plain(
         consequence = "answers are either labels or numbers"
         reject("exactly one of `options` and `bounds` must be given", received, consequence)
     if bounds is not None:
-        return Plain("number", (), limits(bounds, consequence="answers lie between them"))
+        return Plain("number", (), check_bounds(bounds, consequence="answers lie between them"))
     if isinstance(options, str):
         consequence = "its letters would become the options"
         reject("`options` must be a list of labels", "one string", consequence, TypeError)

@@ -23,8 +23,7 @@ from toolkit.audit.events import Event, search
 from toolkit.audit.running import FEWEST, Law, Pair, Runner, law_of, loss_of, named_pairs, pairs_for, protocol
 from toolkit.audit.verdict import Trial, Verdict
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, reject, whole
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_integer, check_level, reject
 from toolkit.core.inference.special import gammaincc
 from toolkit.core.loss import Approx, Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
@@ -295,7 +294,7 @@ def audit(
     target = epsilon_and_delta(claim, _ZCDP_DELTA)
     share = check_level(level)
     run = Runner(mechanism, check_rng(rng))
-    affordable, notes = _affordable(run, pairs, whole(runs, "runs", least=4 * FEWEST), seconds)
+    affordable, notes = _affordable(run, pairs, check_integer(runs, "runs", minimum=4 * FEWEST), seconds)
     limits = target or (math.inf, 0.0)
     coding, candidates = Search(run, pairs, limits, features, last_bits)(affordable // 2)
     tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), limits)

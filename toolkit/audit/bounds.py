@@ -182,7 +182,7 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, enough
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
     """Return the largest number up to `high` at which `holds` is true, to five digits from below, or 0."""
-    return float(bisect(lambda number: not holds(number), 0.0, high, close=1e-5)[0]) if holds(0.0) else 0.0
+    return float(bisect(lambda number: not holds(number), 0.0, high, rtol=1e-5)[0]) if holds(0.0) else 0.0
 
 
 def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:

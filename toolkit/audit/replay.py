@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.audit.running import named_pairs, pairs_for, protocol, takes_rng, value_of
-from toolkit.core.checks import Number, choice, exact, reject
+from toolkit.core.checks import Number, check_choice, exact_fraction, reject
 from toolkit.core.inference.digits import concise
 
 
@@ -84,13 +84,13 @@ def replay(
     >>> replay(mean, ([20, 30], [20, 9000]), sensitivity=50)[0].exceeds
     True
     """
-    choice(norm, "norm", ("l1", "l2"))
+    check_choice(norm, "norm", ("l1", "l2"))
     if not takes_rng(mechanism):
         reject("`mechanism` must take `rng`", "none", "its noise cannot be replayed", TypeError)
     declared = sensitivity if sensitivity is not None else getattr(mechanism, "sensitivity", None)
     if declared is None:
         reject("`sensitivity` must be given", "none", "the distance is compared with it", TypeError)
-    limit = float(exact(declared, "sensitivity"))
+    limit = float(exact_fraction(declared, "sensitivity"))
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     run, _ = protocol(mechanism)
     replays = []

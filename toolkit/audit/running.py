@@ -16,7 +16,7 @@ import numpy as np
 
 from toolkit.audit.coding import WIDEST
 from toolkit.core.arrays import Values
-from toolkit.core.checks import floats, reject, whole
+from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
@@ -65,7 +65,7 @@ def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
 
     The shapes are those of Ding et al. (2018).
     """
-    k = whole(size, "size", least=2)
+    k = check_integer(size, "size", minimum=2)
     level, half = np.full(k, 1.0), np.arange(k) < k // 2
     is_first = np.arange(k) == 0
     signs = {
@@ -84,7 +84,7 @@ def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
 
 def replacements(values: Values, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
     """Return pairs of a column and the same with its first record replaced, by a bound, an outlier or an option."""
-    column = floats(values, "values")
+    column = float_array(values, "values")
     low, high = bounds
     others = {
         "lowest": low,

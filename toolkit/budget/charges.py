@@ -24,8 +24,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
-from toolkit.core.checks import choice, reject, whole
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import check_choice, check_integer, check_neighbors, reject
 from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, format_amount
 
 # Sums are exact while their denominator is below this.
@@ -193,9 +192,9 @@ _REMEDIES = {
 def agreed_unit(current: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
     """Return the unit of a ledger after a charge about the `stated` unit, and terms; a finer unit counts `times`."""
     if stated is not None and stated != current:
-        choice(stated, "unit", UNITS)
+        check_choice(stated, "unit", UNITS)
     if times is not None:
-        number = whole(times, "times")
+        number = check_integer(times, "times")
         if current is None or stated is None or UNITS.index(stated) >= UNITS.index(current):
             rule = "`times`, or `events` of a stream, is for a charge about a finer unit than the ledger's"
             consequence = "it is their number per unit of the ledger; open Ledger(…, unit='person')"

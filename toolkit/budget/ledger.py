@@ -28,7 +28,7 @@ from toolkit.budget.charges import (
 )
 from toolkit.budget.ledger_file import FileRecord
 from toolkit.budget.report import Report, frame_of, html_of, report_of
-from toolkit.core.checks import explain_call, reject, whole
+from toolkit.core.checks import check_integer, explain_call, reject
 from toolkit.core.extras import check_extras
 from toolkit.core.loss import Loss, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
@@ -329,7 +329,7 @@ class Ledger:
         default = "" if exact_loss is loss else type(loss).__name__[:_LONGEST_LABEL]
         purpose, kind = _label(label), _label(default if mechanism is None else mechanism)
         recorded_loss = recordable(exact_loss)
-        price = price if times is None else price.group(whole(times, "times"))
+        price = price if times is None else price.group(check_integer(times, "times"))
         if not self._simulated:
             warn_if_weak(recorded_loss)
 
@@ -437,7 +437,7 @@ class Ledger:
         from toolkit.budget.streams import Stream, check_openable
 
         if events is not None:
-            whole(events, "events")
+            check_integer(events, "events")
         storage = self._stream_storage(label) if path is None else StreamFile(Path(path).expanduser().resolve())
         check_openable(total, storage, self._simulated)
         unit, terms = ("event", "") if total.per_person is None else ("person", total.unit)

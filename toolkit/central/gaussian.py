@@ -22,13 +22,12 @@ from toolkit.central.noise.grid import (
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
 from toolkit.central.release import Additive
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, explain_call, positive, reject
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_choice, check_level, check_positive, explain_call, reject
 from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling import LatticeSampler, floor_log2, gaussian_sampler
-from toolkit.core.search import least
+from toolkit.core.search import smallest_where
 
 
 @explain_call("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
@@ -66,7 +65,9 @@ class Gaussian(Additive):
     sensitivity: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", positive(self.variance, "variance", "without noise nothing is private"))
+        object.__setattr__(
+            self, "variance", check_positive(self.variance, "variance", "without noise nothing is private")
+        )
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         sensible(self._sigma, "sigma", NO_END)
         if not isinstance(self.loss, Approx | Zcdp):
@@ -113,9 +114,9 @@ class Gaussian(Additive):
         Gaussian
             The mechanism.
         """
-        amount, slack = positive(epsilon, "epsilon", NO_END), proper(delta)
+        amount, slack = check_positive(epsilon, "epsilon", NO_END), proper(delta)
         size = sensible(sensitivity, "sensitivity", NO_NOISE)
-        choice(calibration, "calibration", ("analytic", "classic", "lecture"))
+        check_choice(calibration, "calibration", ("analytic", "classic", "lecture"))
         if calibration == "analytic":
             ratio = least_ratio(amount, slack)
         else:
@@ -144,7 +145,7 @@ class Gaussian(Additive):
         Gaussian
             The mechanism.
         """
-        amount, size = positive(rho, "rho", NO_END), sensible(sensitivity, "sensitivity", NO_NOISE)
+        amount, size = check_positive(rho, "rho", NO_END), sensible(sensitivity, "sensitivity", NO_NOISE)
         return cls(Zcdp(amount), size**2 / (2 * amount), size)
 
     @classmethod
@@ -172,13 +173,13 @@ class Gaussian(Additive):
         >>> Gaussian.epsilon_for(error=8.29, delta=1e-6)
         0.99...
         """
-        target, slack = positive(error, "error", "no noise has no error"), proper(delta)
+        target, slack = check_positive(error, "error", "no noise has no error"), proper(delta)
         size = sensible(sensitivity, "sensitivity", NO_NOISE)
         allowed = min(target, math.floor(target) + Fraction(1, 2)) if size >= 1 else target
         ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(size) * (1 - 1e-7))
         if is_private(Fraction(0), slack, ratio):
             return 1e-9
-        return least(lambda epsilon: is_private(Fraction(epsilon), slack, ratio), 0.0, 1.0, close=1e-10)
+        return smallest_where(lambda epsilon: is_private(Fraction(epsilon), slack, ratio), 0.0, 1.0, rtol=1e-10)
 
     @cached_property
     def _sigma(self) -> Fraction:

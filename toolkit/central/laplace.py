@@ -21,12 +21,11 @@ from toolkit.central.noise.grid import (
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
 from toolkit.central.release import Additive
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, explain_call, positive, reject, whole
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_choice, check_integer, check_level, check_positive, explain_call, reject
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling import Integers, LatticeSampler, laplace_sampler, radial_laplace
-from toolkit.core.search import least
+from toolkit.core.search import smallest_where
 
 NORMS = ("l1", "l2")
 
@@ -71,9 +70,9 @@ class Laplace(Additive):
             reject(
                 "`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise is purely private", TypeError
             )
-        positive(self.loss.amount, "epsilon", NO_END)
+        check_positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
-        choice(self.norm, "norm", NORMS)
+        check_choice(self.norm, "norm", NORMS)
         sensible(self._exact_scale, "sensitivity / epsilon", NO_END)
 
     @classmethod
@@ -94,7 +93,7 @@ class Laplace(Additive):
         Laplace
             The mechanism.
         """
-        amount = positive(epsilon, "epsilon", NO_END)
+        amount = check_positive(epsilon, "epsilon", NO_END)
         return cls(Pure(amount), sensible(sensitivity, "sensitivity", NO_NOISE), norm)
 
     @classmethod
@@ -120,14 +119,14 @@ class Laplace(Additive):
         >>> Laplace.epsilon_for(error=6, level=0.95, sensitivity=1)
         0.4992...
         """
-        target, share = positive(error, "error", "no noise has no error"), check_level(level)
-        size = float(positive(sensitivity, "sensitivity", NO_NOISE))
+        target, share = check_positive(error, "error", "no noise has no error"), check_level(level)
+        size = float(check_positive(sensitivity, "sensitivity", NO_NOISE))
         start = -math.log1p(-share) * size / float(target)
 
         def enough(epsilon: float) -> bool:
             return bool(cls.for_epsilon(epsilon, sensitivity=sensitivity).error(share) <= target)
 
-        return least(enough, 0.0, start, close=1e-10)
+        return smallest_where(enough, 0.0, start, rtol=1e-10)
 
     @cached_property
     def scale(self) -> float:
@@ -164,7 +163,7 @@ class Laplace(Additive):
         """
         share = check_level(level)
         real = LaplaceLaw(self.scale * (1 + 1e-8), 0.0).quantile(share)
-        if self.norm == "l2" and whole(dimension, "dimension") > 1:
+        if self.norm == "l2" and check_integer(dimension, "dimension") > 1:
             return RadialLaw(self.scale * (1 + 1e-8), dimension).length(share)
         return max(real, GeometricLaw(self.scale).quantile(share)) if self.sensitivity >= 1 else real
 

@@ -13,8 +13,7 @@ import numpy as np
 from toolkit.central.noise.grid import Noisy, PrivateValue, read
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, reject
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_level, reject
 from toolkit.core.covers import NOISE, Covers
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.inference.digits import concise, short

@@ -34,7 +34,7 @@ from toolkit.central.noise.grid import (
 )
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike, Steps
-from toolkit.core.checks import Number, explain_call, positive, reject
+from toolkit.core.checks import Number, check_positive, explain_call, reject
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import WORD, Rng, below, big_below, check_rng, falls_below, words
 from toolkit.core.sampling import discrete_laplace, exp_enclosure, exp_of, floor_log2
@@ -243,7 +243,7 @@ class Selection:
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
             reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is purely private", TypeError)
-        positive(self.loss.amount, "epsilon", NO_END)
+        check_positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         sensible(self._rate, "epsilon / (2 sensitivity)", NO_END)
 
@@ -263,7 +263,7 @@ class Selection:
         Self
             The mechanism.
         """
-        return cls(Pure(positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
+        return cls(Pure(check_positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
 
     def _describe(self) -> dict[str, Any]:
         """Describe the mechanism for a document, with the sensitivity and the rate that determine the loss."""
@@ -354,7 +354,7 @@ class Exponential(Selection):
         >>> Exponential.for_rho("1/8").loss
         Pure(1.0)
         """
-        return cls.for_epsilon(root_below(8 * positive(rho, "rho", NO_END)), sensitivity=sensitivity)
+        return cls.for_epsilon(root_below(8 * check_positive(rho, "rho", NO_END)), sensitivity=sensitivity)
 
     @property
     def zcdp(self) -> Zcdp:

@@ -20,8 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, choice, limits, reject, whole
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import Number, check_bounds, check_choice, check_integer, check_neighbors, reject
 from toolkit.frames.persons import ONE, Caps
 
 Neighbors: TypeAlias = Literal["replace", "add_remove"]
@@ -123,13 +122,13 @@ def worst_case(
     >>> worst_case(lambda rows: Fraction(sum(rows), len(rows)), values=[0, 1], n=4, neighbors="replace")
     <WorstCase: sensitivity at least 0.25 (l1, replace); a lower bound from all 32 pairs ...>
     """
-    relation, size = check_neighbors(neighbors), whole(n, "n")
-    choice(norm, "norm", ("l1", "l2"))
+    relation, size = check_neighbors(neighbors), check_integer(n, "n")
+    check_choice(norm, "norm", ("l1", "l2"))
     options = list(values)
     if len(options) < 2 and relation == "replace":
         reject("`values` must hold at least two values", len(options), "nothing could be replaced")
     number = _pairs_in_all(len(options), size, relation)
-    complete = number <= whole(limit, "limit")
+    complete = number <= check_integer(limit, "limit")
     source = np.random.default_rng(0) if rng is None else rng
     pairs = _all_pairs(options, size, relation) if complete else _some_pairs(options, size, relation, limit, source)
     results: dict[Table, Any] = {}
@@ -227,7 +226,7 @@ class Sensitivity:
         Sensitivity
             The move is k times as far in both norms.
         """
-        times = whole(k, "k")
+        times = check_integer(k, "k")
         return Sensitivity(self.l1 * times, self.l2_squared * times**2, self.neighbors)
 
     def __repr__(self) -> str:
@@ -265,15 +264,15 @@ def histogram(*, neighbors: Neighbors) -> Sensitivity:
 
 def total(bounds: Bounds, *, neighbors: Neighbors) -> Sensitivity:
     """Return the sensitivity of a sum: high - low under "replace", else the larger of |low| and |high|."""
-    low, high = limits(bounds)
+    low, high = check_bounds(bounds)
     relation = check_neighbors(neighbors)
     return _scalar(high - low if relation == "replace" else max(abs(low), abs(high)), relation)
 
 
 def mean(bounds: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
     """Return the sensitivity of the mean of n numbers under "replace": (high - low) / n."""
-    low, high = limits(bounds)
-    return _scalar((high - low) / whole(n, "n"), _with_public_n(neighbors, "a mean"))
+    low, high = check_bounds(bounds)
+    return _scalar((high - low) / check_integer(n, "n"), _with_public_n(neighbors, "a mean"))
 
 
 def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> Sensitivity:
@@ -281,8 +280,8 @@ def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> 
 
     n times the sum of squared deviations is the sum of (x_i - x_j)**2 over all pairs; one number is in n - 1 of them.
     """
-    low, high = limits(bounds)
-    size = whole(n, "n", least=2)
+    low, high = check_bounds(bounds)
+    size = check_integer(n, "n", minimum=2)
     if ddof not in (0, 1):
         reject("`ddof` must be 0 or 1", ddof, "the sum of squares is divided by n - ddof")
     return _scalar((high - low) ** 2 * (size - 1) / (size * (size - ddof)), _with_public_n(neighbors, "a variance"))
@@ -348,8 +347,8 @@ def covariance(first: Bounds, second: Bounds, n: int, *, neighbors: Neighbors) -
     of the others. This is largest and smallest at corners of the bounds, which differ by at most the product of the
     ranges.
     """
-    (low, high), (least, most) = limits(first), limits(second)
-    size = whole(n, "n", least=2)
+    (low, high), (least, most) = check_bounds(first), check_bounds(second)
+    size = check_integer(n, "n", minimum=2)
     return _scalar((high - low) * (most - least) / size, _with_public_n(neighbors, "a covariance"))
 
 

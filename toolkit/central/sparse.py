@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from toolkit.central.noise.grid import NO_END, NO_NOISE, grid_exponent, read, rounded_sensitivity, sensible, steps_of
-from toolkit.core.checks import Number, exact, positive, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, reject
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import discrete_laplace
@@ -49,10 +49,10 @@ class AboveThreshold:
     def __init__(
         self, threshold: Number, *, epsilon: Number, sensitivity: Number = 1, count: int = 1, rng: Rng = None
     ) -> None:
-        self.loss = Pure(positive(epsilon, "epsilon", NO_END))
+        self.loss = Pure(check_positive(epsilon, "epsilon", NO_END))
         self.sensitivity = sensible(sensitivity, "sensitivity", NO_NOISE)
-        self.threshold = exact(threshold, "threshold")
-        self.count = whole(count, "count")
+        self.threshold = exact_fraction(threshold, "threshold")
+        self.count = check_integer(count, "count")
         self._rng = check_rng(rng)
         scale = sensible(
             2 * self.sensitivity * self.count / Fraction(self.loss.amount), "sensitivity * count / epsilon", NO_END

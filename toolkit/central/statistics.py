@@ -20,8 +20,7 @@ from toolkit.central.noise.laws import NoiseLaw
 from toolkit.central.release import CellNoise, released
 from toolkit.central.sensitivity import Sensitivity
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import exact, reject, whole
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import check_integer, check_neighbors, exact_fraction, reject
 from toolkit.core.estimate import Estimate
 from toolkit.frames.persons import ONE, Caps
 from toolkit.frames.sums import Bounds, format_number
@@ -84,7 +83,7 @@ def total(bounds: Bounds, neighbors: str, n: int | None = None) -> LinearStatist
     """Make the sum of values, where missing ones are filled or add nothing; "replace" requires the public n."""
     if check_neighbors(neighbors) == "add_remove":
         return totals(bounds, 1, neighbors)
-    rows = whole(n, "n", least=0)
+    rows = check_integer(n, "n", minimum=0)
     change = sensitivity.total((0, bounds.span), neighbors="replace")
     return LinearStatistic(change, partial(_first, rows), bounds.step, rows * bounds.least * bounds.step)
 
@@ -140,7 +139,7 @@ class Edges:
             reject(
                 "`edges` must be a list of numbers", type(edges).__name__, "a bin lies between two of them", TypeError
             )
-        limits = np.array([float(exact(edge, "edges")) for edge in edges])
+        limits = np.array([float(exact_fraction(edge, "edges")) for edge in edges])
         if len(limits) < 2 or np.any(np.diff(limits) <= 0):
             rule = "`edges` must be at least two increasing numbers"
             reject(rule, f"{len(limits)} numbers", "a bin lies between two edges")

@@ -34,7 +34,7 @@ from toolkit.core.inference.intervals import Interval, Normal
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.loss import Loss, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.core.search import bisect, bisect_each
+from toolkit.core.search import bisect, bisect_elementwise
 from toolkit.frames.persons import ONE, Caps
 
 
@@ -230,7 +230,7 @@ def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> f
             return tail <= Decimal(1 - level)
 
         most = sum(scales) * (len(scales) / Decimal(1 - level)).ln()
-        return float(bisect(rare, Decimal(0), most, rounds=60)[1]) + sum(sizes)
+        return float(bisect(rare, Decimal(0), most, max_rounds=60)[1]) + sum(sizes)
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
@@ -242,7 +242,7 @@ def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float)
     anchor = np.where(inside, best, np.where(open_ends[0], -1.0, 1.0))
     limits = []
     for end, open_end in zip(ends, open_ends, strict=True):
-        _, limit = bisect_each(lambda value: tail(value) >= allowed, end, anchor, rounds=50)
+        _, limit = bisect_elementwise(lambda value: tail(value) >= allowed, end, anchor, n_rounds=50)
         limits.append(np.where(open_end | ~(inside | open_ends[0] | open_ends[1]), end, limit))
     return limits[0], limits[1]
 

@@ -1,5 +1,6 @@
-"""Type aliases for arrays and labels, by their contents, and numbers read from cells by their type alone: no method of
-an object of unknown type is called.
+"""Type aliases for arrays and labels, and conversion of cells to numbers.
+
+A cell is converted by its type alone: no method of an object of an unknown type is called.
 """
 
 import math
@@ -12,23 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.float64]
-"""Numbers with an error: estimates, probabilities, scores."""
+"""Real numbers: estimates, probabilities, scores."""
 Counts: TypeAlias = npt.NDArray[np.int64]
-"""Numbers of people, reports or ticks."""
+"""Counts of people, reports or ticks."""
 Steps: TypeAlias = npt.NDArray[np.int64]
-"""Numbers as integer steps on a public grid."""
+"""Multiples of the step of a public grid, as integers."""
 Codes: TypeAlias = npt.NDArray[np.integer]
-"""Options by their index, 0 … k-1."""
+"""Indices of options, 0 … k-1."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 """Truth values: selected people, ticked options, or bits."""
 Label: TypeAlias = str | int
-"""An option, a key, or a column, by its name or its number."""
+"""The name or the number of an option, a key or a column."""
 Labels: TypeAlias = tuple[Label, ...]
-"""Options by their names, in order."""
+"""The labels of options, in order."""
 ArrayLike: TypeAlias = npt.ArrayLike
-"""Numbers in any form that NumPy reads."""
+"""Numbers in any form that NumPy can convert."""
 Values: TypeAlias = npt.ArrayLike | Iterable[object]
-"""One value per person or record, as a list, an array or a Series; for a single person the value itself."""
+"""One value per person or record, as a list, an array or a Series; a single person's value may be a scalar."""
 
 if not TYPE_CHECKING:  # `help` shows these names instead of their definitions
     _NAMES = ("Array", "ArrayLike", "Counts", "Steps", "Codes", "Mask", "Label", "Labels", "Values")
@@ -36,14 +37,14 @@ if not TYPE_CHECKING:  # `help` shows these names instead of their definitions
 
 
 class DataFrame(Protocol):
-    """A table of pandas, polars, pyarrow, DuckDB or PySpark, known to a type checker by its columns."""
+    """A table of pandas, polars, pyarrow, DuckDB or PySpark; type checkers know only that it has columns."""
 
     @property
     def columns(self) -> Any: ...
 
 
-def objects(cells: Iterable[object]) -> npt.NDArray[Any]:
-    """Return an array of objects with one entry per cell; a list stays a list, and no cell changes the others."""
+def object_array(cells: Iterable[object]) -> npt.NDArray[Any]:
+    """Return an object array with one entry per cell; lists are kept, and no cell is coerced to the type of another."""
     return np.fromiter(cells, dtype=object)
 
 
@@ -52,23 +53,24 @@ _FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Decimal, Fraction)
 
 
 def as_array(values: Any) -> npt.NDArray[Any]:
-    """Convert values to an array; values without a common shape become objects, which a later check rejects."""
+    """Convert values to an array; ragged values become an array of objects, which a later check rejects."""
     try:
         return np.asarray(values)
     except ValueError:
-        return objects(values)
+        return object_array(values)
 
 
-def first_largest(values: Array) -> int:
-    """Return the index of the largest value; of values that are equal except for rounding, the first."""
+def index_of_largest(values: Array) -> int:
+    """Return the index of the largest value, or of the first if several are equal except for rounding."""
     return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
 
 def project_onto_simplex(values: Array, total: float = 1) -> Array:
-    """Return the nearest point, in Euclidean distance, whose entries are not negative and add up to the total.
+    """Return the nearest point, in Euclidean distance, whose entries are nonnegative and add up to `total`.
 
-    All values are shifted by the same amount and cut at 0. The amount is found by one sort: the k largest values stay
-    above 0, where k is the largest number for which the k-th largest value exceeds (their sum - total) / k.
+    The same amount is subtracted from all values, and negative results become 0. A single sort gives the amount: the k
+    largest values remain positive, where k is the largest number for which the k-th largest value exceeds
+    (the sum of the k largest - total) / k.
     """
     if total == 0:
         return np.zeros(len(values))
@@ -78,20 +80,20 @@ def project_onto_simplex(values: Array, total: float = 1) -> Array:
     return np.asarray(np.maximum(values - shifts[last], 0))
 
 
-def number(cell: object) -> float:
-    """A cell as a float, NaN if it is no number; never an error."""
+def number_or_nan(cell: object) -> float:
+    """Convert a cell to a float, or to NaN if it is not a number; never raise an error."""
     kind = type(cell)
     if kind is float or kind is int:
         return as_float(cell)
     try:
-        value = numeric(cell)
+        value = number_or_none(cell)
         return math.nan if value is None else as_float(value)
     except Exception:
         return math.nan
 
 
-def numeric(cell: object) -> Any:
-    """A cell of a numeric type, as an int, a float, a Decimal or a Fraction; None if it is of no such type."""
+def number_or_none(cell: object) -> Any:
+    """Convert a cell of a numeric type to an int, float, Decimal or Fraction; return None for any other type."""
     kind = type(cell)
     if issubclass(kind, int):
         return int.__int__(cell)  # type: ignore[arg-type]
@@ -103,7 +105,7 @@ def numeric(cell: object) -> Any:
 
 
 def as_float(value: Any) -> float:
-    """Convert a result of `numeric` to a float; a number that is too large becomes infinite."""
+    """Convert a number to a float; a number beyond the range of floats becomes infinite."""
     try:
         return float(value)
     except OverflowError:

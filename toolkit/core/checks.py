@@ -30,9 +30,9 @@ LARGEST_POWER = 10_000
 _POWER = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 
 NEIGHBORS = ("replace", "add_remove")
-_ALSO = {"bounded": "replace", "substitute": "replace", "change": "replace", "swap": "replace"}
-_ALSO |= {"unbounded": "add_remove", "add-remove": "add_remove", "add/remove": "add_remove"}
-ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+_SYNONYMS = {"bounded": "replace", "substitute": "replace", "change": "replace", "swap": "replace"}
+_SYNONYMS |= {"unbounded": "add_remove", "add-remove": "add_remove", "add/remove": "add_remove"}
+PROGRAM_EXITS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 """What ends a program. Everything else is a failure, including a panic of polars, which is not an `Exception`."""
 Called = TypeVar("Called", bound=Callable[..., Any])
 
@@ -57,7 +57,7 @@ def quietly(
     try:
         with _SILENCE, np.errstate(all="ignore"):
             return read()
-    except ENDS:
+    except PROGRAM_EXITS:
         raise
     except BaseException:  # noqa: S110  (reported below, where no cause is chained)
         pass
@@ -92,7 +92,7 @@ class _Silence:
 _SILENCE = _Silence()
 
 
-def floats(values: Any, name: str) -> npt.NDArray[np.float64]:
+def float_array(values: Any, name: str) -> npt.NDArray[np.float64]:
     """Return values as floats; an error quotes none of them, because they may be answers."""
 
     def read() -> npt.NDArray[np.float64]:
@@ -107,11 +107,11 @@ def read_shares(values: Any, name: str) -> npt.NDArray[np.float64]:
 
     A share that was computed as a sum may be 1 + 2e-16 on one processor and 1 on another.
     """
-    given = floats(values, name)
+    given = float_array(values, name)
     return np.where((given >= -1e-9) & (given <= 1 + 1e-9), np.clip(given, 0, 1), given)
 
 
-def exact(value: Number, name: str) -> Fraction:
+def exact_fraction(value: Number, name: str) -> Fraction:
     """Return a fraction, an integer, a text such as "2/3" or "0.1", or a float as an exact fraction.
 
     A float is read by its decimal digits: 0.1 is one tenth and not the binary double just above it, so that a budget of
@@ -138,13 +138,13 @@ def exact(value: Number, name: str) -> Fraction:
     reject(f"`{name}` must be a number", type(value).__name__, "it has no exact value", TypeError)
 
 
-def probability(value: Number, name: str) -> Fraction:
+def check_probability(value: Number, name: str) -> Fraction:
     """Return a probability as an exact fraction.
 
     A float that is the nearest double to a simple fraction is read as that fraction (2/3, not 0.6666666666666666); any
     other float with many digits is rounded to a multiple of 2**-32.
     """
-    number = exact(value, name)
+    number = exact_fraction(value, name)
     if not 0 <= number <= 1:
         percent = f": of {value} percent write {float(number / 100):g}" if 1 < number <= 100 else ""
         reject(f"`{name}` must lie between 0 and 1", value, f"it is a probability{percent}")
@@ -156,21 +156,23 @@ def probability(value: Number, name: str) -> Fraction:
     return number
 
 
-def positive(value: Number, name: str, consequence: str = "only a positive number has a meaning here") -> Fraction:
+def check_positive(
+    value: Number, name: str, consequence: str = "only a positive number has a meaning here"
+) -> Fraction:
     """Return a finite number above zero as an exact fraction."""
-    number = exact(value, name)
+    number = exact_fraction(value, name)
     if number <= 0:
         reject(f"`{name}` must be above 0", value, consequence)
     return number
 
 
-def limits(
+def check_bounds(
     pair: Any, name: str = "bounds", consequence: str = "values are clamped to them; write bounds=(0, 100)"
 ) -> tuple[Fraction, Fraction]:
     """Return a lower and an upper limit as exact fractions; a longer list may be data and is not quoted."""
     received = repr(pair) if isinstance(pair, tuple | list) and len(pair) <= 2 else type(pair).__name__
     try:
-        low, high = (exact(limit, name) for limit in (() if isinstance(pair, str) else pair))
+        low, high = (exact_fraction(limit, name) for limit in (() if isinstance(pair, str) else pair))
     except (TypeError, ValueError):
         reject(f"`{name}` must be two finite numbers", received, consequence)
     if low >= high:
@@ -178,31 +180,31 @@ def limits(
     return low, high
 
 
-def level(value: Number) -> float:
+def check_level(value: Number) -> float:
     """Return a confidence level, strictly between 0 and 1."""
     # Nearly every level is a float, whose range can be checked without the cost of a fraction.
     if type(value) is float and 0 < value < 1:
         return value
-    number = exact(value, "level")
+    number = exact_fraction(value, "level")
     if not 0 < number < 1:
         reject("`level` must lie strictly between 0 and 1", value, "0.95 asks for a 95 % interval")
     return float(number)
 
 
-def whole(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
-    """Return a whole number from `least` to `most`; truth values and fractions are refused."""
+def check_integer(value: object, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return a whole number from `minimum` to `maximum`; truth values and fractions are refused."""
     number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
     if number is None or isinstance(value, bool | np.bool_):
         reject(f"`{name}` must be a whole number", _quoted(value), "it counts things", TypeError)
-    if number < least:
-        reject(f"`{name}` must be at least {least}", number, "fewer make no sense here")
-    if most is not None and number > most:
+    if number < minimum:
+        reject(f"`{name}` must be at least {minimum}", number, "fewer make no sense here")
+    if maximum is not None and number > maximum:
         received = number if number < 10**20 else "a number of more than 20 digits"
-        reject(f"`{name}` must be at most {most:,}", received, "more would be of no use, and fill the memory")
+        reject(f"`{name}` must be at most {maximum:,}", received, "more would be of no use, and fill the memory")
     return number
 
 
-def choice(value: object, name: str, allowed: Sequence[str]) -> str:
+def check_choice(value: object, name: str, allowed: Sequence[str]) -> str:
     """Return a value that is one of the allowed texts."""
     if value not in allowed:
         normalized = str(value).strip().lower()
@@ -211,14 +213,14 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     return str(value)
 
 
-def neighbors(value: object) -> str:
+def check_neighbors(value: object) -> str:
     """Return the neighbor relation: "replace" (a record changes, n is public) or "add_remove" (one comes or goes)."""
-    if isinstance(value, str) and value in _ALSO:
-        reject(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}")
-    return choice(value, "neighbors", NEIGHBORS)
+    if isinstance(value, str) and value in _SYNONYMS:
+        reject(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_SYNONYMS[value]!r}")
+    return check_choice(value, "neighbors", NEIGHBORS)
 
 
-def labels(values: object, name: str) -> tuple[str | int, ...]:
+def check_labels(values: object, name: str) -> tuple[str | int, ...]:
     """Return at least two distinct labels, strings or whole numbers."""
     if isinstance(values, str):
         reject(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)

@@ -13,8 +13,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
-from toolkit.core.checks import Number, choice, exact, explain_call, reject
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import Number, check_choice, check_neighbors, exact_fraction, explain_call, reject
 from toolkit.core.extras import extra
 from toolkit.core.loss import Amount, Approx, Loss, Pure, Zcdp
 from toolkit.core.rounding import exp_below, float_up, log_up, sum_up
@@ -243,14 +242,14 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
     >>> [round(compose(fifty, 1e-6, rule).epsilon, 3) for rule in ("basic", "advanced", "zcdp", "optimal")]
     [5.0, 3.92, 3.542, 3.173]
     """
-    choice(rule, "rule", ("basic", "best", *_RULES))
+    check_choice(rule, "rule", ("basic", "best", *_RULES))
     checked = _checked(losses)
     if any(loss.amount == math.inf for loss in checked):
         return Pure(math.inf)  # an infinite loss makes the total infinite
     split = _split(checked)
     if delta is None:
         return _without_delta(split, rule)
-    target = split.check(exact(delta, "delta"))
+    target = split.check(exact_fraction(delta, "delta"))
     if rule == "basic" or not (split.steps or split.rho):
         return split.basic(target)
     names = split.applicable(target) if rule == "best" else (rule,)

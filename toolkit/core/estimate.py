@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Label
-from toolkit.core.checks import Number, choice, exact, explain_call, positive, reject
-from toolkit.core.checks import level as checked_level
+from toolkit.core.checks import Number, check_choice, check_level, check_positive, exact_fraction, explain_call, reject
 from toolkit.core.composition import parallel
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.extras import extra
@@ -52,7 +51,7 @@ def cross_tab(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.Da
     """Pivot the estimates so that the keys of one axis become columns, in their order."""
     if len(axes) < 2:
         reject("a cross-tab needs a table by two or more columns", f"{len(axes)}", "use to_frame() without `wide`")
-    level = axes.index(choice(wide, "wide", axes))
+    level = axes.index(check_choice(wide, "wide", axes))
     rest = [axis for axis in axes if axis != wide]
     across = frame.index.get_level_values(level).unique()
     down = frame.index.droplevel(level).unique()
@@ -193,8 +192,8 @@ class Estimate(Publishable):
             The limits, as arrays if the estimate has several entries.
         """
         if adjust is not None:
-            choice(adjust, "adjust", ("bonferroni",))
-            level = 1 - (1 - checked_level(level)) / len(self.labels)
+            check_choice(adjust, "adjust", ("bonferroni",))
+            level = 1 - (1 - check_level(level)) / len(self.labels)
         return interval_from(self._basis, level, method)
 
     def test(
@@ -249,7 +248,7 @@ class Estimate(Publishable):
             return difference(self, other)
         if not isinstance(other, int | float | Fraction | np.integer | np.floating):
             return NotImplemented
-        number = float(exact(other, "number"))
+        number = float(exact_fraction(other, "number"))
         step, method = f"less {number:g}", f"{self.method}, " if self.method else ""
         return replace(self.rescaled(1.0, -number), method=f"{method}{step}", release=self._after(step))
 
@@ -375,8 +374,8 @@ class Estimate(Publishable):
         >>> round(warner("3/4").estimate_counts([600, 400]).rescaled(100).value)
         30
         """
-        factor = float(positive(factor, "factor", "a negative factor would swap the limits; use .contrast(…)"))
-        offset = float(exact(offset, "offset"))
+        factor = float(check_positive(factor, "factor", "a negative factor would swap the limits; use .contrast(…)"))
+        offset = float(exact_fraction(offset, "offset"))
         return replace(
             self,
             value=offset + factor * self.value,

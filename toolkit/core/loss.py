@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
-from toolkit.core.checks import Number, exact, explain_call, reject, whole
+from toolkit.core.checks import Number, check_integer, exact_fraction, explain_call, reject
 from toolkit.core.inference.digits import concise, digits_up
 from toolkit.core.rounding import exp_below, float_up, log_up
 from toolkit.core.search import bisect, bracket
@@ -71,7 +71,7 @@ class Pure:
         Pure
             Their loss.
         """
-        return Pure(self.amount * whole(k, "k"))
+        return Pure(self.amount * check_integer(k, "k"))
 
     def to_approx(self, delta: Number = 0) -> "Approx":
         """Return the same loss with a delta.
@@ -163,7 +163,7 @@ class Approx:
         Approx
             Epsilon times k, and delta * (1 + e**epsilon + … + e**((k-1) epsilon)), rounded up and at most 1.
         """
-        people = whole(k, "k")
+        people = check_integer(k, "k")
         return Approx(
             self.amount * people, min(Fraction(1), self.slack * _geometric_up(self.amount, people)) if self.slack else 0
         )
@@ -228,7 +228,7 @@ class Zcdp:
         Zcdp
             Their loss.
         """
-        return Zcdp(self.amount * whole(k, "k") ** 2)
+        return Zcdp(self.amount * check_integer(k, "k") ** 2)
 
     def to_approx(self, delta: Number) -> Approx:
         """Convert to the smallest epsilon that Canonne, Kamath and Steinke (2020, corollary 13) allow.
@@ -282,7 +282,7 @@ class Zcdp:
         def exceeds(rho: float) -> bool:
             return not cls(rho) <= target
 
-        return cls(bisect(exceeds, *bracket(exceeds, 0.0, 1.0), close=1e-12)[0])
+        return cls(bisect(exceeds, *bracket(exceeds, 0.0, 1.0), rtol=1e-12)[0])
 
     def __add__(self, other: "Loss") -> "Loss":
         if isinstance(other, Approx):
@@ -385,14 +385,14 @@ def _float(amount: Amount) -> float:
 def _amount(value: Number, name: str) -> Amount:
     if isinstance(value, float) and value == math.inf:
         return math.inf
-    number = exact(value, name)
+    number = exact_fraction(value, name)
     if number < 0:
         reject(f"`{name}` must not be negative", value, "a loss is never below zero")
     return number
 
 
 def _delta(value: Number) -> Fraction:
-    number = exact(value, "delta")
+    number = exact_fraction(value, "delta")
     if not 0 <= number <= 1:
         reject("`delta` must lie between 0 and 1", value, "it is a probability")
     return number
@@ -458,7 +458,7 @@ def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     >>> subsampled(Pure(1.0), rate=0.01)
     Pure(0.0170369)
     """
-    share = exact(rate, "rate")
+    share = exact_fraction(rate, "rate")
     if not 0 <= share <= 1:
         reject("`rate` must lie between 0 and 1", rate, "it is the probability to be in the sample")
     if isinstance(loss, Zcdp) or not isinstance(loss, Pure | Approx):

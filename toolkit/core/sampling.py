@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, positive, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, reject
 from toolkit.core.randomness import WORD, Enclosure, Rng, below, big_below, falls_below, words
 
 _WORD = 16
@@ -231,12 +231,12 @@ class Inversion:
 
 def discrete_laplace(scale: Number, size: int, rng: Rng = None) -> Integers:
     """Draw `size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law."""
-    return laplace_sampler(positive(scale, "scale")).draw(size, rng)
+    return laplace_sampler(check_positive(scale, "scale")).draw(size, rng)
 
 
 def discrete_gaussian(variance: Number, size: int, rng: Rng = None) -> Integers:
     """Draw `size` integers with Pr[k] proportional to e**(-k**2 / (2 variance))."""
-    return gaussian_sampler(positive(variance, "variance")).draw(size, rng)
+    return gaussian_sampler(check_positive(variance, "variance")).draw(size, rng)
 
 
 @lru_cache(maxsize=128)
@@ -418,7 +418,7 @@ LEAST_SCALE = 2**10
 
 def radial_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
     """Draw one vector of integers with Pr[k] proportional to e**(-|k| / scale), for a scale of at least 2**10."""
-    unit, size = positive(scale, "scale"), whole(dimension, "dimension")
+    unit, size = check_positive(scale, "scale"), check_integer(dimension, "dimension")
     if unit < LEAST_SCALE:
         reject(f"`scale` must be at least {LEAST_SCALE}", float(unit), "choose a finer grid")
     intervals = _intervals(size)

@@ -1,8 +1,8 @@
-"""Find the point at which a monotone condition begins to hold, by bisection of numbers, integers and arrays.
+"""Bisection for the point from which a monotone condition holds, over floats, decimals, integers and arrays.
 
-`scipy.optimize` finds the root of a function. Here the answer must lie on the safe side of it, and the condition is
-often a proof in exact arithmetic, or defined for whole numbers alone. So each function returns a number at which the
-condition was seen to hold.
+`scipy.optimize` finds a root, and may stop on either side of it. Here the result must lie on the safe side: each
+function returns a number for which the condition was evaluated and held. The condition may be a proof in exact
+arithmetic, and may be defined for integers only.
 """
 
 import math
@@ -14,69 +14,77 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 
-# More halvings than are needed to get from the largest float to the smallest.
-_MOST_ROUNDS = 2200
+# Enough halvings to get from the largest float to the smallest.
+_MAX_ROUNDS = 2200
 
 
-def bracket(holds: Callable[[Any], bool], low: Any, high: Any, most: float = math.inf) -> tuple[Any, Any]:
-    """Double `high` until the condition holds there; return the number before it and this number.
+def bracket(condition: Callable[[Any], bool], low: Any, start: Any, highest: float = math.inf) -> tuple[Any, Any]:
+    """Return two numbers: the condition does not hold at the first, and holds at the second.
 
-    If the condition does not hold at `most` either, they are `most` and infinity.
+    The second number is `start`, doubled until the condition holds. If the condition does not hold at `highest` either,
+    the numbers are `highest` and infinity.
     """
-    high = min(high, most)
-    while not holds(high):
-        low, high = (high, min(2 * high, most)) if high < most else (high, math.inf)
+    high = min(start, highest)
+    while not condition(high):
+        low, high = (high, min(2 * high, highest)) if high < highest else (high, math.inf)
         if math.isinf(high):
             break
     return low, high
 
 
 def bisect(
-    holds: Callable[[Any], bool], low: Any, high: Any, *, close: float = 0, rounds: int = _MOST_ROUNDS
+    condition: Callable[[Any], bool], low: Any, high: Any, *, rtol: float = 0, max_rounds: int = _MAX_ROUNDS
 ) -> tuple[Any, Any]:
-    """Narrow the interval between two numbers, where the condition holds at `high` and not at `low`.
+    """Narrow the interval between `low`, where the condition does not hold, and `high`, where it holds.
 
-    Either may be the larger one; both may be decimals. The search ends when they differ by at most `close` times
-    `high`, when no float is left between them, or after `rounds` evaluations.
+    `low` may be greater than `high`, and both may be decimals. The search ends when they differ by at most `rtol` times
+    `high`, when no float lies between them, or after `max_rounds` evaluations.
     """
-    for _ in range(rounds):
+    for _ in range(max_rounds):
         middle = (low + high) / 2
-        if abs(high - low) <= close * abs(high) or middle in (low, high):
+        if abs(high - low) <= rtol * abs(high) or middle in (low, high):
             break
-        low, high = (low, middle) if holds(middle) else (middle, high)
+        low, high = (low, middle) if condition(middle) else (middle, high)
     return low, high
 
 
-def bisect_each(
-    holds: Callable[[Array], npt.NDArray[np.bool_]], low: Array, high: Array, *, rounds: int = 60
+def bisect_elementwise(
+    condition: Callable[[Array], npt.NDArray[np.bool_]], low: Array, high: Array, *, n_rounds: int = 60
 ) -> tuple[Array, Array]:
-    """Bisect entry by entry of two arrays, in a fixed number of rounds."""
-    for _ in range(rounds):
+    """Bisect the intervals between two arrays, entry by entry, in a fixed number of rounds."""
+    for _ in range(n_rounds):
         middle = (low + high) / 2
-        mask = holds(middle)
+        mask = condition(middle)
         low, high = np.where(mask, low, middle), np.where(mask, middle, high)
     return low, high
 
 
-def bisect_whole(holds: Callable[[int], bool], low: int, high: int, *, digits: int | None = None) -> int:
-    """Return the least whole number above `low` where the condition holds, as it does at `high`.
+def bisect_integers(
+    condition: Callable[[int], bool], low: int, high: int, *, significant_digits: int | None = None
+) -> int:
+    """Return the smallest integer above `low` where the condition holds; it must hold at `high`.
 
-    With `digits`, a number at most one unit of the last of these digits above it is good enough.
+    With `significant_digits`, the result may be too large by at most one unit of the last of these digits.
     """
-    while high - low > (1 if digits is None else max(1, high // 10**digits)):
+    while high - low > (1 if significant_digits is None else max(1, high // 10**significant_digits)):
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
+        low, high = (low, middle) if condition(middle) else (middle, high)
     return high
 
 
-def least(holds: Callable[[float], bool], low: float, high: float, *, close: float, most: float = math.inf) -> float:
-    """Return the least number above `low` where the condition holds, from above, to the share `close`.
+def smallest_where(
+    condition: Callable[[float], bool], low: float, start: float, *, rtol: float, highest: float = math.inf
+) -> float:
+    """Return the smallest number above `low` where the condition holds, rounded up by a share of at most `rtol`.
 
-    It is sought from `high` on, and infinite if the condition does not hold at `most`.
+    The search begins at `start`. The result is infinite if the condition does not hold at `highest`.
     """
-    return float(bisect(holds, *bracket(holds, low, high, most), close=close)[1])
+    return float(bisect(condition, *bracket(condition, low, start, highest), rtol=rtol)[1])
 
 
-def least_whole(holds: Callable[[int], bool], low: int, high: int, *, most: float = math.inf) -> int:
-    """Return the least whole number above `low` from which on the condition holds, sought from `high` up to `most`."""
-    return bisect_whole(holds, *bracket(holds, low, high, most))
+def smallest_integer_where(condition: Callable[[int], bool], low: int, start: int, *, highest: float = math.inf) -> int:
+    """Return the smallest integer above `low` where the condition holds, or infinity if it does not hold at `highest`.
+
+    The search begins at `start`.
+    """
+    return bisect_integers(condition, *bracket(condition, low, start, highest))

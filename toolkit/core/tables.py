@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from toolkit.core.arrays import ArrayLike, Steps, project_onto_simplex
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.covers import Covers
 from toolkit.core.loss import Loss
 from toolkit.core.rounding import apportion
@@ -101,7 +101,7 @@ def tidied(values: ArrayLike, total: int | None) -> Steps:
     table = np.asarray(values, dtype=np.float64)
     if table.ndim == 0 or not np.all(np.isfinite(table)):
         reject("only a table of numbers can be tidied", "a single number, or NaN", "its cells share a total")
-    size = max(0, round(float(table.sum()))) if total is None else whole(total, "total", least=0)
+    size = max(0, round(float(table.sum()))) if total is None else check_integer(total, "total", minimum=0)
     return np.array(apportion(project_onto_simplex(table, size).tolist(), size), dtype=np.int64)
 
 

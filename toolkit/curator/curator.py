@@ -11,8 +11,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.release import Preview
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import DataFrame, Label
-from toolkit.core.checks import ENDS, Number, choice, explain_call, quietly, reject
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import PROGRAM_EXITS, Number, check_choice, check_neighbors, explain_call, quietly, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator import counts, keys, moments, quantiles, robust
@@ -513,7 +512,7 @@ class ReleaseMethods(Generic[Result]):
             The released numbers with the error of their noise.
         """
         query = self._query(epsilon, rho, where, by)
-        if choice(method, "method", ("exponential", "smooth")) == "smooth":
+        if check_choice(method, "method", ("exponential", "smooth")) == "smooth":
             if step is not None:
                 reject("`step` is said only for method='exponential'", step, "the other has its own grid")
             return self._run(robust.smooth(query, "median", column, bounds, missing), rng)
@@ -951,7 +950,7 @@ def _score(score: Callable[[Any, Any], Any], table: object, candidate: object) -
         key = cells.key(value)
         number = key if isinstance(key, int | float) else float(value)
         return number if math.isfinite(number) else 0
-    except ENDS:
+    except PROGRAM_EXITS:
         raise
     except BaseException:
         return 0

@@ -10,7 +10,7 @@ from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
 from toolkit.central.release import released_choice
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps
-from toolkit.core.checks import Number, exact, reject, whole
+from toolkit.core.checks import Number, check_integer, exact_fraction, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
@@ -52,9 +52,9 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     if not isinstance(powers, tuple | list) or len(powers) != 2:
         reject("`powers` must be two whole numbers", type(powers).__name__, "write powers=(-31, 32)")
     first, last = powers
-    bins = 2 * (whole(last, "powers", least=-(10**6)) - whole(first, "powers", least=-(10**6)) + 1)
+    bins = 2 * (check_integer(last, "powers", minimum=-(10**6)) - check_integer(first, "powers", minimum=-(10**6)) + 1)
     noise = query.price.noise(table_counts(max(bins, 1), unit.neighbors, unit.caps))
-    mechanism = RangeFinder(noise, first, last, exact(beta, "beta"))
+    mechanism = RangeFinder(noise, first, last, exact_fraction(beta, "beta"))
     binned = query.by(Bins(column, name, mechanism)).rows
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
@@ -79,7 +79,7 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
     axis = Keys.of(query.frame, column, choices, "options")
     counts_query, name = query.by(axis), axis.name
     make = TopK.for_epsilon if query.price.is_epsilon else TopK.for_rho
-    limits = {"rows": unit.caps.most(1), "together": unit.caps.most(whole(k, "k"))}
+    limits = {"rows": unit.caps.most(1), "together": unit.caps.most(check_integer(k, "k"))}
     mechanism = make(query.price.amount, k, neighbors=unit.neighbors, **limits)
     if mechanism.k > counts_query.rows.cells:
         reject("`k` must be at most the number of options", k, f"write k={counts_query.rows.cells} for all of them")

@@ -12,7 +12,7 @@ import numpy as np
 from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, StepCounts, rank_unit
 from toolkit.central.release import released_choice
 from toolkit.core.arrays import Array, Codes, Label, Steps
-from toolkit.core.checks import Number, probability, reject
+from toolkit.core.checks import Number, check_probability, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
@@ -111,7 +111,7 @@ def _shares(q: Iterable[Number]) -> list[Fraction]:
     values = as_list(q, "q")
     if len(values) > _MAX_SHARES:
         reject(f"`q` must have at most {_MAX_SHARES:,} shares", f"{len(values):,}", "ask for fewer")
-    shares = [rank_unit(probability(share, "q")) for share in values]
+    shares = [rank_unit(check_probability(share, "q")) for share in values]
     if not shares or len(set(shares)) < len(shares):
         received = "repetitions" if shares else "none"
         reject("`q` must be distinct shares, at least one", received, "write q=[0.25, 0.5, 0.75]")

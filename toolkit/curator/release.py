@@ -25,7 +25,7 @@ from toolkit.central.sensitivity import Sensitivity
 from toolkit.central.statistics import Statistic
 from toolkit.central.tables import Composed, side_by_side
 from toolkit.core.arrays import Label
-from toolkit.core.checks import Number, exact, positive, reject
+from toolkit.core.checks import Number, check_positive, exact_fraction, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
@@ -59,9 +59,9 @@ class Price:
     def of(cls, epsilon: Number | None, rho: Number | None) -> "Price":
         """Check that exactly one of the two is given, above 0."""
         if epsilon is not None and rho is None:
-            return cls(positive(epsilon, "epsilon", NO_END), True)
+            return cls(check_positive(epsilon, "epsilon", NO_END), True)
         if rho is not None and epsilon is None:
-            return cls(positive(rho, "rho", NO_END), False)
+            return cls(check_positive(rho, "rho", NO_END), False)
         consequence = "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling"
         reject("exactly one of `epsilon` and `rho` must be given", "none" if epsilon is None else "both", consequence)
 
@@ -298,7 +298,7 @@ def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, s
     if isinstance(missing, str) and not any(map(str.isdigit, missing)):
         remedy = 'write missing="drop" to drop them'
         reject('`missing` must be "drop" or a number', repr(missing)[:40], remedy)
-    fill = exact(missing, "missing")  # type: ignore[arg-type]
+    fill = exact_fraction(missing, "missing")  # type: ignore[arg-type]
     if not limits.low <= fill <= limits.high:
         rule = '`missing` must be "drop" or a number within the bounds'
         reject(rule, missing, f"write missing={format_number(float(limits.low))}, for example")

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.central.release import released_choice
 from toolkit.core.arrays import Array, Codes, Label
-from toolkit.core.checks import Number, exact, probability, reject
+from toolkit.core.checks import Number, check_probability, exact_fraction, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import CHANGED, Query, Release, resolve_missing
@@ -63,8 +63,8 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
 
 def trimmed_mean(query: Query, column: Label, trim: Number, bounds: BoundsLike, missing: Missing) -> Release[Any]:
     """Describe the mean without a share of the rows at each end."""
-    share = probability(trim, "trim")
-    if share >= exact("1/2", "trim"):
+    share = check_probability(trim, "trim")
+    if share >= exact_fraction("1/2", "trim"):
         reject("`trim` must be below 1/2", trim, "trim=0.1 drops a tenth of the rows at each end")
     return smooth(query, "trimmed", column, bounds, missing, lambda n: {"trim": math.floor(share * n)})
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Mask
-from toolkit.core.checks import ENDS, reject
+from toolkit.core.checks import PROGRAM_EXITS, reject
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.frame import Frame, as_list
@@ -72,7 +72,7 @@ class OfFunction:
         """Call the function on a row, and treat an exception as no: it would disclose something about that row."""
         try:
             return bool(self.function(dict(zip(self.columns, map(_copied, row), strict=True))))
-        except ENDS:
+        except PROGRAM_EXITS:
             raise
         except BaseException:
             return False

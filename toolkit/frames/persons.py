@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from toolkit.core.arrays import Codes, Label, Mask, Steps
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.column import Column
 from toolkit.frames.engines.streams import TAG_BITS, EngineTable, text_tag
@@ -63,7 +63,7 @@ class Visits:
     """
 
     def __init__(self, per_person: int, counts: Mapping[Any, int] | None = None) -> None:
-        self.per_person = whole(per_person, "per_person")
+        self.per_person = check_integer(per_person, "per_person")
         self._counts: dict[Hashable, int] = dict(counts or {})
 
     @property
@@ -126,10 +126,10 @@ class Caps:
     each: int | None = None
 
     def __post_init__(self) -> None:
-        whole(self.rows, "rows")
+        check_integer(self.rows, "rows")
         for name in ("groups", "each"):
             if getattr(self, name) is not None:
-                whole(getattr(self, name), name)
+                check_integer(getattr(self, name), name)
 
     @lru_cache(maxsize=256)  # noqa: B019  (caps are public, and few)
     def most(self, cells: int) -> int:

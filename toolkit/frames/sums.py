@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Label, Steps
-from toolkit.core.checks import Number, exact, limits, positive, reject
+from toolkit.core.checks import Number, check_bounds, check_positive, exact_fraction, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.sampling import floor_log2
 from toolkit.frames.conditions import EVERY_ROW, Condition, Where, condition
@@ -218,7 +218,7 @@ class Bounds:
     @classmethod
     def of(cls, bounds: object, bits: int = SUM_BITS) -> "Bounds":
         """Read two finite limits, with a grid of 2**bits to 2**(bits + 1) steps."""
-        low, high = limits(bounds.value if isinstance(bounds, Estimate) else bounds)
+        low, high = check_bounds(bounds.value if isinstance(bounds, Estimate) else bounds)
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             remedy = "values between them are rounded to a fine grid; choose a larger or smaller unit"
@@ -227,7 +227,7 @@ class Bounds:
 
     def with_step(self, step: Number) -> "Bounds":
         """Return the same limits with another grid, of at most 2**20 steps."""
-        width = positive(step, "step")
+        width = check_positive(step, "step")
         if not (self.high - self.low) / 2**20 <= width <= self.high - self.low:
             rule = "`step` must be between 2**-20 of the distance of the bounds and that distance"
             reject(rule, step, "it is the spacing of the grid")
@@ -309,7 +309,7 @@ class Bounds:
         absent, first = -int((totals >> _SHIFT).sum()), sum((totals % 2**_SHIFT).tolist())
         if fill is None:
             return Sums(len(values) - absent, first, second)
-        step = int(self.steps(np.array([float(exact(fill, "missing"))]))[0])
+        step = int(self.steps(np.array([float(exact_fraction(fill, "missing"))]))[0])
         return Sums(len(values), first + absent * step, second + absent * step**2)
 
     def _parts(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:

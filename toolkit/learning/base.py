@@ -16,8 +16,16 @@ from sklearn.exceptions import NotFittedError
 from toolkit.central.laplace import Laplace
 from toolkit.central.release import html_table
 from toolkit.core.arrays import ArrayLike, DataFrame, Mask
-from toolkit.core.checks import Number, Result, choice, exact, positive, quietly, reject
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import (
+    Number,
+    Result,
+    check_choice,
+    check_neighbors,
+    check_positive,
+    exact_fraction,
+    quietly,
+    reject,
+)
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
@@ -70,11 +78,11 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         if self.rho is not None:
             if self.delta is not None:
                 reject("`delta` goes with `epsilon`", "it with `rho`", "a Zcdp has none")
-            return Zcdp(positive(self.rho, "rho"))
-        amount = positive(self.epsilon, "epsilon", "at 0 no finite noise is enough")  # type: ignore[arg-type]
+            return Zcdp(check_positive(self.rho, "rho"))
+        amount = check_positive(self.epsilon, "epsilon", "at 0 no finite noise is enough")  # type: ignore[arg-type]
         if self.delta is None:
             return Pure(amount)
-        slack = exact(self.delta, "delta")
+        slack = exact_fraction(self.delta, "delta")
         if not Fraction(1, 10**300) <= slack < 1:
             reject("`delta` must lie between 1e-300 and 1", self.delta, "it is a probability")
         return Approx(amount, slack)
@@ -102,7 +110,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
                 "number to put there",
             )
         if not isinstance(self.missing, Real | Fraction):
-            choice(self.missing, "missing", tuple(FILLS))
+            check_choice(self.missing, "missing", tuple(FILLS))
         about: dict[str, Any] = {"features": rows.columns, "names": rows.names, "intercept": intercept}
         return scale(self.bounds, self.row_norm, **about, missing=self.missing)
 

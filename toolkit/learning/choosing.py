@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
-from toolkit.core.arrays import ArrayLike, DataFrame, number
-from toolkit.core.checks import Number, positive, probability, quietly, reject
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.arrays import ArrayLike, DataFrame, number_or_nan
+from toolkit.core.checks import Number, check_neighbors, check_positive, check_probability, quietly, reject
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
 from toolkit.frames.engines.cells import NOTHING, key
@@ -158,7 +157,7 @@ def best_of(
     >>> output
     'only one'
     """
-    each, chance = positive(epsilon, "epsilon"), probability(stop, "stop")
+    each, chance = check_positive(epsilon, "epsilon"), check_probability(stop, "stop")
     if not 0 < chance < 1:
         reject("`stop` must lie strictly between 0 and 1", stop, "the number of runs must be random")
     relation, source = check_neighbors(neighbors), check_rng(rng)
@@ -174,7 +173,7 @@ def best_of(
 
 def _as_number(score: Any) -> float:
     """Return a score as a float; unordered scores would cost more than 3 epsilon."""
-    value = number(score)
+    value = number_or_nan(score)
     if math.isnan(value) and not isinstance(score, str):
         with suppress(Exception):  # an Estimate, say
             value = float(score)

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from toolkit.budget.ledger import Ledger
 from toolkit.core.arrays import Array, ArrayLike, DataFrame, Label, Mask
-from toolkit.core.checks import Number, choice, positive, probability, reject, whole
+from toolkit.core.checks import Number, check_choice, check_integer, check_positive, check_probability, reject
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
@@ -92,12 +92,12 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
 
     def _noise(self, rows: int, scaling: Scale) -> Noise:
         loss, margins, size = self._claimed_loss(), self._margins(), scaling.size
-        choice(self.method, "method", METHODS)
+        check_choice(self.method, "method", METHODS)
         _check_rows(rows)
         if self.C is None:
             ridge = 1 / default_strength(loss, size, self.method, margins.curvature)
         else:
-            ridge = 1 / float(positive(self.C, "C"))
+            ridge = 1 / float(check_positive(self.C, "C"))
         if not 1e-6 <= ridge <= 1e9:
             reject("`C` must lie between 1e-9 and 1e6", self.C, "no solver could tell the minimum")
         if self.method == "output":
@@ -118,12 +118,12 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         elif self.people is None:
             reject("`people` must be said where their number is private", "none", "a guess sets the pace")
         else:
-            people = whole(self.people, "people")
-        share = probability(self.rate, "rate")
+            people = check_integer(self.people, "people")
+        share = check_probability(self.rate, "rate")
         if share == 0:
             reject("`rate` must be above 0", self.rate, "nobody would take part")
         return NoisyGradientDescent(
-            loss, ridge, self._margins(), size, people, self.neighbors, whole(self.steps, "steps"), share
+            loss, ridge, self._margins(), size, people, self.neighbors, check_integer(self.steps, "steps"), share
         )
 
     def decision_function(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
@@ -357,7 +357,7 @@ class PrivateSVC(PrivateLinearClassifier):
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
     def _margins(self) -> MarginLoss:
-        width = float(positive(self.width, "width", "a corner has no bounded curvature"))
+        width = float(check_positive(self.width, "width", "a corner has no bounded curvature"))
         if not 1e-3 <= width <= 1:
             reject("`width` must lie between 0.001 and 1", self.width, "the hinge has its corner at 1")
         return HuberHinge(width)

@@ -23,7 +23,7 @@ from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
 from toolkit.core.sampling import gaussian_sampler
-from toolkit.core.search import least
+from toolkit.core.search import smallest_where
 from toolkit.learning.perturbation import MarginLoss, Parts, zcdp_within
 
 STEPS = 2**30
@@ -112,7 +112,9 @@ def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> floa
 @lru_cache(maxsize=64)
 def sampled_sigma(epsilon: float, delta: float, rate: float, steps: int) -> float:
     """Return the least noise, to three digits, whose cost stays within epsilon."""
-    sigma = least(lambda noise: sampled_epsilon(noise, delta, rate, steps) <= epsilon, 0.0, 1.0, close=1e-3, most=2**19)
+    sigma = smallest_where(
+        lambda noise: sampled_epsilon(noise, delta, rate, steps) <= epsilon, 0.0, 1.0, rtol=1e-3, highest=2**19
+    )
     if math.isinf(sigma):
         reject("`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough")
     return sigma

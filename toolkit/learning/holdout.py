@@ -12,7 +12,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.central.sparse import AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, positive, quietly, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, quietly, reject
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.learning.base import randomness_of
@@ -91,9 +91,9 @@ class Thresholdout:
         ledger: Ledger | None = None,
         rng: Rng = None,
     ) -> None:
-        self.n, self.answers = whole(n, "n"), whole(answers, "answers")
-        self.threshold = exact(threshold, "threshold")
-        self.sigma = positive(sigma, "sigma", "without noise nothing is protected")
+        self.n, self.answers = check_integer(n, "n"), check_integer(answers, "answers")
+        self.threshold = exact_fraction(threshold, "threshold")
+        self.sigma = check_positive(sigma, "sigma", "without noise nothing is protected")
         each, one_row = 1 / (self.sigma * self.n), Fraction(1, self.n)
         self.loss = Pure(2 * self.answers * each)
         source = check_rng(rng)

@@ -22,8 +22,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, Transf
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.gaussian import Gaussian
-from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, first_largest
-from toolkit.core.checks import Number, reject, whole
+from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, index_of_largest
+from toolkit.core.checks import Number, check_integer, reject
 from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
@@ -332,7 +332,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         pairs = self._opened(X, None, target=False)
         rows = pairs.rows
         features = rows.columns
-        count = features if self.n_components is None else whole(self.n_components, "n_components")
+        count = features if self.n_components is None else check_integer(self.n_components, "n_components")
         if count > features:
             reject("`n_components` must be at most the number of columns", count, f"X has {features}")
         scaling = self._scale(rows)
@@ -403,5 +403,5 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
 
 def _signed(components: Array) -> Array:
     """Return the largest entry of each, of equal ones the first, is positive, so that two fits can be compared."""
-    largest = np.array([row[first_largest(np.abs(row))] for row in components])
+    largest = np.array([row[index_of_largest(np.abs(row))] for row in components])
     return components * np.where(largest < 0, -1.0, 1.0)[:, None]

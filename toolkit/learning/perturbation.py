@@ -31,11 +31,11 @@ from scipy.special import expit
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, positive, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, reject
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below, big_below
 from toolkit.core.sampling import Integers, floor_log2, gaussian_sampler, laplace_sampler
-from toolkit.core.search import bisect, bracket, least
+from toolkit.core.search import bisect, bracket, smallest_where
 
 # Losses of a margin (label times score), and the weights with the smallest penalized loss.
 #
@@ -160,7 +160,7 @@ def _furthest(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights:
         return float(loss.slope(margins + share * steps) @ steps) + start + share * growth > 0
 
     low, high = bracket(rises, 0.0, 1.0, _LONGEST)
-    return float(sum(bisect(rises, low, min(high, _LONGEST), rounds=_HALVINGS))) / 2
+    return float(sum(bisect(rises, low, min(high, _LONGEST), max_rounds=_HALVINGS))) / 2
 
 
 def _gradient(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> Array:
@@ -229,7 +229,7 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
     def enough(sigma: float) -> bool:
         return objective_epsilon(sigma, delta, determinants, size) <= epsilon
 
-    return least(enough, 0.0, 1.0, close=1e-9, most=_MOST)
+    return smallest_where(enough, 0.0, 1.0, rtol=1e-9, highest=_MOST)
 
 
 # Integer vectors with Pr[k] proportional to e**(-m / scale), m the largest size of an entry: exact, in any dimension.
@@ -245,7 +245,7 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
 
 def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
     """Draw an integer vector with Pr[k] proportional to e**(-max |k_i| / scale), for scale >= dimension."""
-    unit, size = positive(scale, "scale"), whole(dimension, "dimension")
+    unit, size = check_positive(scale, "scale"), check_integer(dimension, "dimension")
     if unit < size:
         reject("`scale` must be at least the dimension", float(unit), "choose a finer grid")
     sampler = laplace_sampler(unit)

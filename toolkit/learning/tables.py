@@ -17,8 +17,8 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number, objects
-from toolkit.core.checks import exact, limits, positive, quietly, reject
+from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number_or_nan, object_array
+from toolkit.core.checks import check_bounds, check_positive, exact_fraction, quietly, reject
 from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import SOURCES, Frame, column_of, engine_of
@@ -108,7 +108,7 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
         return np.where(np.ma.getmaskarray(cells), np.nan, numbers(cells.data))
     with np.errstate(all="ignore"):
         if cells.dtype.kind == "O":
-            flat = np.fromiter((number(cell) for cell in cells.ravel()), dtype=float, count=cells.size)
+            flat = np.fromiter((number_or_nan(cell) for cell in cells.ravel()), dtype=float, count=cells.size)
             return flat.reshape(cells.shape)
         return cells.astype(np.float64)
 
@@ -138,7 +138,7 @@ def one_column(y: Any, rows: int | None = None) -> TargetColumn:
     else:
         column = column_of(y)
         if column is None:
-            y = np.asarray(y) if hasattr(y, "__array__") else objects(_as_list(y))
+            y = np.asarray(y) if hasattr(y, "__array__") else object_array(_as_list(y))
             column = numpy_column(y)
         target = TargetColumn(column, len(y))
     if rows is not None and target.rows != rows:
@@ -178,8 +178,8 @@ def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
     if len(lengths) > 1:
         reject("rows must have the same length", f"{len(lengths)} lengths", "columns would be cut short")
     if lengths in ({-1}, set()):
-        return objects(rows)
-    return objects(chain.from_iterable(rows)).reshape(len(rows), lengths.pop())
+        return object_array(rows)
+    return object_array(chain.from_iterable(rows)).reshape(len(rows), lengths.pop())
 
 
 def _frame(frame: Frame, target: str | None = None) -> Table:
@@ -283,10 +283,12 @@ def scale(
         middle, half = (low + high) / 2, (high - low) / 2
     else:  # a score without intercept is 0 at 0
         middle, half = np.zeros(features), np.maximum(np.abs(low), np.abs(high))
-    longest = math.sqrt(features) if row_norm is None else float(positive(row_norm, "row_norm"))
+    longest = math.sqrt(features) if row_norm is None else float(check_positive(row_norm, "row_norm"))
     if not 1e-100 <= longest <= _FAR:
         reject("`row_norm` must lie between 1e-100 and 1e100", row_norm, "its square must be a float")
-    fill = (low + high) / 2 if isinstance(missing, str) else np.full(features, float(exact(missing, "missing")))
+    fill = (
+        (low + high) / 2 if isinstance(missing, str) else np.full(features, float(exact_fraction(missing, "missing")))
+    )
     if not np.all((low <= fill) & (fill <= high)):
         reject("a number for `missing` must lie within all bounds", missing, "numbers are cut to them")
     return Scale(low, high, middle, half, longest, intercept, fill, drop=missing == "drop")
@@ -310,7 +312,7 @@ def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tupl
 
 def ends(pair: Any, name: str, consequence: str) -> tuple[float, float]:
     """Check two public numbers within ±1e100, the lower first."""
-    low, high = map(float, limits(pair, name, consequence))
+    low, high = map(float, check_bounds(pair, name, consequence))
     if not -_FAR <= low < high <= _FAR:
         reject(f"`{name}` must lie within ±{_FAR:g}, and apart as floats", f"{low:g} and {high:g}", consequence)
     return low, high

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, labels, positive, reject, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_integer, check_labels, check_positive, reject
 from toolkit.core.rounding import best_below, exp_below
 
 Options: TypeAlias = int | Sequence[str | int]
@@ -25,7 +25,7 @@ def checked_epsilon(epsilon: Number) -> Fraction:
     A third, for example, is not a float. A randomizer must not report a larger epsilon than the one requested, so it is
     rounded down.
     """
-    exact_epsilon = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
+    exact_epsilon = check_positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
     if exact_epsilon > _MOST:
         reject(f"`epsilon` must be at most {_MOST}", epsilon, "above it a 32-bit draw hides almost nothing")
     if exact_epsilon < _LEAST:
@@ -73,5 +73,5 @@ MOST_OPTIONS = 1 << 22
 def option_labels(options: Options) -> tuple[str | int, ...]:
     """Return labels, or the codes 0 … k-1 if only their number is given."""
     if isinstance(options, int | np.integer):
-        return tuple(range(whole(options, "options", least=2, most=MOST_OPTIONS)))
-    return labels(options, "options")
+        return tuple(range(check_integer(options, "options", minimum=2, maximum=MOST_OPTIONS)))
+    return check_labels(options, "options")

@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, ArrayLike, first_largest
-from toolkit.core.checks import Number, exact, floats, probability, reject
+from toolkit.core.arrays import Array, ArrayLike, index_of_largest
+from toolkit.core.checks import Number, check_probability, exact_fraction, float_array, reject
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.matrix.moments import forced_form, scores
@@ -53,7 +53,7 @@ class Compliance:
 
     def __post_init__(self) -> None:
         for deviation in DEVIATIONS:
-            object.__setattr__(self, deviation, float(probability(getattr(self, deviation), deviation)))
+            object.__setattr__(self, deviation, float(check_probability(getattr(self, deviation), deviation)))
         if self._followers <= 0:
             consequence = "otherwise the reports say nothing"
             reject("some people must follow the instructions", f"{self._followers:.3g} of them", consequence)
@@ -76,7 +76,10 @@ class Compliance:
         Design
             The design whose estimates are unbiased for these people.
         """
-        telling, shares = _telling(design), [exact(getattr(self, deviation), deviation) for deviation in DEVIATIONS]
+        telling, shares = (
+            _telling(design),
+            [exact_fraction(getattr(self, deviation), deviation) for deviation in DEVIATIONS],
+        )
         protective, random, candid = shares
         rows = [
             [(1 - sum(shares)) * Fraction(weight, design.denominator) for weight in row]
@@ -105,7 +108,7 @@ class Compliance:
         """
         shares = _shares(prevalence)
         off = shares @ (self._mixed(design) - design.matrix) @ report_scores(design)
-        return float(off[1] if len(shares) == 2 else off[first_largest(np.abs(off))])
+        return float(off[1] if len(shares) == 2 else off[index_of_largest(np.abs(off))])
 
     def _mixed(self, design: Design) -> Array:
         telling, kinds = _telling(design), np.eye(len(design.report_options))
@@ -125,9 +128,9 @@ def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100
     result is infinite if scores are unbounded, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks
     in local differential privacy).
     """
-    liars = randomizer._weight_of_liars(float(probability(share, "share")))
+    liars = randomizer._weight_of_liars(float(check_probability(share, "share")))
     low, high = randomizer._score_range()
-    honest = np.atleast_1d(floats(truth, "truth"))
+    honest = np.atleast_1d(float_array(truth, "truth"))
     if low.shape == (2,):  # a design of two options has a score for each
         honest = _shares(honest)
     return liars * float(np.max(np.maximum(high - honest, honest - low)))
@@ -146,5 +149,5 @@ def _telling(design: Design) -> npt.NDArray[np.intp]:
 
 
 def _shares(prevalence: ArrayLike) -> Array:
-    truth = np.atleast_1d(floats(prevalence, "prevalence"))
+    truth = np.atleast_1d(float_array(prevalence, "prevalence"))
     return np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth

@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Values, project_onto_simplex
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explain_call, labels, reject, whole
+from toolkit.core.checks import (
+    DENOMINATOR_LIMIT,
+    Number,
+    check_choice,
+    check_integer,
+    check_labels,
+    explain_call,
+    reject,
+)
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
@@ -83,9 +91,9 @@ class Design(Randomizer):
         table, total = tables.in_lowest_terms(weights, denominator)  # so equal matrices are equal designs
         object.__setattr__(self, "weights", table)
         object.__setattr__(self, "denominator", total)
-        object.__setattr__(self, "options", labels(options, "options"))
+        object.__setattr__(self, "options", check_labels(options, "options"))
         sent = options if report_options is None else report_options
-        object.__setattr__(self, "report_options", labels(sent, "report_options"))
+        object.__setattr__(self, "report_options", check_labels(sent, "report_options"))
         object.__setattr__(self, "name", str(name))
         tables.check_table(table, total, len(self.options), len(self.report_options))
         object.__setattr__(self, "procedure", procedures.checked(procedure, table, self.report_options))
@@ -241,7 +249,7 @@ class Design(Randomizer):
         cov = np.full((len(shares),) * 2, np.nan)
         if n > 1:
             cov = moments.covariance(self._score, numbers / n, shares, self._form) / (n - 1)
-        if choice(method, "method", ("moment", "mle", "simplex")) == "simplex":
+        if check_choice(method, "method", ("moment", "mle", "simplex")) == "simplex":
             shares = project_onto_simplex(shares)
         elif method == "mle":
             form = None if self._form is None else self._form.over(self.denominator)
@@ -347,11 +355,11 @@ class Design(Randomizer):
         array
             One row and one column per option.
         """
-        fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
+        fixed = check_choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         shares = encoding.distribution(prevalence, len(self.options), "prevalence")
         return moments.covariance(
             self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed
-        ) / whole(n, "n")
+        ) / check_integer(n, "n")
 
     def posterior(self, prior: ArrayLike) -> Array:
         """Return Pr(truth | report) for someone with a prior.

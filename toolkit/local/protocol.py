@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Literal, TypeGuard, TypeVar
 
 from toolkit.core.arrays import Array, Labels
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng
@@ -307,7 +307,7 @@ def from_plain(cls: type[T], data: object, kind: str) -> T:
 def keep_whole(instance: object, **least: int) -> None:
     """Convert the named fields of a frozen object to plain integers, each at least the given number."""
     for name, bound in least.items():
-        object.__setattr__(instance, name, whole(getattr(instance, name), name, least=bound))
+        object.__setattr__(instance, name, check_integer(getattr(instance, name), name, minimum=bound))
 
 
 def fraction(value: object, name: str) -> Fraction:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, explain_call, reject, whole
+from toolkit.core.checks import Number, check_integer, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Pure
@@ -158,7 +158,7 @@ class Questionnaire:
             For each question a variance, or one for each estimated quantity.
         """
         self._check_names(truths)
-        people = Fraction(whole(n, "n") * self.asked, len(self.questions))
+        people = Fraction(check_integer(n, "n") * self.asked, len(self.questions))
         return {
             name: self._variance(question, truths[name], people, n, respondents) for name, question in self.questions
         }
@@ -245,7 +245,7 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
         received = "designs" if isinstance(makers, Mapping) else type(makers).__name__
         consequence = f"the epsilon of each follows from their number; write {_CALL}"
         reject("`makers` must be functions of an epsilon, by question", received, consequence, TypeError)
-    total, count = checked_epsilon(epsilon), whole(asked, "asked")
+    total, count = checked_epsilon(epsilon), check_integer(asked, "asked")
     each = checked_epsilon(total / count)
     return Questionnaire(tuple((name, make(each)) for name, make in makers.items()), count)
 
@@ -353,7 +353,7 @@ def likert(points: int, epsilon: Number) -> Likert:
     >>> likert(5, 1.0).mean
     <OneBit on 1 to 5: epsilon 1>
     """
-    k = whole(points, "points", least=2, most=TABLE_LIMIT)
+    k = check_integer(points, "points", minimum=2, maximum=TABLE_LIMIT)
     scores = np.arange(1, k + 1)
     design, bit = k_ary(scores.tolist(), epsilon=epsilon), one_bit((1, k), epsilon)
     spread, ends = np.full(k, 1 / k), np.where((scores == 1) | (scores == k), 0.5, 0)

@@ -10,7 +10,15 @@ from fractions import Fraction
 import numpy as np
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explain_call, labels, probability, reject, whole
+from toolkit.core.checks import (
+    DENOMINATOR_LIMIT,
+    Number,
+    check_integer,
+    check_labels,
+    check_probability,
+    explain_call,
+    reject,
+)
 from toolkit.local.calibration import Options, odds, option_labels
 from toolkit.local.design import Design
 from toolkit.local.matrix.procedures import COMPARISON, NEITHER, Procedure
@@ -84,7 +92,7 @@ def forced(yes: Number, no: Number) -> Design:
     >>> forced(yes="1/6", no="1/6").weights.tolist()
     [[5, 1], [1, 5]]
     """
-    say_yes, say_no = probability(yes, "yes"), probability(no, "no")
+    say_yes, say_no = check_probability(yes, "yes"), check_probability(no, "no")
     if say_yes + say_no >= 1:
         reject("`yes` + `no` must be below 1", say_yes + say_no, "otherwise nobody answers truthfully")
     return _binary(1 - say_no, say_yes, "forced", procedure="forced")
@@ -117,7 +125,7 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     >>> round(unrelated(p=0.7, prevalence=0.3).epsilon, 3)
     2.172
     """
-    share, innocuous = probability(p, "p"), probability(prevalence, "prevalence")
+    share, innocuous = check_probability(p, "p"), check_probability(prevalence, "prevalence")
     if share == 0:
         reject("`p` must be above 0", share, "nobody would be asked the sensitive question")
     return _binary(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated", procedure="unrelated")
@@ -148,7 +156,7 @@ def mangat(p: Number) -> Design:
     >>> mangat(0.7).epsilon
     inf
     """
-    share = probability(p, "p")
+    share = check_probability(p, "p")
     if share == 0:
         reject("`p` must be above 0", share, "everyone would say yes")
     return _binary(Fraction(1), 1 - share, "mangat")
@@ -183,10 +191,10 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     >>> kuk("4/5", "1/5", draws=2).weights.tolist()
     [[16, 8, 1], [1, 8, 16]]
     """
-    red_yes, red_no = probability(p_yes, "p_yes"), probability(p_no, "p_no")
+    red_yes, red_no = check_probability(p_yes, "p_yes"), check_probability(p_no, "p_no")
     if red_yes == red_no:
         reject("`p_yes` must differ from `p_no`", red_yes, "with equal decks a report says nothing about the answer")
-    count = whole(draws, "draws", most=_MOST_CARDS)
+    count = check_integer(draws, "draws", maximum=_MOST_CARDS)
     rows = [
         [math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)
     ]
@@ -257,7 +265,7 @@ def triangular(p: Number) -> Design:
     >>> triangular("1/4").weights.tolist()
     [[3, 1], [0, 4]]
     """
-    share = probability(p, "p")
+    share = check_probability(p, "p")
     if share == 1:
         reject("`p` must be below 1", share, "everyone would report at least one")
     return _binary(Fraction(1), share, "triangular", NEITHER)
@@ -303,7 +311,7 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
 
 def _table_of(options: Options, instead: str) -> Labels:
     """Return the labels if they are few enough for a table with a row and a column for each."""
-    names = options if isinstance(options, int | np.integer) else labels(options, "options")
+    names = options if isinstance(options, int | np.integer) else check_labels(options, "options")
     count = names if isinstance(names, int | np.integer) else len(names)
     if count > TABLE_LIMIT:
         reject(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
@@ -344,7 +352,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     if isinstance(probabilities, str) or not isinstance(probabilities, Iterable):
         received = type(probabilities).__name__
         reject("`probabilities` must be a list", received, "give one per option", TypeError)
-    shares = [probability(p, "probabilities") for p in probabilities]
+    shares = [check_probability(p, "probabilities") for p in probabilities]
     if len(shares) != len(names):
         reject(f"`probabilities` must hold {len(names)} numbers", len(shares), "give one per option")
     truth = 1 - sum(shares, Fraction(0))
@@ -365,7 +373,7 @@ def _share(p: Number | None, epsilon: Number | None) -> Fraction:
     if p is None or epsilon is not None:
         consequence = "each determines the other"
         reject("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", consequence)
-    share = probability(p, "p")
+    share = check_probability(p, "p")
     if share == Fraction(1, 2):
         reject("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
     return share

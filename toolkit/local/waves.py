@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Values, project_onto_simplex
-from toolkit.core.checks import choice, reject, whole
+from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -188,10 +188,10 @@ class Memo:
         >>> (round(memo.epsilon(4, truth="changing"), 3), round(memo.epsilon(4, truth="changing", memo="lost"), 3))
         (1.982, 2.043)
         """
-        count = whole(reports, "reports")
+        count = check_integer(reports, "reports")
         chance = chances(self.permanent.weights.tolist(), self.fresh.weights.tolist())
-        rule = unchanged if choice(truth, "truth", ("unchanged", "changing")) == "unchanged" else changing
-        if choice(memo, "memo", ("kept", "lost")) == "kept":
+        rule = unchanged if check_choice(truth, "truth", ("unchanged", "changing")) == "unchanged" else changing
+        if check_choice(memo, "memo", ("kept", "lost")) == "kept":
             return epsilon_of(rule(chance, count))
         return epsilon_of(with_lost_memos(lambda run: rule(chance, run), count))
 
@@ -222,7 +222,7 @@ class Memo:
         array
             A row per person and a column for each possible answer.
         """
-        count = whole(n, "n")
+        count = check_integer(n, "n")
         columns = [self.permanent._randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 

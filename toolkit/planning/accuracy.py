@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, reject
+from toolkit.core.checks import Number, exact_fraction, reject
 from toolkit.core.inference.special import bdtr, betainc, ndtr, ndtri, rel_entr
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
@@ -288,7 +288,7 @@ class Case:
         if self.fixed:
             return self.source  # type: ignore[return-value]
         if epsilon not in self._randomizers:
-            share = not_above(exact(epsilon or 0, "epsilon") / self.field.questions_each)
+            share = not_above(exact_fraction(epsilon or 0, "epsilon") / self.field.questions_each)
             self._randomizers[epsilon] = member(self.source, share)  # type: ignore[arg-type]
         return self._randomizers[epsilon]
 
@@ -358,7 +358,7 @@ def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Variance
         reject("a plan must be for shares or for a mean", randomizer.name, advice)
     if sd is not None:
         return _split(randomizer, truth, sd=sd)
-    center = float(exact(truth, "prevalence"))
+    center = float(exact_fraction(truth, "prevalence"))
     low, high = (float(limit) for limit in randomizer.bounds)
     widest = math.sqrt(max((center - low) * (high - center), 0))
     return replace(_split(randomizer, truth, sd=widest), noise_if_equal=_noise(randomizer, truth, sd=0))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, read_shares, reject
+from toolkit.core.checks import Number, exact_fraction, read_shares, reject
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
@@ -211,14 +211,14 @@ def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
 def _belief(design: Design, prior: Number) -> float:
     if len(design.options) != 2:
         reject("`design` must have two options", len(design.options), "give a yes/no design")
-    belief = exact(prior, "prior")
+    belief = exact_fraction(prior, "prior")
     if not 0 <= belief <= 1:
         reject("`prior` must lie between 0 and 1", prior, "write a probability such as 0.1")
     return float(belief)
 
 
 def _epsilon(epsilon: Number) -> float:
-    number = exact(epsilon, "epsilon")
+    number = exact_fraction(epsilon, "epsilon")
     if number < 0:
         reject("`epsilon` must not be negative", epsilon, "write 1.0, for example")
     return float(number)

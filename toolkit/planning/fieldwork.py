@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, positive, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, reject
 from toolkit.local.compliance import DEVIATIONS, Compliance
 
 __all__ = ["Compliance", "Field", "checked_field"]
@@ -104,28 +104,28 @@ def checked_field(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> Field:
-    people = None if population is None else whole(population, "population", least=2)
+    people = None if population is None else check_integer(population, "population", minimum=2)
     return Field(
         _share(smallest, "subgroup"),
         people,
         _share(response, "response"),
-        whole(questions, "questions"),
+        check_integer(questions, "questions"),
         True,
         _compliance(compliance),
-        float(positive(deff, "deff", "it multiplies a variance")),
+        float(check_positive(deff, "deff", "it multiplies a variance")),
         _at_least_one(weighting),
     )
 
 
 def _at_least_one(weighting: Number) -> float:
-    number = exact(weighting, "weighting")
+    number = exact_fraction(weighting, "weighting")
     if number < 1:
         reject("`weighting` must be at least 1", weighting, "it is 1 + cv**2 of the weights")
     return float(number)
 
 
 def _share(value: Number, name: str) -> float:
-    number = exact(value, name)
+    number = exact_fraction(value, name)
     if not 0 < number <= 1:
         reject(f"`{name}` must be a share above 0 and at most 1", value, "write 0.25 for a quarter of the people")
     return float(number)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.core.arrays import as_array
-from toolkit.core.checks import Number, exact, explain_call, positive, reject, whole
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_integer, check_level, check_positive, exact_fraction, explain_call, reject
 from toolkit.core.extras import extra
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
@@ -351,12 +350,12 @@ def _unknown(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
 def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
     """Return the given quantities as numbers, and refuse contradictions."""
     if (margin := goals["margin"]) is not None:
-        margin = float(positive(margin, "margin", "no number of people has no error"))
-    people = None if goals["n"] is None else whole(goals["n"], "n")
+        margin = float(check_positive(margin, "margin", "no number of people has no error"))
+    people = None if goals["n"] is None else check_integer(goals["n"], "n")
     epsilon = float(case.source.epsilon) if case.fixed else None  # type: ignore[union-attr]
     if goals["epsilon"] is not None:
-        epsilon = not_above(positive(goals["epsilon"], "epsilon", "at 0 a report says nothing"))
-    power = None if goals["power"] is None else exact(goals["power"], "power")
+        epsilon = not_above(check_positive(goals["epsilon"], "epsilon", "at 0 a report says nothing"))
+    power = None if goals["power"] is None else exact_fraction(goals["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
         rule = f"`power` must lie between {1 - case.level:.3g} and 1"
         reject(rule, goals["power"], "write 0.8 for 80 percent")
@@ -483,7 +482,7 @@ def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[
 def _assurance(assurance: Number | None, detect: object) -> float | None:
     if assurance is None:
         return None
-    share = float(exact(assurance, "assurance"))
+    share = float(exact_fraction(assurance, "assurance"))
     if detect is not None or not 0.5 <= share < 1:
         rule = "`assurance` must be from 0.5 to below 1, for a margin and not with `detect`"
         reject(rule, assurance, "write assurance=0.9 if nine of ten surveys should keep the margin")
@@ -491,7 +490,7 @@ def _assurance(assurance: Number | None, detect: object) -> float | None:
 
 
 def _sides(sides: object) -> int:
-    if whole(sides, "sides") not in (1, 2):
+    if check_integer(sides, "sides") not in (1, 2):
         reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     return int(sides)  # type: ignore[call-overload, no-any-return]
 
@@ -502,5 +501,5 @@ def _truth(value: Any, name: str) -> Any:
         return None
     shares = as_array(value)
     if shares.ndim == 0:
-        return float(exact(value, name))
-    return [float(exact(share, name)) for share in shares.tolist()]
+        return float(exact_fraction(value, name))
+    return [float(exact_fraction(share, name)) for share in shares.tolist()]

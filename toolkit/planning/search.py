@@ -8,7 +8,7 @@ import numpy as np
 
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import reject
-from toolkit.core.search import least_whole
+from toolkit.core.search import smallest_integer_where
 from toolkit.planning.accuracy import MOST_COUNTED, Assured, Case, Precision, critical
 
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 20.0
@@ -78,7 +78,7 @@ def people_for(accuracy: Precision, target: Target) -> int:
     most = MOST_PEOPLE if reachable is None else reachable
     if most == 0 or not target.reached(accuracy, most):
         _explain_people(accuracy, target, most)
-    people = least_whole(lambda n: target.reached(accuracy, n), 0, _guess(accuracy, target), most=most)
+    people = smallest_integer_where(lambda n: target.reached(accuracy, n), 0, _guess(accuracy, target), highest=most)
     if target.counts(accuracy, people):
         return accuracy.exact_test.stays(float(target.power or 0))  # type: ignore[union-attr]
     assured: Assured | None = getattr(accuracy, "assured", None)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, explain_call, reject, whole
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_integer, check_level, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks, extra
 from toolkit.core.inference.intervals import Shares
@@ -108,8 +107,8 @@ def plan_by_simulation(
     >>> plan_by_simulation(die.estimate, invent, 277, repeats=500, rng=1)  # 80 %, counted
     <SimulatedPlan: power 0.8... (0.7... to 0.8...) with 277 people; 500 surveys each>
     """
-    sizes = [whole(size, "n") for size in (n if isinstance(n, Sequence | np.ndarray) else [n])]
-    count, error = whole(repeats, "repeats", least=2), 1 - check_level(level)
+    sizes = [check_integer(size, "n") for size in (n if isinstance(n, Sequence | np.ndarray) else [n])]
+    count, error = check_integer(repeats, "repeats", minimum=2), 1 - check_level(level)
     draws, rows = np.random.default_rng(rng), []
     for size in sizes:
         hits, widths, refused = 0, [], 0

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, explain_call, positive, reject, whole
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_integer, check_level, check_positive, exact_fraction, explain_call, reject
 from toolkit.core.extras import extra
 from toolkit.core.search import bisect
 from toolkit.local.protocol import Randomizer
@@ -132,8 +131,10 @@ def budget_for(
     >>> {name: round(share, 2) for name, share in budget_for(asked, epsilon=2.0).shares.items()}
     {'cheated': 0.83, 'transport': 1.17}
     """
-    total = exact(not_above(positive(epsilon, "epsilon")), "epsilon")  # the float that is reported, exactly
-    people, confidence = whole(n, "n"), check_level(level)
+    total = exact_fraction(
+        not_above(check_positive(epsilon, "epsilon")), "epsilon"
+    )  # the float that is reported, exactly
+    people, confidence = check_integer(n, "n"), check_level(level)
     if not questions:
         reject("`questions` must hold at least one question", "none", 'write {"cheated": (warner, 0.2)}')
     if not isinstance(questions, Mapping) or not all(
@@ -158,7 +159,8 @@ def _weights(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dic
     if set(weights) != set(questions):
         reject("`weights` must name every question once", "other names", "use the names of `questions`")
     return {
-        name: float(positive(weights[name], "weights", "a question without budget tells nothing")) for name in questions
+        name: float(check_positive(weights[name], "weights", "a question without budget tells nothing"))
+        for name in questions
     }
 
 
@@ -172,13 +174,13 @@ def _even_margins(cases: Mapping[str, Case], total: float) -> dict[str, float]:
         return {name: math.exp(np.interp(-log_margin, -curve, np.log(grid))) for name, curve in curves.items()}
 
     low, high = max(curve[-1] for curve in curves.values()), max(curve[0] for curve in curves.values())
-    return needed(bisect(lambda margin: sum(needed(margin).values()) <= total, low, high, rounds=60)[1])
+    return needed(bisect(lambda margin: sum(needed(margin).values()) <= total, low, high, max_rounds=60)[1])
 
 
 def _exact_shares(weights: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:
     """Return shares in proportion to weights, as decimal values of floats that add up to at most the total."""
     weight_sum = sum(Fraction(weight) for weight in weights.values())
-    shares = {name: exact(float(Fraction(w) / weight_sum * total), "epsilon") for name, w in weights.items()}
+    shares = {name: exact_fraction(float(Fraction(w) / weight_sum * total), "epsilon") for name, w in weights.items()}
     while sum(shares.values(), Fraction(0)) > total:
-        shares = {name: exact(math.nextafter(float(share), 0.0), "epsilon") for name, share in shares.items()}
+        shares = {name: exact_fraction(math.nextafter(float(share), 0.0), "epsilon") for name, share in shares.items()}
     return shares

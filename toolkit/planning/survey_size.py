@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import Number, exact, explain_call, reject
+from toolkit.core.checks import Number, exact_fraction, explain_call, reject
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
 from toolkit.local.protocol import Randomizer
@@ -206,7 +206,7 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
         reject("`prevalence` must hold a guess for each question", "none for one", 'write prevalence={"cheated": 0.2}')
     if purpose == "difference":
         return _difference(design, terms, level, field)
-    share = exact(terms.pop("subgroup", 1), "subgroup")
+    share = exact_fraction(terms.pop("subgroup", 1), "subgroup")
     if not 0 < share <= 1:
         reject("`subgroup` must be a share above 0 and at most 1", share, "write 0.25 for a quarter of the people")
     shared: dict[str, Any] = {"level": level}
@@ -228,7 +228,7 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
 
 
 def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field) -> _Row:
-    shares = [exact(share, "groups") for share in terms.pop("groups", ("1/2", "1/2"))]
+    shares = [exact_fraction(share, "groups") for share in terms.pop("groups", ("1/2", "1/2"))]
     if len(shares) != 2 or min(shares) <= 0 or sum(shares) > 1:
         reject("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
     pair, power = terms["difference"], terms.get("power", _POWER)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.arrays import Array, ArrayLike, first_largest
+from toolkit.core.arrays import Array, ArrayLike, index_of_largest
 from toolkit.core.checks import reject
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import erfcx, ndtr, ndtri
-from toolkit.core.search import bisect_each, bisect_whole, bracket
+from toolkit.core.search import bisect_elementwise, bisect_integers, bracket
 from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Accuracy, Case, Precision
 from toolkit.planning.fieldwork import Field
@@ -84,7 +84,7 @@ def upper_quantile(p: float, sd: float | Array, scale: float | Array) -> Array:
         return -upper_quantile(1 - p, sd, scale)
     low = np.zeros(np.broadcast_shapes(np.shape(sd), np.shape(scale)))
     high = ndtri(1 - p / 2) * np.asarray(sd) + scale * np.log(1 / p)
-    return bisect_each(lambda x: tail(x, sd, scale) <= p, low, high)[1]
+    return bisect_elementwise(lambda x: tail(x, sd, scale) <= p, low, high)[1]
 
 
 TRUST = {
@@ -159,7 +159,7 @@ def _trust_model(
     name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float
 ) -> TrustModel:
     variance = accuracy.variance(n)
-    widest = first_largest(variance)
+    widest = index_of_largest(variance)
     noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
     se = math.sqrt(float(variance[widest]))
     return TrustModel(name, *losses, math.sqrt(noise), se, accuracy.margin(n), needed, TRUST[name])
@@ -195,7 +195,11 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     respondents = case.field.max_respondents()
     most = MOST_PEOPLE if respondents is None else respondents
     low, high = bracket(enough, 0, max(2, n // 4), most)
-    return largest, epsilon, math.nan if math.isinf(high) else float(bisect_whole(enough, low, high, digits=3))
+    return (
+        largest,
+        epsilon,
+        math.nan if math.isinf(high) else float(bisect_integers(enough, low, high, significant_digits=3)),
+    )
 
 
 def other_guesses(prevalence: object) -> tuple[Any, ...]:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from toolkit.core.checks import level as checked_level
-from toolkit.core.checks import reject
+from toolkit.core.checks import check_level, reject
 from toolkit.show.canvas import (
     BLUE,
     GREY,
@@ -49,7 +48,7 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
     >>> show.fits.coefficients(logistic("yes ~ x", frame, warner("3/4")))
     <Picture: 95 % intervals of coefficients: x 0.00 (-0.78 to 0.78)>
     """
-    low, high = (np.atleast_1d(limit) for limit in fit.interval(checked_level(level)))
+    low, high = (np.atleast_1d(limit) for limit in fit.interval(check_level(level)))
     slopes = [index for index, label in enumerate(fit.labels) if str(label).rpartition(": ")[2] != "Intercept"]
     indices = slopes or list(range(len(fit.labels)))
     ax = axes(ax, height=1.3 + 0.36 * len(indices))
@@ -91,7 +90,7 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
         reject("the fit must have margins to draw", type(fit).__name__, "draw its coefficients: plot() without a name")
     grid, numeric = _grid(fit.covariates, variable)
     estimate = fit.margins(variable, levels=grid)
-    limits = estimate.interval(checked_level(level))
+    limits = estimate.interval(check_level(level))
     value, low, high = (np.reshape(part, (len(grid), -1)) for part in (estimate.value, limits.low, limits.high))
     ax = axes(ax)
     labels = [str(label).rpartition(", ")[2] for label in estimate.labels[: value.shape[1]]]

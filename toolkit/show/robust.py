@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.central.robust.influence import influence
 from toolkit.central.robust.smooth import local_sensitivity, smooth_sensitivity
-from toolkit.core.checks import Number, choice, limits, reject
+from toolkit.core.checks import Number, check_bounds, check_choice, reject
 from toolkit.show.canvas import BLUE, GREY, ORANGE, SKY, VERMILLION, axes, draws, finish, named_curves, percent
 
 _CURVES = ((BLUE, "-", "o"), (VERMILLION, "--", "s"), (ORANGE, "-.", "D"), (SKY, ":", "^"))
@@ -41,7 +41,7 @@ def accuracy_curves(
     >>> show.robust.accuracy_curves({"objective": [(0.5, 0.77), (2, 0.84)]}, plain=0.85)
     <Picture: accuracy against ε: objective 77 % at 0.5 and 84 % at 2; without privacy 85 %>
     """
-    choice(across, "across", tuple(_ACROSS))
+    check_choice(across, "across", tuple(_ACROSS))
     if not 1 <= len(curves) <= len(_CURVES):
         reject(f"`curves` must be one to {len(_CURVES)}", len(curves), "they are drawn in one picture")
     ax, words = axes(ax), []
@@ -134,7 +134,7 @@ def sensitivities(
     if not statistics:
         reject("`statistics` must not be empty", "none", "name at least one statistic")
     ax, words = axes(ax, height=1.2 + 0.55 * len(statistics)), []
-    low, high = limits(bounds)
+    low, high = check_bounds(bounds)
     for row, (name, statistic) in enumerate(statistics.items()):
         method, options = statistic if isinstance(statistic, tuple) else (statistic, {})
         trim = options.get("trim")
@@ -177,7 +177,7 @@ def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Numbe
     <Picture: one value moves from 0 to 100: the local sensitivity of the median goes from 0 to 10, the smooth from 18.4
     to 30.3, the global is 100>
     """
-    low, high = map(float, limits(bounds))
+    low, high = map(float, check_bounds(bounds))
     ax, positions = axes(ax), np.linspace(low, high, 201)
     lines = {
         "local": [float(local_sensitivity("median", [*values, float(x)], bounds=bounds)) for x in positions],

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from toolkit.central.stream.comparison import NAMES, crossing, error
-from toolkit.core.checks import floats, reject, whole
+from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish
@@ -33,7 +33,7 @@ def errors(loss: Pure | Zcdp, *, up_to: int = 1024, ax: Axes | None = None) -> A
     >>> show.stream.errors(Pure(1), up_to=60)
     <Picture: errors of totals over up to 60 periods, ε = 1: best tree first below fresh noise for every period with 45>
     """
-    ax, most = axes(ax, width=7.6, height=4.2), whole(up_to, "up_to", least=2)
+    ax, most = axes(ax, width=7.6, height=4.2), check_integer(up_to, "up_to", minimum=2)
     periods = np.unique(np.round(np.geomspace(1, most, 36)).astype(int))
     methods = [SHARE, FRESH, BINARY, BELOW, BEST, *(() if isinstance(loss, Pure) else (ROOT, EQUAL))]
     for name in methods:
@@ -83,7 +83,7 @@ def published(
     ax.fill_between(weeks, values - margin, values + margin, color=SKY, alpha=0.35, linewidth=0)
     ax.plot(weeks, values, color=BLUE, linewidth=2, label="published")
     if truth is not None:
-        ax.plot(weeks, floats(truth, "truth"), color=INK, linestyle=":", linewidth=2, label="truth")
+        ax.plot(weeks, float_array(truth, "truth"), color=INK, linestyle=":", linewidth=2, label="truth")
     ax.set(xlabel="period", ylabel=label, xlim=(0.5, len(weeks) + 0.5))
     ax.legend(frameon=False, loc="upper left")
     alt = f"{len(weeks):,} published numbers, 95 % intervals up to ± {margin.max():.3g}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.budget.ledger import Ledger
-from toolkit.core.checks import choice, exact, reject
+from toolkit.core.checks import check_choice, exact_fraction, reject
 from toolkit.core.loss import Pure
 from toolkit.curator.curator import Curator
 from toolkit.studio import notebooks
@@ -71,8 +71,8 @@ class CuratorPage:
                 "other values",
                 "a budget that can be raised limits nothing",
             )
-        choice(session.get("neighbors"), "neighbors", ("replace", "add_remove"))
-        Pure(exact(session.get("ceiling", ""), "ceiling"))
+        check_choice(session.get("neighbors"), "neighbors", ("replace", "add_remove"))
+        Pure(exact_fraction(session.get("ceiling", ""), "ceiling"))
         new = {**{name: session.get(name, _NEW[name]) for name in _NEW}, "statistics": [*released, *planned]}
         if isinstance(header := session.get("header"), bool):
             new["header"] = header
@@ -134,7 +134,7 @@ class CuratorPage:
         session = self._unchanged(table, hash)
         source, calls = self._table(table, session), []
         for statistic in session["statistics"]:
-            method = choice(statistic.get("verb"), "verb", STATISTICS)
+            method = check_choice(statistic.get("verb"), "verb", STATISTICS)
             calls.append(f"{method}({call(statistic, _column_settings(source, session))[2]})")
         name = f"{Path(table).stem}-release.ipynb"
         content = notebooks.curator_notebook(source, session["neighbors"], calls, self._ledger_path(table).name)
@@ -186,7 +186,7 @@ class CuratorPage:
         path = self._ledger_path(table)
         if path.exists():
             return Ledger.open(path)
-        ceiling = Pure(exact(session["ceiling"], "ceiling"))
+        ceiling = Pure(exact_fraction(session["ceiling"], "ceiling"))
         return Ledger(ceiling, path if make else None, neighbors=session["neighbors"] if make else None)
 
     def _spent(self, table: str, session: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _column_settings(source: TableFile, session: Mapping[str, Any]) -> dict[str,
 
 def call(statistic: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:
     """Return the arguments for a method of the curator, positional and by keyword, and their Python code."""
-    method = choice(statistic.get("verb"), "verb", STATISTICS)
+    method = check_choice(statistic.get("verb"), "verb", STATISTICS)
     names = [] if method == "count" else [statistic.get("column", "")]
     keywords: dict[str, Any] = {}
     if names and not (isinstance(names[0], str) and names[0]):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import choice, reject, whole
+from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.studio import notebooks
 from toolkit.studio.checking import placeholders, recorded_warnings
 from toolkit.studio.folder import ConflictError, Folder, fingerprint
@@ -41,7 +41,7 @@ class Fieldwork:
         self.folder, self._surveys = folder, surveys
 
     def _database(self, file: str, which: str) -> tuple[Path, str]:
-        name = notebooks.databases(file)[choice(which, "which", ("real", "rehearsal"))]
+        name = notebooks.databases(file)[check_choice(which, "which", ("real", "rehearsal"))]
         path = self.folder.path(name)
         return path, f"sqlite:///{path}"
 
@@ -116,7 +116,7 @@ class Fieldwork:
 
     def rehearse(self, file: str, people: object, hash: str) -> dict[str, Any]:  # noqa: A002
         """Collect answers of simulated people; a rehearsal of an earlier version of the survey is deleted first."""
-        count = whole(people, "people", most=_MAX_INVENTED)
+        count = check_integer(people, "people", maximum=_MAX_INVENTED)
         self._check(file, hash)
         with recorded_warnings():
             survey = self._surveys.load(file)
@@ -176,7 +176,7 @@ class Fieldwork:
         """Return links that work once; they are not stored."""
         self._check(file, hash)
         with self._collector(file, "real") as collector:
-            return {"links": collector.invitations(whole(count, "count", most=100_000))}
+            return {"links": collector.invitations(check_integer(count, "count", maximum=100_000))}
 
     def station(self, file: str, count: int, hash: str) -> dict[str, Any]:  # noqa: A002
         """Return a link for a shared device on which `count` people can answer; it is not stored."""
@@ -188,7 +188,7 @@ class Fieldwork:
     def change(self, file: str, which: str, verb: str, hash: str, anyway: bool = False) -> dict[str, Any]:  # noqa: A002
         """Pause, resume or close a collection; closing with unused answers of stations requires `anyway`."""
         self._check(file, hash)
-        choice(verb, "verb", ("pause", "resume", "close"))
+        check_choice(verb, "verb", ("pause", "resume", "close"))
         options = {"anyway": anyway is True} if verb == "close" else {}
         with self._collector(file, which) as collector:
             getattr(collector, verb)(**options)
@@ -228,10 +228,12 @@ class Fieldwork:
     ) -> dict[str, Any]:
         """Write a report, an export, a codebook, paper forms, an XLSForm or a notebook into the folder."""
         self._surveys.unchanged(file, hash)
-        choice(document, "document", ("report", "export", "codebook", "paper", "xlsform", "notebook", "assessment"))
+        check_choice(
+            document, "document", ("report", "export", "codebook", "paper", "xlsform", "notebook", "assessment")
+        )
         stem = Path(file).stem
         kinds = {"report": _REPORTS, "export": _EXPORTS, "codebook": (*_REPORTS, ".json", ".xml")}
-        suffix = choice(ending, "ending", kinds[document]) if document in kinds else ""
+        suffix = check_choice(ending, "ending", kinds[document]) if document in kinds else ""
         names = {"export": f"{stem}-reports{suffix}", "xlsform": f"{stem}-form.xlsx", "notebook": f"{stem}.ipynb"}
         name = {**names, "assessment": f"{stem}-assessment.html"}.get(document, f"{stem}-{document}{suffix}")
         path = self.folder.path(name)

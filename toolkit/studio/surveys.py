@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import choice, reject
+from toolkit.core.checks import check_choice, reject
 from toolkit.studio import checking, notebooks
 from toolkit.studio.editing import edited, is_safe, plain
 from toolkit.studio.folder import (
@@ -57,7 +57,7 @@ class Surveys:
 
     def new(self, file: str, example: str, language: str = "en") -> dict[str, Any]:
         """Write a new survey from an example and return its state."""
-        text = EXAMPLES[choice(example, "example", [*EXAMPLES])].read_text(encoding="utf-8")
+        text = EXAMPLES[check_choice(example, "example", [*EXAMPLES])].read_text(encoding="utf-8")
         text = text.replace("survey.toml", str(file))
         if example == "empty" and language in LANGUAGES:
             text = text.replace('languages = ["en"]', f'languages = ["{language}"]')
@@ -142,7 +142,7 @@ class Surveys:
     def preview(self, file: str, view: str, language: str) -> tuple[str, bool]:
         """Return the HTML of what others would see, and whether it contains scripts."""
         survey = self.load(file)
-        code = choice(language, "language", survey.languages)
+        code = check_choice(language, "language", survey.languages)
         if view == "phone":
             # The form chooses its language by the preferences of the browser.
             script = f'<script>Object.defineProperty(navigator, "languages", {{ get: () => ["{code}"] }});</script>\n'
@@ -150,7 +150,7 @@ class Surveys:
             return html.replace('<script type="importmap">', f'{script}<script type="importmap">', 1), True
         if view == "assessment":
             return sheet_html(survey, code), False
-        choice(view, "view", ("phone", "paper", "assessment"))
+        check_choice(view, "view", ("phone", "paper", "assessment"))
         printable, _ = on_paper(survey)
         return printed_pages(printable, code, ["00000"], survey.hash)[f"form.{code}.html"], False
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import choice, reject
+from toolkit.core.checks import check_choice, reject
 from toolkit.core.extras import check_extras, extra
 from toolkit.core.tables import harmless
 from toolkit.local.protocol import Randomizer
@@ -59,7 +59,7 @@ def write(
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)
         elif survey is not None and _NEEDS[target.suffix] == "pyreadstat":
-            code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
+            code = survey.languages[0] if language is None else check_choice(language, "language", survey.languages)
             write_stat(frame, file, target.suffix, survey, code, _note(survey))
         else:
             _write_arrow(frame, file, target.suffix, book)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import Number, exact, reject, whole
-from toolkit.core.checks import level as checked_level
+from toolkit.core.checks import Number, check_integer, check_level, exact_fraction, reject
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise, round_up
 from toolkit.core.inference.special import ndtri
@@ -199,7 +198,7 @@ def margins(
     weighting: Number = 1,
 ) -> SurveyPlan:
     """Return the margins of all questions except free text."""
-    people, guesses, confidence = whole(n, "n"), dict(prevalence or {}), checked_level(level)
+    people, guesses, confidence = check_integer(n, "n"), dict(prevalence or {}), check_level(level)
     field = checked_field(1, None, 1, 1, None, deff, weighting)
     estimable = [question for question in questions if question.kind != "text"]
     if strange := [name for name in guesses if name not in {question.name for question in estimable}]:
@@ -275,7 +274,11 @@ def _guess(question: Question, guess: Any) -> tuple[Any, str]:
     """Return the assumed truth and its description; by default equally common answers, or the middle of a range."""
     if guess is not None:
         several = isinstance(guess, Sequence) and not isinstance(guess, str)
-        truth = [float(exact(share, "prevalence")) for share in guess] if several else float(exact(guess, "prevalence"))
+        truth = (
+            [float(exact_fraction(share, "prevalence")) for share in guess]
+            if several
+            else float(exact_fraction(guess, "prevalence"))
+        )
         return (truth, "as given" if several else f"{100 * truth:.3g} %" if is_share(question) else f"mean {truth:.4g}")
     if isinstance(question.design, SquareWave):
         return None, "a distribution"
@@ -312,7 +315,7 @@ def _smallest(questions: Sequence[Question], subgroup: Number | None) -> tuple[F
     By default subgroups are defined by the plain question with the most answers.
     """
     if subgroup is not None:
-        share = exact(subgroup, "subgroup")
+        share = exact_fraction(subgroup, "subgroup")
         if not 0 < share <= 1:
             reject(
                 "`subgroup` must be a share above 0 and at most 1", subgroup, "it is the subgroup's share of the people"

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.extras import extra
 from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.questions.question import Question, accepts
@@ -137,7 +137,7 @@ def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
     if hasattr(answers, "itertuples"):
         return answers
     if isinstance(answers, int | np.integer) and not isinstance(answers, bool):
-        count = whole(answers, "answers", most=_MOST_PEOPLE)
+        count = check_integer(answers, "answers", maximum=_MOST_PEOPLE)
         answers = {question.name: _invented(question, count, rng) for question in survey.questions}
     elif not isinstance(answers, Mapping) and len(survey.questions) == 1 and np.ndim(answers) > 0:
         answers = {survey.questions[0].name: list(answers)}

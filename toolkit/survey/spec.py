@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
-from toolkit.core.checks import Number, choice, explain_call, reject
+from toolkit.core.checks import Number, check_choice, explain_call, reject
 from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
@@ -282,7 +282,7 @@ class Survey:
         str
             Plain text with blank lines between paragraphs.
         """
-        code = self.languages[0] if language is None else choice(language, "language", self.languages)
+        code = self.languages[0] if language is None else check_choice(language, "language", self.languages)
         odds = consenting.odds_in_all(self.questions, code, self.words, self.waves)
         paragraphs: list[str | None] = []
         for layer in paper_layers(self, code) if paper else consent_layers(self, code):

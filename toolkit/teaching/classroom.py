@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.extras import check_extras
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certifica
     True
     """
     check_extras("cryptography")
-    lasts = whole(days, "days")
+    lasts = check_integer(days, "days")
     if lasts > _LONGEST:
         reject(f"`days` must be at most {_LONGEST}", days, "make a new one for another course")
     place = Path(folder)

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Values, as_array
-from toolkit.core.checks import Number, probability, reject
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_level, check_probability, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
@@ -112,7 +111,7 @@ class GroupCounts:
             return self.log_likelihood([a + at * b for a, b in lines])
 
         # The ends themselves, where a slope may be infinite, are compared afterwards.
-        between = sum(bisect(falls, 0.0, 1.0, rounds=60)) / 2
+        between = sum(bisect(falls, 0.0, 1.0, max_rounds=60)) / 2
         best = max((0.0, between, 1.0), key=height)
         return best, height(best)
 
@@ -162,7 +161,7 @@ def read_groups(design: TwoGroupDesign, reports: Values, p: Chances, group: Valu
     if not isinstance(p, Mapping) and (not isinstance(p, Sequence) or isinstance(p, str)):
         remedy = "(0.2, 0.8), or {group: 0.2, other: 0.8}"
         reject("`p` must hold a probability for each group", type(p).__name__, remedy, TypeError)
-    chances = [float(probability(one, "p")) for one in (p.values() if isinstance(p, Mapping) else p)]
+    chances = [float(check_probability(one, "p")) for one in (p.values() if isinstance(p, Mapping) else p)]
     if len(chances) != 2:
         reject("there must be two groups", len(chances), "their odds are compared")
     if chances[0] == chances[1]:
@@ -190,7 +189,7 @@ def chances_by_group(p: object) -> dict[Any, float]:
     if not isinstance(p, Mapping):
         rule = "`p` must be a mapping, {group: probability}"
         reject(rule, type(p).__name__, "it says which group is which", TypeError)
-    return {name: float(probability(chance, "p")) for name, chance in p.items()}
+    return {name: float(check_probability(chance, "p")) for name, chance in p.items()}
 
 
 def group_places(groups: npt.NDArray[Any], chances: Mapping[Any, float]) -> npt.NDArray[np.intp]:
@@ -327,7 +326,7 @@ class Lying:
         def leaves(honest: float) -> bool:
             return self._profile(honest) < lowest
 
-        low, high = (bisect(leaves, best, end, rounds=50)[0] if leaves(end) else end for end in (0.0, 1.0))
+        low, high = (bisect(leaves, best, end, max_rounds=50)[0] if leaves(end) else end for end in (0.0, 1.0))
         return Interval(low, high, level, "profile likelihood")
 
     def _profile(self, honest: float) -> float:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from toolkit.analysis.latent.group_counts import ModelTest, in_errors
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Mask, Values
-from toolkit.core.checks import explain_call, reject, whole
+from toolkit.core.checks import check_integer, explain_call, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -165,7 +165,7 @@ def list_with_direct(
     >>> round(found.confessed, 3), round(found.estimate.value, 3)
     (0.333, 1.0)
     """
-    most, confessed, on = whole(items, "items"), _truths(direct, "direct"), _truths(treatment, "treatment")
+    most, confessed, on = check_integer(items, "items"), _truths(direct, "direct"), _truths(treatment, "treatment")
     items_told = _counts(counts, most + 1, "counts")
     _same_length(items_told, confessed, on)
     no = ~confessed
@@ -213,7 +213,7 @@ def double_list(
     >>> share.value, round(test.p, 2)
     (0.5, 1.0)
     """
-    most, on = whole(items, "items"), _truths(treatment, "treatment")
+    most, on = check_integer(items, "items"), _truths(treatment, "treatment")
     one, two = _counts(first, most + 1, "first"), _counts(second, most + 1, "second")
     _same_length(one, two, on)
     half, both = (one - two) / 2, one + two

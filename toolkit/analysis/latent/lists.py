@@ -35,7 +35,7 @@ from toolkit.analysis.regression.scoring import Error, Evaluation, least_remaini
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
-from toolkit.core.checks import choice, explain_call, reject, whole
+from toolkit.core.checks import check_choice, check_integer, explain_call, reject
 from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -213,7 +213,7 @@ def list_experiment(
     >>> fit.labels
     ('Intercept', 'x', 'control: Intercept', 'control: x')
     """
-    most = whole(items, "items")
+    most = check_integer(items, "items")
     law = {"method": method, "control": control, "constrained": constrained, "floor": floor, "ceiling": ceiling}
     columns = {"direct": direct, "second": second, "control_items": control_items}
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
@@ -236,11 +236,11 @@ def _fit(
     se: Error | None,
 ) -> ListFit:
     """Fit a formula: by least squares, or by the likelihood of one list or of all that a person tells."""
-    control = choice(law["control"], "control", ("binomial", "beta-binomial", "logit-normal"))
+    control = check_choice(law["control"], "control", ("binomial", "beta-binomial", "logit-normal"))
     constrained, single = law["constrained"], columns["control_items"]
     rest = {"floor": law["floor"], "ceiling": law["ceiling"], "direct": columns["direct"] is not None}
     for_ml = {"control": control != "binomial", "constrained": not constrained, "se": se is not None}
-    if choice(law["method"], "method", ("nls", "ml")) == "nls":
+    if check_choice(law["method"], "method", ("nls", "ml")) == "nls":
         _only_for({**rest, **for_ml}, "method='ml'", "method='nls'", _NO_MODEL)
     joint = _is_joint(columns["second"] is not None, single is not None, control, rest)
     named = {name: columns[name] for name in ("treatment", "direct", "second")}

@@ -14,7 +14,7 @@ from toolkit.analysis.regression.rows import Channel, ModelRows, People
 from toolkit.analysis.regression.tables import FitTable, p_value
 from toolkit.analysis.reports import Data
 from toolkit.core.arrays import Array, ArrayLike, Values
-from toolkit.core.checks import choice, exact, reject
+from toolkit.core.checks import check_choice, exact_fraction, reject
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
@@ -193,7 +193,7 @@ class Fit:
             if label not in self.labels:
                 labels = ", ".join(map(str, self.labels))
                 reject("a coefficient must be one of the labels", repr(label), f"they are {labels}")
-            row[self.labels.index(label)] = exact(weight, "weight")
+            row[self.labels.index(label)] = exact_fraction(weight, "weight")
         return row
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -533,7 +533,7 @@ class PredictiveFit(Fit):
             One entry for each level, category, option or outcome, and for each value of `by`. Differences of entries
             know their covariances: ``margins["x = 1"] - margins["x = 0"]``.
         """
-        sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
+        sampled = check_choice(respondents, "respondents", ("fixed", "sample")) == "sample"
         covariates = self.covariates
         for name, value in (at or {}).items():
             covariates = covariates.fixed(name, value)

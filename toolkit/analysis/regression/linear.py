@@ -18,7 +18,7 @@ from toolkit.analysis.regression.rows import Answers, People, read_answers, repo
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
-from toolkit.core.checks import choice, reject
+from toolkit.core.checks import check_choice, reject
 from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -269,7 +269,7 @@ def _residual_df(people: People, coefficients: int) -> int:
 
 
 def _error_kind(se: str | None, people: People) -> str | None:
-    kind = None if se is None else choice(se, "se", ("HC1", "HC3"))
+    kind = None if se is None else check_choice(se, "se", ("HC1", "HC3"))
     if kind is not None and people.complex:
         consequence = "the errors follow from the sampling design"
         reject("`se` must be left out with weights, strata or clusters", repr(se), consequence)

@@ -27,7 +27,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explain_call, reject
+from toolkit.core.checks import check_choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
@@ -88,7 +88,7 @@ LINKS = {
 
 
 def link_named(name: object) -> Link:
-    return LINKS[choice(name, "link", tuple(LINKS))]
+    return LINKS[check_choice(name, "link", tuple(LINKS))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +327,7 @@ def logistic(
     rows = read_rows(formula, data, design, design_by, sampling, missing)
     if (count := len(rows.channel.options)) != 2:
         reject("`design` must have two options", count, "for more than two there is multinomial()")
-    jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    jeffreys = penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
     return _fit(rows, link_named(link), error_kind(se, rows.people, jeffreys), jeffreys)
 
 

@@ -26,7 +26,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explain_call, reject
+from toolkit.core.checks import check_choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import softmax
 from toolkit.local.design import Design
@@ -259,7 +259,7 @@ def multinomial(
         reject("`base` must be one of the options", repr(base), f"they are {', '.join(map(str, options))}")
     first = 0 if base is None else options.index(base)
     order = (first, *(index for index in range(len(options)) if index != first))
-    jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    jeffreys = penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
     return _fit(rows, order, error_kind(se, rows.people, jeffreys), jeffreys)
 
 

@@ -45,7 +45,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Data, Designs
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import choice, explain_call, reject
+from toolkit.core.checks import check_choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.frames.table import as_frame, column, is_lazy, numbers, row_count, select_rows, with_column
@@ -296,10 +296,10 @@ def predictor(
     >>> fit.labels, fit.value.round(2), fit.se.round(2)
     (('Intercept', 'cheated'), array([1.97, 0.84]), array([0.03, 0.06]))
     """
-    choice(family, "family", tuple(FAMILIES))
+    check_choice(family, "family", tuple(FAMILIES))
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_predictor_rows(formula, data, designs, truth, sampling, missing)
-    jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    jeffreys = penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
     kind = error_kind(se, rows.people, jeffreys)
     kind = "observed" if se is None and kind == "expected" else kind
     if kind == "expected":

@@ -15,7 +15,7 @@ from toolkit.analysis.reports import Data, Reader, cell_key
 from toolkit.analysis.sampling.inputs import check_size
 from toolkit.analysis.sampling.sample import FINITE, Sample, SampleRows, checked_sample, described
 from toolkit.core.arrays import Array, DataFrame, Labels, Mask
-from toolkit.core.checks import choice, reject
+from toolkit.core.checks import check_choice, reject
 from toolkit.core.loss import Pure
 from toolkit.frames.table import (
     Values,
@@ -154,7 +154,7 @@ def without_answer(reports: Values, codes: tuple[Any, ...]) -> Mask:
 def missing_codes(missing: object) -> tuple[str, tuple[Any, ...]]:
     """Split `missing` into "refuse" or "drop" and the codes that, besides empty cells, stand for a missing answer."""
     if isinstance(missing, str):
-        return choice(missing, "missing", ("refuse", "drop")), ()
+        return check_choice(missing, "missing", ("refuse", "drop")), ()
     return "drop", tuple(missing) if isinstance(missing, Iterable) else (missing,)
 
 
@@ -477,7 +477,7 @@ def complete_rows(gaps: Mapping[str, Mask], missing: str, times: Values | None =
     if times is not None and (numbers_of_people := floats(times)) is not None:
         counts = np.where(np.isnan(numbers_of_people), 1.0, numbers_of_people)
     incomplete = np.logical_or.reduce(list(gaps.values()))
-    if choice(missing, "missing", ("refuse", "drop")) == "refuse" and incomplete.any():
+    if check_choice(missing, "missing", ("refuse", "drop")) == "refuse" and incomplete.any():
         received = ", ".join(f"{int(counts[gap].sum())} in {name}" for name, gap in gaps.items() if gap.any())
         reject("no value may be missing", received, "missing='drop' leaves those rows out and counts them")
     dropped, used = {}, np.ones(len(incomplete), dtype=bool)

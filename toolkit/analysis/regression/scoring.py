@@ -13,7 +13,7 @@ import numpy as np
 from toolkit.analysis.regression.rows import People
 from toolkit.analysis.sampling.replicates import Replicates, spread
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, reject
+from toolkit.core.checks import check_choice, reject
 
 Error = Literal["observed", "expected", "opg", "robust"]
 
@@ -45,7 +45,7 @@ def error_kind(se: str | None, people: People, jeffreys: bool) -> str:
         return "replicate"
     if se is None:
         return "robust" if people.complex else "expected" if jeffreys else "observed"
-    if choice(se, "se", get_args(Error)) != "robust" and people.complex:
+    if check_choice(se, "se", get_args(Error)) != "robust" and people.complex:
         consequence = "with weights, strata or clusters the information is not the variance of the score"
         reject("`se` must be 'robust' with weights, strata or clusters", repr(se), consequence)
     return se

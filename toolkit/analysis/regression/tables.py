@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from toolkit.analysis.paper_table import escape, latex
-from toolkit.core.checks import choice, reject
+from toolkit.core.checks import check_choice, reject
 from toolkit.core.extras import extra
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def compare_models(
     Standard errors in brackets; * p < 0.05, ** p < 0.01, *** p < 0.001
     """
     fits = _checked_fits(fits)
-    measure = choice(below, "below", ("se", "interval", "p"))
+    measure = check_choice(below, "below", ("se", "interval", "p"))
     if exp and measure == "se":
         measure = "interval"
     columns = [_cells(fit, measure, stars, exp) for fit in fits.values()]

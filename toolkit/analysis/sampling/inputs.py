@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Mask, Values
-from toolkit.core.checks import Number, exact, is_missing, reject
+from toolkit.core.checks import Number, exact_fraction, is_missing, reject
 from toolkit.frames.table import array_of, index_of, is_lazy, row_count, rows_in_order
 from toolkit.frames.table import column as named_column
 
@@ -233,7 +233,7 @@ def margin(column: Values, totals: Mapping[Any, Number], name: str, rows: int | 
         reject(f"`{name}` must have {rows} rows, as the sample has", len(index), "rows are matched by position")
     if not isinstance(totals, Mapping):
         reject(f"totals of `{name}` must be given by class", type(totals).__name__, "{class: people, …}", TypeError)
-    people = {key: float(exact(value, "total")) for key, value in totals.items()}
+    people = {key: float(exact_fraction(value, "total")) for key, value in totals.items()}
     if set(people) != set(names):
         missing, empty = set(names) - set(people), set(people) - set(names)
         received = f"{len(missing)} without a total, {len(empty)} that nobody in the sample has"

@@ -20,7 +20,7 @@ from toolkit.analysis.sampling.inputs import (
 )
 from toolkit.analysis.sampling.units import Linearization, Names, Units
 from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, Values
-from toolkit.core.checks import Number, choice, exact, positive, reject, whole
+from toolkit.core.checks import Number, check_choice, check_integer, check_positive, exact_fraction, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.frames.table import index_of
@@ -120,7 +120,7 @@ class Replicates:
         if further.shape != (count,) or not np.all(further >= 0) or (kind == "JKn" and factors is None):
             consequence = "they make the variance; for JKn they are (m - 1) / m with m clusters in the stratum"
             reject("`factors` must be at least 0, one factor per replicate", f"{further.size} of them", consequence)
-        scaled, df = _scale(kind, scale, fay, count) * further, None if df is None else whole(df, "df")
+        scaled, df = _scale(kind, scale, fay, count) * further, None if df is None else check_integer(df, "df")
         if by_name:
             return cls(weights, columns, scaled, df)
         return _with_columns(cls(weights, columns, scaled, df, index=one_index([weights, replicates])))
@@ -263,14 +263,14 @@ def spread(sample: Replicates, value: Callable[[Array], Array], whole_sample: Ar
 def _scale(kind: str | None, scale: Number | None, fay: Number | None, count: int) -> float:
     """Return the factor of the variance, from the kind of replicates or as it is given."""
     if kind is None and scale is not None:
-        return float(positive(scale, "scale", "it makes the variance"))
+        return float(check_positive(scale, "scale", "it makes the variance"))
     if kind is None or scale is not None:
         received = "neither" if kind is None else "both"
         reject(
             "exactly one of `kind` and `scale` must be given", received, "see the documentation of the data", TypeError
         )
-    share = float(exact(0 if fay is None else fay, "fay"))
-    if not 0 <= share < 1 or (fay is not None) != (choice(kind, "kind", tuple(_SCALES)) == "Fay"):
+    share = float(exact_fraction(0 if fay is None else fay, "fay"))
+    if not 0 <= share < 1 or (fay is not None) != (check_choice(kind, "kind", tuple(_SCALES)) == "Fay"):
         rule = "`fay` must be a share below 1 with kind='Fay', and left out with any other kind"
         reject(rule, fay, "it is part of the scale")
     return _SCALES[kind](count, share)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.analysis.sampling.inputs import codes
 from toolkit.core.arrays import Array, ArrayLike, Codes, Label, Mask
-from toolkit.core.checks import Number, choice, exact, reject
+from toolkit.core.checks import Number, check_choice, exact_fraction, reject
 from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
@@ -196,7 +196,7 @@ def units(
     lonely: Lonely,
 ) -> Units:
     """Return the sampling units of these columns; clusters may be numbered within strata or across them."""
-    choice(lonely, "lonely", ("refuse", "collapse", "centre"))
+    check_choice(lonely, "lonely", ("refuse", "collapse", "centre"))
     row_stratum, names = (np.zeros(rows, dtype=np.intp), ("all",)) if strata is None else codes(strata, "strata")
     first, second = clusters if isinstance(clusters, tuple) else (clusters, None)
     outer, inner = population if isinstance(population, tuple) else (population, None)
@@ -255,11 +255,11 @@ def _population(sizes: Sizes, row_stratum: Codes, names: tuple[Any, ...], strati
         if unknown or not stratified:
             remedy = "give {stratum: number of clusters}, with `strata`"
             reject("`population` must name every stratum", f"{len(unknown)} not named", remedy)
-        return np.array([float(exact(sizes[name], "population")) for name in names])
+        return np.array([float(exact_fraction(sizes[name], "population")) for name in names])
     if stratified and len(names) > 1:
         rule = "`population` must be a number of clusters for each stratum, by name or in a column"
         reject(rule, type(sizes).__name__, "one number does not say how clusters are distributed over strata")
-    return np.array([float(exact(sizes, "population"))] * len(names))
+    return np.array([float(exact_fraction(sizes, "population"))] * len(names))
 
 
 def _collapse(stratum: Codes, counts: Codes, sizes: Array) -> tuple[Codes, Codes, Array]:

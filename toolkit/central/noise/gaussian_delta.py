@@ -124,7 +124,7 @@ def _bisected(enough: Callable[[float], bool]) -> tuple[float, float]:
     low = high / 2
     while enough(low):
         low, high = low / 2, low
-    return bisect(enough, low, high, close=1e-12)
+    return bisect(enough, low, high, rtol=1e-12)
 
 
 def _crossing(epsilon: Fraction, delta: Fraction) -> float:

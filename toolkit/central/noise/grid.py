@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import Number, exact, positive, reject
+from toolkit.core.checks import Number, check_positive, exact_fraction, reject
 from toolkit.core.sampling import Integers, floor_log2
 
 GRID_BITS = 30
@@ -129,14 +129,14 @@ NO_END = "at 0 no finite noise is enough"
 
 def sensible(value: Number, name: str, consequence: str) -> Fraction:
     """Check that a number lies between 1e-300 and 1e300, so that the noise and its grid fit into floats."""
-    number = positive(value, name, consequence)
+    number = check_positive(value, name, consequence)
     if not _SMALLEST <= number <= _LARGEST:
         reject(f"`{name}` must lie between 1e-300 and 1e300", value, "no float could hold the noise")
     return number
 
 
 def proper(delta: Number, meaning: str = "what a probability may exceed the bound by") -> Fraction:
-    number = exact(delta, "delta")
+    number = exact_fraction(delta, "delta")
     if not 0 < number < 1:
         reject("`delta` must lie strictly between 0 and 1", delta, f"it is {meaning}")
     return number

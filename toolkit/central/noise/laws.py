@@ -151,7 +151,7 @@ class RadialLaw:
 
     def quantile(self, level: float) -> float:
         """Solve for the quantile by bisection on the tail, which averages the share of directions over lengths."""
-        _, high = bisect(lambda error: self._tail(error) <= 1 - level, 0.0, self.length(level), close=1e-9)
+        _, high = bisect(lambda error: self._tail(error) <= 1 - level, 0.0, self.length(level), rtol=1e-9)
         return float(high) + self.grid
 
     def _tail(self, error: float) -> float:

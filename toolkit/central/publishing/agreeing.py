@@ -15,7 +15,7 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.release import paid
 from toolkit.central.sensitivity import root_up
 from toolkit.core.arrays import Array
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal
@@ -44,7 +44,7 @@ class Margins:
 
     def __post_init__(self) -> None:
         for size in self.sizes:
-            whole(size, "sizes")
+            check_integer(size, "sizes")
         valid = all(
             list(axes) == sorted(set(axes)) and set(axes) <= set(range(len(self.sizes))) for axes in self.tables
         )
@@ -163,8 +163,8 @@ class AgreeingTables:
             reject(
                 "`loss` must be Pure or Zcdp", type(self.loss).__name__, "the kind of noise depends on it", TypeError
             )
-        whole(self.moved, "moved")
-        whole(self.moved_square, "moved_square")
+        check_integer(self.moved, "moved")
+        check_integer(self.moved_square, "moved_square")
         Margins(self.sizes, self.tables, (1,) * len(self.tables))  # checks sizes and tables
 
     @cached_property

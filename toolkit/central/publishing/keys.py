@@ -27,14 +27,13 @@ from toolkit.central.release import equal_diagonal, paid
 from toolkit.central.selection import Exponential, root_below
 from toolkit.central.sensitivity import root_up
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import Number, positive, reject, whole
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import Number, check_integer, check_neighbors, check_positive, reject
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import exp_enclosure
-from toolkit.core.search import least_whole
+from toolkit.core.search import smallest_integer_where
 
 Tail: TypeAlias = Callable[[int], Fraction]
 """A bound of Pr[noise >= k], for k of at least 1; it falls with k."""
@@ -90,7 +89,7 @@ def tail_of(noise: Laplace | Gaussian) -> Tail:
 
 def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:
     """Return the smallest k >= 1 whose tail probability is small enough."""
-    return least_whole(lambda k: enough(tail(k)), 0, 1)
+    return smallest_integer_where(lambda k: enough(tail(k)), 0, 1)
 
 
 _SHOWS = "the chance that a rare key shows"
@@ -124,8 +123,8 @@ class KeyThreshold:
 
     def __post_init__(self) -> None:
         check_neighbors(self.neighbors)
-        whole(self.keys, "keys")
-        whole(self.rows, "rows")
+        check_integer(self.keys, "keys")
+        check_integer(self.rows, "rows")
         if not isinstance(self.loss, Approx) or not 0 < self.loss.slack < 1 or self.loss.amount == 0:
             reject("`loss` must be Approx(epsilon, delta), both above 0 and delta below 1", self.loss, NO_END)
         if self.rho is not None and not Zcdp(self.rho).to_approx(self.loss.slack / 2) <= self.loss:
@@ -136,12 +135,12 @@ class KeyThreshold:
         cls, epsilon: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1
     ) -> "KeyThreshold":
         """Make the mechanism with Laplace noise that costs Approx(epsilon, delta)."""
-        return cls(Approx(positive(epsilon, "epsilon", NO_END), proper(delta, _SHOWS)), neighbors, keys, rows)
+        return cls(Approx(check_positive(epsilon, "epsilon", NO_END), proper(delta, _SHOWS)), neighbors, keys, rows)
 
     @classmethod
     def for_rho(cls, rho: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1) -> "KeyThreshold":
         """Gaussian noise of Zcdp(rho): lower thresholds where a person has many keys, at (1, 1e-6) from three on."""
-        amount, slack = positive(rho, "rho", NO_END), proper(delta, _SHOWS)
+        amount, slack = check_positive(rho, "rho", NO_END), proper(delta, _SHOWS)
         return cls(Approx(Zcdp(amount).to_approx(slack / 2).amount, slack), neighbors, keys, rows, amount)
 
     @property
@@ -232,7 +231,7 @@ class RangeFinder:
     beta: Fraction = Fraction(1, 1000)
 
     def __post_init__(self) -> None:
-        powers = tuple(whole(power, "powers", least=-_FARTHEST) for power in (self.first, self.last))
+        powers = tuple(check_integer(power, "powers", minimum=-_FARTHEST) for power in (self.first, self.last))
         if not powers[0] < powers[1] <= _FARTHEST:
             rule = f"`powers` must be two increasing whole numbers within ±{_FARTHEST}"
             reject(rule, powers, "bins end at these powers of two")
@@ -308,11 +307,11 @@ class TopK:
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
             reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
-        positive(self.loss.amount, "epsilon", NO_END)
+        check_positive(self.loss.amount, "epsilon", NO_END)
         check_neighbors(self.neighbors)
-        whole(self.k, "k")
-        whole(self.rows, "rows")
-        if not self.rows <= whole(self.together, "together") <= self.k * self.rows:
+        check_integer(self.k, "k")
+        check_integer(self.rows, "rows")
+        if not self.rows <= check_integer(self.together, "together") <= self.k * self.rows:
             rule = "`together` must be at least `rows`, and at most that for each of k options"
             reject(rule, self.together, "one person moves the counts of k options by so much")
 
@@ -325,14 +324,14 @@ class TopK:
         cls, epsilon: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None
     ) -> "TopK":
         """Costs Pure(epsilon) in all; `together` is k times `rows` if not given, which is always enough."""
-        amount, each = Pure(positive(epsilon, "epsilon", NO_END)), whole(rows, "rows")
-        return cls(amount, whole(k, "k"), neighbors, each, k * each if together is None else together)
+        amount, each = Pure(check_positive(epsilon, "epsilon", NO_END)), check_integer(rows, "rows")
+        return cls(amount, check_integer(k, "k"), neighbors, each, k * each if together is None else together)
 
     @classmethod
     def for_rho(cls, rho: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None) -> "TopK":
         """Make the mechanism that costs Zcdp(rho) up to rounding down: k bounded_range**2 / 8."""
         unit = cls.for_epsilon(1, k, neighbors=neighbors, rows=rows, together=together)
-        amount = root_below(8 * positive(rho, "rho", NO_END) / k) / unit.bounded_range
+        amount = root_below(8 * check_positive(rho, "rho", NO_END) / k) / unit.bounded_range
         return cls.for_epsilon(amount, k, neighbors=neighbors, rows=rows, together=unit.together)
 
     @property

@@ -18,8 +18,7 @@ import numpy as np
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.selection import Exponential, root_below
 from toolkit.core.arrays import Steps
-from toolkit.core.checks import Number, exact, positive, reject, whole
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import Number, check_integer, check_neighbors, check_positive, exact_fraction, reject
 from toolkit.core.loss import Pure, Zcdp, format_amount
 from toolkit.core.randomness import WORD, Rng, check_rng, falls_below, words
 from toolkit.core.sampling import exp_of
@@ -71,9 +70,9 @@ class RecursiveQuantiles:
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
             reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
-        positive(self.loss.amount, "epsilon", NO_END)
+        check_positive(self.loss.amount, "epsilon", NO_END)
         check_neighbors(self.neighbors)
-        whole(self.rows, "rows")
+        check_integer(self.rows, "rows")
         quantiles = self.quantiles
         ordered = all(low < high for low, high in pairwise(quantiles))
         if not quantiles or not ordered or not 0 <= quantiles[0] <= quantiles[-1] <= 1:
@@ -84,8 +83,8 @@ class RecursiveQuantiles:
     def for_epsilon(
         cls, epsilon: Number, quantiles: Sequence[Number], *, neighbors: str, rows: int = 1, grouped: bool = False
     ) -> "RecursiveQuantiles":
-        amount = Pure(positive(epsilon, "epsilon", NO_END))
-        return cls(amount, tuple(exact(q, "quantiles") for q in quantiles), neighbors, rows, grouped)
+        amount = Pure(check_positive(epsilon, "epsilon", NO_END))
+        return cls(amount, tuple(exact_fraction(q, "quantiles") for q in quantiles), neighbors, rows, grouped)
 
     @classmethod
     def for_rho(
@@ -93,7 +92,7 @@ class RecursiveQuantiles:
     ) -> "RecursiveQuantiles":
         """Make the mechanism that costs Zcdp(rho) up to rounding down: levels * epsilon_level**2 / 8."""
         levels = len(quantiles).bit_length()
-        each = root_below(8 * positive(rho, "rho", NO_END) / levels)
+        each = root_below(8 * check_positive(rho, "rho", NO_END) / levels)
         return cls.for_epsilon(levels * each, quantiles, neighbors=neighbors, rows=rows, grouped=grouped)
 
     def _describe(self) -> dict[str, Any]:

@@ -37,12 +37,12 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, positive, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, reject
 from toolkit.core.inference.special import chdtri, ndtri
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.randomness import WORD, Enclosure, Rng, words
 from toolkit.core.sampling import exp_of
-from toolkit.core.search import bisect_whole
+from toolkit.core.search import bisect_integers
 
 Tail: TypeAlias = Callable[[Fraction], Enclosure]
 """Of a distance y > 0, the enclosure of Pr[|Z| > y]; 1 at 0, continuous, falling."""
@@ -85,7 +85,7 @@ def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
         low, high = _gallop(start, 1, reaches)
     else:
         high, low = _gallop(start + 1, -1, lambda j: not reaches(j))
-    return bisect_whole(lambda j: not reaches(j), low, high) - 1
+    return bisect_integers(lambda j: not reaches(j), low, high) - 1
 
 
 def _gallop(start: int, direction: int, holds: Callable[[int], bool]) -> tuple[int, int]:
@@ -159,17 +159,17 @@ class PowerLaw:
     m: int = 6
 
     def __post_init__(self) -> None:
-        positive(self.loss.amount, "epsilon", NO_END)
-        if whole(self.m, "m") < 3:
+        check_positive(self.loss.amount, "epsilon", NO_END)
+        if check_integer(self.m, "m") < 3:
             reject("`t` must be below epsilon / 2", f"epsilon / {self.m}", "otherwise the noise has no finite variance")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, t: Number | None = None) -> "PowerLaw":
         """Return the law that costs Pure(epsilon) on a t-smooth sensitivity; epsilon / t is whole, by default 6."""
-        amount = positive(epsilon, "epsilon", NO_END)
+        amount = check_positive(epsilon, "epsilon", NO_END)
         ratio = Fraction(6)
         if t is not None:
-            ratio = amount / positive(t, "t", "a sensitivity that may not change is the global one")
+            ratio = amount / check_positive(t, "t", "a sensitivity that may not change is the global one")
         if ratio <= 2:
             reject("`t` must be below epsilon / 2", t, "otherwise the noise has no finite variance")
         if ratio.denominator != 1:
@@ -230,7 +230,7 @@ class SmoothLaplace:
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothLaplace":
-        return cls(Approx(positive(epsilon, "epsilon", NO_END), exact(delta, "delta")))
+        return cls(Approx(check_positive(epsilon, "epsilon", NO_END), exact_fraction(delta, "delta")))
 
     @property
     def smoothness(self) -> Fraction:
@@ -273,7 +273,7 @@ class SmoothGaussian:
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothGaussian":
-        return cls(Approx(positive(epsilon, "epsilon", NO_END), exact(delta, "delta")))
+        return cls(Approx(check_positive(epsilon, "epsilon", NO_END), exact_fraction(delta, "delta")))
 
     @property
     def smoothness(self) -> Fraction:
@@ -300,7 +300,7 @@ Law = PowerLaw | SmoothLaplace | SmoothGaussian
 
 
 def _check_proper(loss: Approx) -> None:
-    positive(loss.amount, "epsilon", NO_END)
+    check_positive(loss.amount, "epsilon", NO_END)
     if not 0 < loss.slack < 1:
         reject("`delta` must lie between 0 and 1", loss.delta, "at 0 this noise is not enough, at 1 none is needed")
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, positive
+from toolkit.core.checks import Number, check_positive
 from toolkit.core.inference.special import expit
 from toolkit.frames.sums import format_number
 
@@ -111,7 +111,7 @@ class Huber(MEstimator):
     k: Fraction
 
     def __init__(self, k: Number) -> None:
-        object.__setattr__(self, "k", positive(k, "k", "beyond k a value counts by its side only"))
+        object.__setattr__(self, "k", check_positive(k, "k", "beyond k a value counts by its side only"))
 
     @property
     def bound(self) -> float:
@@ -156,7 +156,7 @@ class Tukey(MEstimator):
     monotone: ClassVar[bool] = False
 
     def __init__(self, c: Number) -> None:
-        object.__setattr__(self, "c", positive(c, "c", "beyond c a value does not count"))
+        object.__setattr__(self, "c", check_positive(c, "c", "beyond c a value does not count"))
 
     @property
     def bound(self) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from toolkit.central.robust.estimators import Mean, Median, MEstimator
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, choice, exact, floats, positive, reject
+from toolkit.core.checks import Number, check_choice, check_positive, exact_fraction, float_array, reject
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gamma
 
@@ -95,10 +95,10 @@ def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Nu
     >>> bool(np.abs(fit.coefficients - [1, 2]).max() < 0.02)
     True
     """
-    table, target = floats(rows, "rows"), floats(y, "y")
+    table, target = float_array(rows, "rows"), float_array(y, "y")
     if table.ndim != 2 or target.shape != table.shape[:1] or not np.isfinite(table.sum() + target.sum()):
         reject("`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first")
-    length = float(positive(clip, "clip", "rows are cut to it"))
+    length = float(check_positive(clip, "clip", "rows are cut to it"))
     cut = _weights(table, length)
     beta = np.linalg.lstsq(table, target, rcond=None)[0]
     for _ in range(_ROUNDS):
@@ -182,7 +182,7 @@ def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
     3.0
     """
     if isinstance(population, str):
-        choice(population, "population", POPULATIONS)
+        check_choice(population, "population", POPULATIONS)
         at, (slope, square) = 0.0, _moments(estimator, population)
         return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
     values = sample(population)
@@ -247,7 +247,7 @@ def location(estimator: MEstimator, values: ArrayLike, weights: ArrayLike | None
     (1.0, 50.0)
     """
     numbers = sample(values)
-    share = np.full(len(numbers), 1 / len(numbers)) if weights is None else floats(weights, "weights")
+    share = np.full(len(numbers), 1 / len(numbers)) if weights is None else float_array(weights, "weights")
     if isinstance(estimator, Mean):
         return float(share @ numbers / (1 if weights is None else share.sum()))
     if isinstance(estimator, Median):
@@ -283,17 +283,17 @@ def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, r
     >>> fixed_scale_influence(Mean(), [0.0, 2.0], 11, 0.5)
     10.0
     """
-    numbers, share = sample(values), float(positive(rho, "rho", "at 0 it is the influence function"))
+    numbers, share = sample(values), float(check_positive(rho, "rho", "at 0 it is the influence function"))
     if share >= 1:
         reject("`rho` must be below 1", rho, "it is a share of the people")
     mixed = np.append(np.full(len(numbers), (1 - share) / len(numbers)), share)
-    moved = location(estimator, np.append(numbers, float(exact(x, "x"))), mixed)
+    moved = location(estimator, np.append(numbers, float(exact_fraction(x, "x"))), mixed)
     return (moved - location(estimator, numbers)) / share
 
 
 def sample(values: ArrayLike) -> Array:
     """Check values and return them as a one-dimensional array of finite floats."""
-    numbers = floats(values, "values")
+    numbers = float_array(values, "values")
     if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):
         reject("`values` must be finite numbers, at least one", f"shape {numbers.shape}", "settle missing ones first")
     return numbers

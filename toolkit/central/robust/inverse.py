@@ -14,7 +14,7 @@ from toolkit.central.release import released_choice
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import Number, floats, positive, probability, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, check_probability, float_array, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
@@ -148,7 +148,7 @@ class Quantile:
     q: Fraction
 
     def __init__(self, q: Number) -> None:
-        object.__setattr__(self, "q", rank_unit(probability(q, "q")))
+        object.__setattr__(self, "q", rank_unit(check_probability(q, "q")))
 
     def __repr__(self) -> str:
         return f"Quantile({format_number(float(self.q))})"
@@ -209,9 +209,9 @@ class InverseSensitivity:
             reject(rule, getattr(self.statistic, "__name__", repr(self.statistic)), consequence, TypeError)
         if not isinstance(self.loss, Pure):
             reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is pure", TypeError)
-        positive(self.loss.amount, "epsilon", NO_END)
-        whole(self.groups, "groups")
-        whole(self.rows, "rows")
+        check_positive(self.loss.amount, "epsilon", NO_END)
+        check_integer(self.groups, "groups")
+        check_integer(self.rows, "rows")
 
     @classmethod
     def for_epsilon(
@@ -245,7 +245,7 @@ class InverseSensitivity:
         return cls(
             target,
             limits if step is None else limits.with_step(step),
-            Pure(positive(epsilon, "epsilon", NO_END)),
+            Pure(check_positive(epsilon, "epsilon", NO_END)),
             groups,
             rows,
         )
@@ -283,7 +283,7 @@ class InverseSensitivity:
         array
             A whole number for each candidate.
         """
-        steps = self.bounds.steps(floats(values, "values"))
+        steps = self.bounds.steps(float_array(values, "values"))
         if isinstance(self.statistic, Quantile):
             return quantile_lengths(steps[steps >= 0], self.bounds.span, self.statistic.q)
         if isinstance(self.statistic, Huber):

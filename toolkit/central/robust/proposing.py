@@ -13,13 +13,13 @@ from toolkit.central.release import released_choice
 from toolkit.central.robust.admissible import log_up
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, exact, floats, positive, reject
+from toolkit.core.checks import Number, check_positive, exact_fraction, float_array, reject
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import discrete_laplace
-from toolkit.core.search import bisect_whole
+from toolkit.core.search import bisect_integers
 from toolkit.frames.sums import Bounds
 
 
@@ -68,20 +68,20 @@ class ProposeTestRelease:
     delta: Number
 
     def __post_init__(self) -> None:
-        positive(self.epsilon, "epsilon", NO_END)
-        positive(self.proposed, "proposed", "at 0 the noise would be none")
-        if not 0 < exact(self.delta, "delta") < 1:
+        check_positive(self.epsilon, "epsilon", NO_END)
+        check_positive(self.proposed, "proposed", "at 0 the noise would be none")
+        if not 0 < exact_fraction(self.delta, "delta") < 1:
             reject("`delta` must lie between 0 and 1", self.delta, "it is the chance of a wrong test")
 
     @property
     def loss(self) -> Approx:
         """The privacy loss of a release, whether the test passes or not."""
-        return Approx(2 * exact(self.epsilon, "epsilon"), exact(self.delta, "delta"))
+        return Approx(2 * exact_fraction(self.epsilon, "epsilon"), exact_fraction(self.delta, "delta"))
 
     @property
     def threshold(self) -> int:
         """The threshold of the test: ln(1/delta) / epsilon, rounded up."""
-        return math.ceil(log_up(1 / exact(self.delta, "delta")) / exact(self.epsilon, "epsilon"))
+        return math.ceil(log_up(1 / exact_fraction(self.delta, "delta")) / exact_fraction(self.epsilon, "epsilon"))
 
     def distance(self, values: ArrayLike) -> int:
         """Count how many people must change before the local sensitivity exceeds the proposal; private.
@@ -98,7 +98,7 @@ class ProposeTestRelease:
         """
         ordered, allowed = self._ordered(values), self._allowed
         most = self.statistic.n + 1  # with n changes, or never if the proposal is the width itself
-        return bisect_whole(
+        return bisect_integers(
             lambda k: self.statistic._sensitivity_at(ordered, 0, self.bounds.span, k) > allowed, -1, most
         )
 
@@ -117,11 +117,11 @@ class ProposeTestRelease:
         Estimate
             The statistic, or NaN.
         """
-        source, amount = check_rng(rng), exact(self.epsilon, "epsilon")
+        source, amount = check_rng(rng), exact_fraction(self.epsilon, "epsilon")
         noisy = self.distance(values) + int(discrete_laplace(1 / amount, 1, source)[0])
         value = Fraction(int(self.statistic._evaluate(self._ordered(values))), self.statistic.divisor)
         start = self.bounds.least if not self.statistic.minus else 0
-        released = Laplace.for_epsilon(amount, sensitivity=exact(self.proposed, "proposed")).release(
+        released = Laplace.for_epsilon(amount, sensitivity=exact_fraction(self.proposed, "proposed")).release(
             (start + value) * self.bounds.step, rng=source
         )
         passed = noisy > self.threshold
@@ -132,10 +132,10 @@ class ProposeTestRelease:
     @property
     def _allowed(self) -> int:
         """The proposed sensitivity in steps times the divisor, rounded down."""
-        return math.floor(exact(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
+        return math.floor(exact_fraction(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
 
     def _ordered(self, values: ArrayLike) -> Any:
-        steps = self.bounds.steps(floats(values, "values"))
+        steps = self.bounds.steps(float_array(values, "values"))
         if len(steps) != self.statistic.n:
             reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")
         return np.sort(np.maximum(steps, 0))

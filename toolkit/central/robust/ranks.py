@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import choice, reject, whole
+from toolkit.core.checks import check_choice, check_integer, reject
 
 STATISTICS = ("median", "midpoint", "rank", "trimmed", "iqr")
 
@@ -73,16 +73,16 @@ class RankStatistic:
         RankStatistic
             The statistic.
         """
-        size = whole(n, "n")
-        choice(name, "statistic", STATISTICS)
+        size = check_integer(n, "n")
+        check_choice(name, "statistic", STATISTICS)
         _only(rank, "rank", name == "rank")
         _only(trim, "trim", name == "trimmed")
         if name == "iqr":
             return _quartiles(size)
         if name == "trimmed":
-            return _trimmed(size, whole(trim, "trim", least=0))
+            return _trimmed(size, check_integer(trim, "trim", minimum=0))
         if name == "rank":
-            return _order(size, whole(rank, "rank"), f"value of rank {rank}")
+            return _order(size, check_integer(rank, "rank"), f"value of rank {rank}")
         if name == "midpoint" and size % 2:
             reject("a midpoint must lie between two values", f"{size} values", "ask for the median")
         return _order(size, (size + 1) // 2, "median") if size % 2 else _midpoint(size)

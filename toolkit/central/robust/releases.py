@@ -18,8 +18,7 @@ from toolkit.central.release import released_choice
 from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace, rounded_sum
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike, Steps
-from toolkit.core.checks import Number, choice, floats, reject
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import Number, check_choice, check_level, float_array, reject
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Loss, Pure
@@ -151,7 +150,7 @@ class SmoothSensitivity:
         SmoothSensitivity
             The mechanism.
         """
-        kind = choice(noise, "noise", ("laplace", "gaussian"))
+        kind = check_choice(noise, "noise", ("laplace", "gaussian"))
         law: Law = (
             SmoothLaplace.for_loss(epsilon, delta) if kind == "laplace" else SmoothGaussian.for_loss(epsilon, delta)
         )
@@ -185,7 +184,7 @@ class SmoothSensitivity:
 
     def _summarize(self, values: ArrayLike) -> Summary:
         """Return the statistic and its smooth sensitivity, in steps; private."""
-        steps = self.bounds.steps(floats(values, "values"))
+        steps = self.bounds.steps(float_array(values, "values"))
         if len(steps) != self.statistic.n:
             reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")
         return self._summarize_steps(np.sort(np.maximum(steps, 0)))

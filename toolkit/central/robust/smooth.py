@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.core.arrays import Array, objects
-from toolkit.core.checks import Number, exact, floats, limits, positive, quietly, reject
+from toolkit.core.arrays import Array, object_array
+from toolkit.core.checks import Number, check_bounds, check_positive, exact_fraction, float_array, quietly, reject
 from toolkit.frames.sums import BoundsLike
 
 Table: TypeAlias = tuple[Any, ...]
@@ -211,8 +211,8 @@ def _ratio(beta: Number | None, q: Number | None) -> Fraction | float:
     if (beta is None) == (q is None):
         reject("exactly one of `beta` and `q` must be given", "none" if q is None else "both", "q is e**-beta")
     if q is None and beta is not None:
-        return math.exp(-float(positive(beta, "beta", "at 0 it is the largest sensitivity of any table")))
-    ratio = exact(q if q is not None else 0, "q")
+        return math.exp(-float(check_positive(beta, "beta", "at 0 it is the largest sensitivity of any table")))
+    ratio = exact_fraction(q if q is not None else 0, "q")
     if not 0 < ratio < 1:
         reject("`q` must lie between 0 and 1", q, "it stands for e**-beta")
     return ratio
@@ -222,18 +222,18 @@ def _prepared(
     statistic: str, values: npt.NDArray[Any], bounds: BoundsLike, rank: int | None, trim: int | None
 ) -> tuple[RankStatistic, npt.NDArray[Any], tuple[Fraction, Fraction]]:
     """Return the statistic, the values clamped and sorted, and the bounds."""
-    low, high = limits(bounds)
+    low, high = check_bounds(bounds)
     ranks = RankStatistic.from_name(statistic, len(values), rank=rank, trim=trim)
     ends = (low, high) if values.dtype == object else (float(low), float(high))
     return ranks, np.sort(np.clip(values, *ends)), (low, high)
 
 
 def _exact(values: Any) -> npt.NDArray[Any]:
-    return objects(quietly(lambda: [exact(value, "values") for value in values], *_FINITE))
+    return object_array(quietly(lambda: [exact_fraction(value, "values") for value in values], *_FINITE))
 
 
 def _floats(values: Any) -> Array:
-    numbers = floats(values, "values") if hasattr(values, "__array__") else _exact(values).astype(np.float64)
+    numbers = float_array(values, "values") if hasattr(values, "__array__") else _exact(values).astype(np.float64)
     return numbers if np.all(np.isfinite(numbers)) else reject(*_FINITE)
 
 

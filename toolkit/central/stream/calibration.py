@@ -16,7 +16,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.inference.special import betainc, gammaincc, gammaln
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.sampling import LatticeSampler, gaussian_sampler, laplace_sampler
-from toolkit.core.search import least_whole
+from toolkit.core.search import smallest_integer_where
 
 _MOST_TERMS = 20_000
 
@@ -38,7 +38,9 @@ class GeometricSumLaw:
 
     def quantile(self, level: float) -> float:
         """Return the least whole error that is exceeded with probability at most 1 - level."""
-        return float(least_whole(lambda error: self.tail(error) <= 1 - level, -1, max(1, math.ceil(self.sd))))
+        return float(
+            smallest_integer_where(lambda error: self.tail(error) <= 1 - level, -1, max(1, math.ceil(self.sd)))
+        )
 
     def tail(self, error: int) -> float:
         """Return Pr[|sum| > error]."""

@@ -12,7 +12,7 @@ from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot, root
 from toolkit.central.stream.trees import Tree, binary, candidates, from_below
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, reject, whole
+from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Pure, Zcdp
 
@@ -92,7 +92,7 @@ def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
     >>> round(error("binary tree", Pure(1), 52).largest, 2)
     18.97
     """
-    choice(name, "name", NAMES)
+    check_choice(name, "name", NAMES)
     if not isinstance(loss, Pure | Zcdp) or not 0 < loss.amount < math.inf:
         reject(
             "`loss` must be Pure or Zcdp, above 0 and finite",
@@ -100,7 +100,7 @@ def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
             "choose an amount that noise can be calibrated to",
             TypeError,
         )
-    l1, l2_squared, factors = _METHODS[name](whole(periods, "periods"), loss)
+    l1, l2_squared, factors = _METHODS[name](check_integer(periods, "periods"), loss)
     amount = float(loss.amount)
     sd = math.sqrt(2) * l1 / amount if isinstance(loss, Pure) else math.sqrt(l2_squared / (2 * amount))
     return Error(sd * float(factors.max()), sd * float(np.sqrt(np.mean(factors**2))))
@@ -153,7 +153,7 @@ def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -
     >>> crossing(Zcdp(0.5), "fresh noise for every period", "binary tree")
     13
     """
-    for periods in range(1, whole(up_to, "up_to") + 1):
+    for periods in range(1, check_integer(up_to, "up_to") + 1):
         # Two errors that differ in their last digits only are equal, so they must differ by a billionth.
         if error(second, loss, periods).largest < (1 - 1e-9) * error(first, loss, periods).largest:
             return periods

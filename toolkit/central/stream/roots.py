@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from toolkit.central.stream.factorization import Factorization
 from toolkit.core.arrays import Array
-from toolkit.core.checks import whole
+from toolkit.core.checks import check_integer
 
 _BITS = 24  # products of two entries, and sums of squares of a column of length 1, are exact in a double
 _FINE = 64  # bits after the point of what is computed from noisy numbers
@@ -80,7 +80,7 @@ class SquareRoot(Factorization):
     window: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "periods", whole(self.periods, "periods"))
+        object.__setattr__(self, "periods", check_integer(self.periods, "periods"))
 
     @property
     def description(self) -> str:

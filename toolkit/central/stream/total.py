@@ -15,8 +15,7 @@ from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, explain_call, positive, reject, whole
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import Number, check_integer, check_neighbors, check_positive, explain_call, reject
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
@@ -89,8 +88,8 @@ class RunningTotal:
     ) -> None:
         self.loss, self.periods = loss, _check_periods(periods)
         noise_loss = _noise_loss(loss)
-        self.window = None if window is None else whole(window, "window")
-        self.neighbors, self.sensitivity = check_neighbors(neighbors), whole(sensitivity, "sensitivity")
+        self.window = None if window is None else check_integer(window, "window")
+        self.neighbors, self.sensitivity = check_neighbors(neighbors), check_integer(sensitivity, "sensitivity")
         self.per_person = None if per_person is None else _check_per_person(per_person, self.periods)
         step, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
         if factorization is None:
@@ -119,7 +118,7 @@ class RunningTotal:
         RunningTotal
             A total before its first period.
         """
-        return cls(Pure(positive(epsilon, "epsilon", NO_END)), periods, **options)
+        return cls(Pure(check_positive(epsilon, "epsilon", NO_END)), periods, **options)
 
     @classmethod
     def for_rho(cls, rho: Number, *, periods: int, **options: Any) -> "RunningTotal":
@@ -139,7 +138,7 @@ class RunningTotal:
         RunningTotal
             A total before its first period.
         """
-        return cls(Zcdp(positive(rho, "rho", NO_END)), periods, **options)
+        return cls(Zcdp(check_positive(rho, "rho", NO_END)), periods, **options)
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number, *, periods: int, **options: Any) -> "RunningTotal":
@@ -166,7 +165,7 @@ class RunningTotal:
         >>> round(float(RunningTotal.for_loss(1, 1e-6, periods=52).sd.max()), 2)
         9.73
         """
-        return cls(Approx(positive(epsilon, "epsilon", NO_END), delta), periods, **options)
+        return cls(Approx(check_positive(epsilon, "epsilon", NO_END), delta), periods, **options)
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -335,19 +334,19 @@ def _noise_loss(loss: Loss) -> Pure | Zcdp:
     """Return the loss that the noise is calibrated to: for Approx the largest Zcdp within it."""
     if not isinstance(loss, Pure | Approx | Zcdp):
         reject("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is calibrated to it", TypeError)
-    positive(loss.amount, "the loss", NO_END)
+    check_positive(loss.amount, "the loss", NO_END)
     return Zcdp.within(loss) if isinstance(loss, Approx) else loss
 
 
 def _check_periods(value: int) -> int:
-    number = whole(value, "periods")
+    number = check_integer(value, "periods")
     if number > MOST_PERIODS:
         reject(f"`periods` must be at most {MOST_PERIODS:,}", number, "publish less often")
     return number
 
 
 def _check_per_person(value: int, periods: int) -> int:
-    number = whole(value, "per_person")
+    number = check_integer(value, "per_person")
     if number > periods:
         reject("`per_person` must be at most `periods`", number, f"there are {periods}")
     return number

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from toolkit.central.stream.factorization import Factorization
 from toolkit.core.arrays import Array
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 
 Node = tuple[int, int]
 """A level, and an index on it: (j, i) is the sum of the periods i b**j + 1 … (i + 1) b**j, b branches."""
@@ -50,7 +50,7 @@ class Tree(Factorization):
 
     def __post_init__(self) -> None:
         for name, least in (("periods", 1), ("branches", 2), ("levels", 1)):
-            object.__setattr__(self, name, whole(getattr(self, name), name, least=least))
+            object.__setattr__(self, name, check_integer(getattr(self, name), name, minimum=least))
         if self.branches ** (self.levels - 1) > self.periods:
             rule = "the largest blocks must fit into `periods`"
             consequence = "a level without a complete block would cost and serve nothing"

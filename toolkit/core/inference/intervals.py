@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import check_choice, check_level
 from toolkit.core.inference.posterior import RandomizedCounts, shortest_on_grid
 from toolkit.core.inference.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
 from toolkit.core.search import bisect
@@ -90,7 +89,7 @@ def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, An
 def imbens_manski(width: float, level: float) -> float:
     """Return the number of standard errors to add at each end of a range that is `width` standard errors wide."""
     low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
-    return float(bisect(lambda errors: ndtr(errors + width) - ndtr(-errors) >= level, low, high, rounds=60)[1])
+    return float(bisect(lambda errors: ndtr(errors + width) - ndtr(-errors) >= level, low, high, max_rounds=60)[1])
 
 
 class IntervalBasis(Protocol):
@@ -108,7 +107,7 @@ class IntervalBasis(Protocol):
 
 
 def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Interval:
-    return basis.interval(check_level(level), choice(method or basis.methods[0], "method", basis.methods))
+    return basis.interval(check_level(level), check_choice(method or basis.methods[0], "method", basis.methods))
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,7 +455,7 @@ def level_that_meets(uncut: Callable[[float], Iterable[Any]], value: Array, null
         if defined[entry] and leaves_out(math.log(_LEAST)):
             levels[entry] = _LEAST
         elif defined[entry]:  # after more than 45 rounds the level could be 0, which has no quantile
-            levels[entry] = math.exp(bisect(leaves_out, math.log(_LEAST), 0.0, rounds=45)[1])
+            levels[entry] = math.exp(bisect(leaves_out, math.log(_LEAST), 0.0, max_rounds=45)[1])
     return levels
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, exact, reject
+from toolkit.core.checks import check_choice, exact_fraction, reject
 from toolkit.core.inference.intervals import (
     Affine,
     IntervalBasis,
@@ -81,15 +81,15 @@ def significance(
         reject("`sides` must be 1 or 2", repr(sides), "a test has one side or both")
     if sides == 2 and direction is not None:
         reject("`direction` must be left out when `sides` is 2", repr(direction), "it belongs to a one-sided test")
-    towards = choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
-    number, (low, high) = float(exact(null, "null")), possible(basis)
+    towards = check_choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
+    number, (low, high) = float(exact_fraction(null, "null")), possible(basis)
     if not low - 1e-12 <= number <= high + 1e-12:
         rule = f"`null` must lie between {low:g} and {high:g}, as the truth does"
         reject(rule, f"{number:g}", f"of {number:g} percent write {number / 100:g}")
     tested = tuple(name for name in basis.methods if name != "bayes")  # a posterior has no p-value
     if not tested:
         reject("an estimate must have an interval with a test", "a posterior alone", "use .interval()")
-    tested_method = choice(method or tested[0], "method", tested)
+    tested_method = check_choice(method or tested[0], "method", tested)
     statistic, below, above, both = _tails(basis, value, se, number, tested_method)
     p = both if towards is None else above if towards == "greater" else below
     p = p if adjust is None else adjusted(p, adjust)
@@ -104,7 +104,7 @@ def adjusted(p: float | Array, adjust: str) -> Any:
     """
     values = np.asarray(p, dtype=np.float64)
     tests = values[~np.isnan(values)]
-    if choice(adjust, "adjust", ADJUSTMENTS) == "bonferroni":
+    if check_choice(adjust, "adjust", ADJUSTMENTS) == "bonferroni":
         return np.minimum(1, values * max(len(tests), 1))
     order = np.argsort(tests, kind="stable")
     raised = np.empty_like(tests)

@@ -16,7 +16,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import as_float, numeric
+from toolkit.core.arrays import as_float, number_or_none
 
 _EPOCH, _ZONED_EPOCH = dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAYS = ("D", "W")
@@ -108,7 +108,7 @@ def _key(cell: Any, kind: type, days: bool) -> Hashable:
         return str.__str__(cell)
     if cell is None or cell is _loaded("pandas", "NA") or cell is _loaded("pandas", "NaT"):
         return NOTHING
-    value = numeric(cell)
+    value = number_or_none(cell)
     if value is not None:
         exact = value if type(value) is int else _nearest(value)
         return NOTHING if exact != exact else exact

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Mask, number
+from toolkit.core.arrays import Array, Codes, Mask, number_or_nan
 from toolkit.core.checks import reject
 from toolkit.frames.engines import cells
 
@@ -156,7 +156,7 @@ class Cells(Column):
 
     @np.errstate(all="ignore")
     def floats(self) -> Array:
-        return np.array([number(cell) for cell in self.cells()], dtype=np.float64)
+        return np.array([number_or_nan(cell) for cell in self.cells()], dtype=np.float64)
 
     def codes(self, texts: Sequence[str]) -> Codes:
         return cells.codes(self.cells(), {text: index for index, text in enumerate(texts)})

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import choice, reject
+from toolkit.core.checks import check_choice, reject
 
 Procedure = Literal["forced", "crosswise", "triangular", "unrelated"]
 
@@ -38,7 +38,7 @@ def checked(procedure: object, weights: npt.NDArray[np.int64], report_options: L
     """Check a procedure against the weights and the reports; infer it if it is None."""
     if procedure is None:
         return infer(weights, report_options)
-    valid = cast("Procedure", choice(procedure, "procedure", get_args(Procedure)))
+    valid = cast("Procedure", check_choice(procedure, "procedure", get_args(Procedure)))
     if not fits(valid, weights, report_options):
         reject(f"the weights and reports must be those of a {valid} design", "others", "leave `procedure` out")
     return valid

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Labels
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, reject, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_integer, check_probability, reject
 from toolkit.core.rounding import apportion, integer_rows
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
@@ -30,7 +30,7 @@ def in_lowest_terms(weights: ArrayLike, denominator: int) -> tuple[npt.NDArray[n
     if table.ndim != 2 or table.dtype.kind not in "iu":
         received = f"{table.ndim} dimensions of {table.dtype}"
         reject("`weights` must be a table of integers", received, "rows are truths, columns reports")
-    common = math.gcd(int(np.gcd.reduce(table, axis=None)), whole(denominator, "denominator"))
+    common = math.gcd(int(np.gcd.reduce(table, axis=None)), check_integer(denominator, "denominator"))
     table = table.astype(np.int64) // common
     table.setflags(write=False)
     return table, int(denominator) // common
@@ -71,7 +71,7 @@ def joined_labels(first: Labels, second: Labels, between: str = " / ") -> list[s
 
 def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
     """Read rows of fractions, texts and floats as exact rows that sum to one; the largest cell takes the error."""
-    rows = [[probability(cell, "matrix") for cell in row] for row in matrix]
+    rows = [[check_probability(cell, "matrix") for cell in row] for row in matrix]
     if len({len(row) for row in rows}) != 1:
         reject(
             "`matrix` rows must have one length", "several lengths", "give a probability for each report in each row"

@@ -8,7 +8,15 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, exact, positive, probability, reject, whole
+from toolkit.core.checks import (
+    DENOMINATOR_LIMIT,
+    Number,
+    check_integer,
+    check_positive,
+    check_probability,
+    exact_fraction,
+    reject,
+)
 from toolkit.core.rounding import integer_rows
 from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.numeric.bounded import TURNS, Hybrid, OneBit, Piecewise
@@ -218,15 +226,15 @@ def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number]
 
 def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, Number], step: Number) -> Scrambled:
     low, high = checked_bounds(bounds)
-    steps = (high - low) / positive(step, "step")
+    steps = (high - low) / check_positive(step, "step")
     if steps.denominator != 1:
         consequence = "otherwise the highest answer is not on the grid"
         reject("the range must be a whole number of `step`s", f"{float(steps):g}", consequence)
     if not isinstance(noise, Mapping):
         reject("`noise` must map numbers to probabilities", type(noise).__name__, "see the example", TypeError)
-    whole(len(noise), "noise", most=_MOST_CARDS)
-    values = tuple(exact(value, "noise") for value in noise)
-    shares = [probability(share, "noise") for share in noise.values()]
+    check_integer(len(noise), "noise", maximum=_MOST_CARDS)
+    values = tuple(exact_fraction(value, "noise") for value in noise)
+    shares = [check_probability(share, "noise") for share in noise.values()]
     if sum(shares, Fraction(0)) != 1 or 0 in shares:
         consequence = "every draw gives one of these numbers"
         reject("the probabilities of `noise` must be positive and sum to 1", float(sum(shares)), consequence)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, Steps, Values, as_array
-from toolkit.core.checks import Number, exact, limits, reject, whole
+from toolkit.core.checks import Number, check_bounds, check_integer, exact_fraction, reject
 from toolkit.core.randomness import Rng
 from toolkit.local.protocol import fraction, keep_whole
 from toolkit.local.sampled_randomizer import SampledRandomizer
@@ -45,7 +45,7 @@ FARTHEST = 10**300
 
 def checked_bounds(bounds: Sequence[Number]) -> tuple[Fraction, Fraction]:
     """Check that bounds are two finite numbers in order; return them as fractions."""
-    low, high = limits(bounds, consequence="the lowest and the highest answer are public; write [0, 80]")
+    low, high = check_bounds(bounds, consequence="the lowest and the highest answer are public; write [0, 80]")
     if max(abs(low), abs(high)) > FARTHEST:
         reject("`bounds` must lie between -1e300 and 1e300", "wider ones", "estimates are floats")
     return low, high
@@ -69,7 +69,7 @@ class AnswerGrid:
 
     def __post_init__(self) -> None:
         checked_bounds((self.low, self.high))
-        if whole(self.steps, "steps") > FINEST:
+        if check_integer(self.steps, "steps") > FINEST:
             reject(f"`steps` must be at most {FINEST}", self.steps, "a report must be drawn with 32 bits")
 
     @property
@@ -84,7 +84,7 @@ class AnswerGrid:
 
     def unit(self, value: Number, name: str) -> float:
         """Scale a number within the bounds to the range from 0 to 1."""
-        number = exact(value, name)
+        number = exact_fraction(value, name)
         if not self.low <= number <= self.high:
             reject(f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do")
         return float((number - self.low) / (self.high - self.low))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Label, Steps, Values
-from toolkit.core.checks import Number, choice, exact, reject, whole
+from toolkit.core.checks import Number, check_choice, check_integer, exact_fraction, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import edge_fit, fit_notes
@@ -74,14 +74,14 @@ class MeanRandomizer(OnGrid):
         """
         center = self._grid.unit(mean, "mean")
         widest = center * (1 - center)
-        spreads = [0.0, widest] if sd is None else [(float(exact(sd, "sd")) / self._grid.span) ** 2]
+        spreads = [0.0, widest] if sd is None else [(float(exact_fraction(sd, "sd")) / self._grid.span) ** 2]
         if not 0 <= spreads[-1] <= widest + 1e-9:
             consequence = f"at this mean it is at most {self._grid.span * widest**0.5:.4g}"
             reject("`sd` must be possible within the bounds", sd, consequence)
-        fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
+        fixed = check_choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         c0, c1, c2 = self.square
         variances = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
-        return max(variances) * self._grid.span**2 / whole(n, "n")
+        return max(variances) * self._grid.span**2 / check_integer(n, "n")
 
     def _estimated(self, value: float, se: float, n: int, share: Shares | None = None) -> Estimate:
         """Make an estimate with a t interval, or with the intervals of a share that is scaled to the mean."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import DENOMINATOR_LIMIT, choice, reject, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, check_choice, check_integer, reject
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling import Categorical
@@ -54,9 +54,9 @@ class Scrambled(MeanRandomizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "how", choice(self.how, "how", ("additive", "multiplicative")))
+        object.__setattr__(self, "how", check_choice(self.how, "how", ("additive", "multiplicative")))
         object.__setattr__(self, "values", tuple(fraction(value, "values") for value in self.values))
-        object.__setattr__(self, "weights", tuple(whole(weight, "weights") for weight in self.weights))
+        object.__setattr__(self, "weights", tuple(check_integer(weight, "weights") for weight in self.weights))
         if not self.values or len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
             consequence = "give `noise` as a mapping from value to probability"
             reject("the deck must have distinct values, each with a weight", f"{len(self.values)} values", consequence)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Values
-from toolkit.core.checks import Number, choice, probability, reject, whole
+from toolkit.core.checks import Number, check_choice, check_integer, check_probability, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
@@ -192,7 +192,7 @@ class SquareWave(Windowed):
         Estimate
             One entry for each share.
         """
-        shares = [float(probability(share, "at")) for share in at]
+        shares = [float(check_probability(share, "at")) for share in at]
         edges = np.concatenate([self._points[:1], (self._points[1:] + self._points[:-1]) / 2, self._points[-1:]])
 
         def points(distributions: Array) -> Array:
@@ -218,7 +218,7 @@ class SquareWave(Windowed):
     ) -> Estimate:
         numbers, mixed = checked_counts(counts, self._window.reports), self._mixed(smoothing)
         resampled = resample(
-            numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED)
+            numbers, check_integer(replicates, "replicates", minimum=2), check_rng(rng) or np.random.default_rng(SEED)
         )
         bootstrap = read(self._maximum_likelihood(resampled))
         curve = (
@@ -282,7 +282,7 @@ class SquareWave(Windowed):
         """
         generator = check_rng(rng) or np.random.default_rng(SEED)
         shares = distribution(prevalence, self.steps + 1, "prevalence")
-        people, count = whole(n, "n"), whole(surveys, "surveys")
+        people, count = check_integer(n, "n"), check_integer(surveys, "surveys")
         tallies = [self._simulated_counts(shares, people, generator, respondents) for _ in range(count)]
         return np.asarray(self._maximum_likelihood(np.array(tallies, dtype=np.float64)).var(axis=0, ddof=1))
 
@@ -290,7 +290,7 @@ class SquareWave(Windowed):
         self, shares: Array, n: int, rng: np.random.Generator, respondents: Respondents = "sample"
     ) -> npt.NDArray[np.int64]:
         """Simulate the number of reports of each kind in a survey of n people."""
-        if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
+        if check_choice(respondents, "respondents", ("sample", "fixed")) == "sample":
             people = rng.multinomial(n, shares / shares.sum())
         else:
             # Largest remainders: whole counts as near as possible to n times the shares.
@@ -337,7 +337,11 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
     <SquareWave on 21 points, 0 to 20: epsilon 1>
     """
     low, high = checked_bounds(bounds)
-    steps = _default_steps(low, high) if points is None else whole(points, "points", least=2, most=FINEST + 1) - 1
+    steps = (
+        _default_steps(low, high)
+        if points is None
+        else check_integer(points, "points", minimum=2, maximum=FINEST + 1) - 1
+    )
     width = 2 * int(_half_width(float(checked_epsilon(epsilon))) * (steps + 1)) + 1
     return SquareWave(low, high, steps, width, *odds(epsilon, inside=width, outside=steps))
 

@@ -5,7 +5,7 @@ serve comparisons: `unary` and `optimized_unary` (a bit per option) and `local_h
 for questions in which several options may apply.
 """
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, reject, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_integer, reject
 from toolkit.core.rounding import exp_below
 from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
 from toolkit.local.oracles.hashing import LocalHash, best_values
@@ -48,7 +48,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     <Subset of 16 options, size 4: epsilon 1, variance 1 times the unbiased limit>
     """
     names = option_labels(options)
-    subset_size = limit(len(names), epsilon).size if size is None else whole(size, "size")
+    subset_size = limit(len(names), epsilon).size if size is None else check_integer(size, "size")
     if subset_size >= len(names):
         consequence = "a set of all options says nothing about the answer"
         reject(f"`size` must be below {len(names)}, the number of options", subset_size, consequence)
@@ -154,7 +154,7 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
     <LocalHash of 1000 options, 4 values: epsilon 1, variance 1.01 times the unbiased limit>
     """
     names, number = option_labels(options), checked_epsilon(epsilon)
-    count = best_values(float(number)) if values is None else whole(values, "values", least=2)
+    count = best_values(float(number)) if values is None else check_integer(values, "values", minimum=2)
     inside, outside = odds(epsilon, inside=1, outside=count - 1)
     return LocalHash(names, count, inside, outside)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Mask, Values
-from toolkit.core.checks import Number, whole
+from toolkit.core.checks import Number, check_integer
 from toolkit.core.estimate import Estimate
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.matrix.encoding import distribution, encode
@@ -37,7 +37,7 @@ class Limit(NamedTuple):
 
     def se(self, k: int, n: int) -> float:
         """Return the standard error of an option's share among n respondents at equal shares, if the limit is met."""
-        return math.sqrt(self.risk / (whole(k, "k", least=2) * whole(n, "n")))
+        return math.sqrt(self.risk / (check_integer(k, "k", minimum=2) * check_integer(n, "n")))
 
 
 def limit(k: int, epsilon: Number) -> Limit:
@@ -71,7 +71,7 @@ def limit(k: int, epsilon: Number) -> Limit:
     >>> least.size, round(least.se(16, n=1000), 4)
     (4, 0.057)
     """
-    return _least(whole(k, "k", least=2), float(checked_epsilon(epsilon)))
+    return _least(check_integer(k, "k", minimum=2), float(checked_epsilon(epsilon)))
 
 
 def _least(options: int, epsilon: float) -> Limit:
@@ -180,7 +180,7 @@ class Oracle(SupportRandomizer):
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
         shares = distribution(prevalence, len(self.options), "prevalence")
-        variances = self._support.variance(shares, respondents) / whole(n, "n")
+        variances = self._support.variance(shares, respondents) / check_integer(n, "n")
         return float(variances[1]) if len(self.options) == 2 else variances
 
     def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
@@ -202,7 +202,7 @@ class Oracle(SupportRandomizer):
             A row and a column for each option.
         """
         shares = distribution(prevalence, len(self.options), "prevalence")
-        return np.asarray(self._support.covariance(shares, respondents) / whole(n, "n"))
+        return np.asarray(self._support.covariance(shares, respondents) / check_integer(n, "n"))
 
     def __repr__(self) -> str:
         return (

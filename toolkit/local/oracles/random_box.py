@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Label, Mask, Values, as_array
-from toolkit.core.checks import choice, reject, whole
+from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import Categorical
@@ -128,7 +128,7 @@ class RandomBox(Boxes):
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         shares = checked_shares(prevalence, len(self.options))
-        resampled = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
+        resampled = check_choice(respondents, "respondents", ("sample", "fixed")) == "sample"
         # With fixed respondents it is still random who is asked about which box.
         variance = len(shares) * self._support.variance(shares) - (0 if resampled else shares * (1 - shares))
-        return np.asarray(variance / whole(n, "n"))
+        return np.asarray(variance / check_integer(n, "n"))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Counts, Labels, Values, project_onto_simplex
-from toolkit.core.checks import choice, labels, read_shares, reject, whole
+from toolkit.core.checks import check_choice, check_integer, check_labels, read_shares, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes
@@ -76,7 +76,7 @@ class Support:
         subtracted.
         """
         observed = float(self.q) + shares * self.slope
-        fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
+        fixed = check_choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         return np.asarray(observed * (1 - observed) / self.slope**2 - (shares * (1 - shares) if fixed else 0))
 
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
@@ -90,7 +90,7 @@ class Support:
         covariance = np.add.outer(shares, shares)
         covariance *= float(single - neither) / self.slope**2
         covariance += float(neither) / self.slope**2
-        if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
+        if check_choice(respondents, "respondents", ("sample", "fixed")) == "sample":
             covariance -= np.outer(shares, shares)
         np.fill_diagonal(covariance, self.variance(shares, respondents))
         return covariance
@@ -103,7 +103,7 @@ class Support:
         self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str
     ) -> Estimate:
         """Estimate the shares of exclusive options; with two options, the share of the last, as for a binary design."""
-        choice(method, "method", tuple(_METHODS))
+        check_choice(method, "method", tuple(_METHODS))
         everybody = self.interval_basis(counts, n)
         shares = everybody.value
         binary, spread = len(options) == 2, self._spread(everybody, n)
@@ -170,7 +170,7 @@ def checked_shares(prevalence: ArrayLike, k: int) -> Array:
 
 def checked_support(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
     """Check the number of reports that support each option and the number of reports."""
-    reports, numbers = whole(n, "n"), whole_counts(counts, k, "options", "they are in option order")
+    reports, numbers = check_integer(n, "n"), whole_counts(counts, k, "options", "they are in option order")
     if numbers.min() < 0 or numbers.max() > reports:
         reject(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
     return numbers, reports
@@ -189,7 +189,7 @@ class SupportRandomizer(SampledAtOdds):
     options: Labels
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", labels(self.options, "options"))
+        object.__setattr__(self, "options", check_labels(self.options, "options"))
 
     @property
     @abstractmethod

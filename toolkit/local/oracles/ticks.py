@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike, Counts, Mask, Values
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, reject, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_choice, check_integer, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Below, Rng
@@ -154,7 +154,7 @@ class CappedBoxes(Boxes):
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         shares = checked_shares(prevalence, len(self.options))
-        return np.asarray(self._support.variance(shares, respondents) / whole(n, "n"))
+        return np.asarray(self._support.variance(shares, respondents) / check_integer(n, "n"))
 
 
 def tick_boxes(
@@ -194,7 +194,7 @@ def tick_boxes(
     'one random box: variance 10.8 / n a box, against 16.1 / n with at most 2 ticks'
     """
     names = option_labels(options)
-    cap = len(names) if most is None else whole(most, "most")
+    cap = len(names) if most is None else check_integer(most, "most")
     flip = threshold_above(exp_below(checked_epsilon(epsilon) / _bits_apart(len(names), cap)))
     if 2 * flip >= DENOMINATOR_LIMIT:
         consequence = "the report would say nothing about the answer"
@@ -205,7 +205,7 @@ def tick_boxes(
     by_one, by_cap = (float(boxes.variance(share, 1)[0]) for boxes in (random_box, capped))
     better = "random" if by_one <= by_cap else "capped"
     limit = f"at most {cap} tick{'' if cap == 1 else 's'}"
-    if choice(how or better, "how", ("random", "capped")) == "random":
+    if check_choice(how or better, "how", ("random", "capped")) == "random":
         why = f"one random box: variance {by_one:.3g} / n a box, against {by_cap:.3g} / n with {limit}"
         return replace(random_box, reason=why)
     why = f"{limit}: variance {by_cap:.3g} / n a box, against {by_one:.3g} / n with one random box"

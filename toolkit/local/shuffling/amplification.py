@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, exact, explain_call, positive, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, explain_call, reject
 from toolkit.core.loss import Approx
 from toolkit.core.search import bisect
 from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at, log_of
@@ -210,8 +210,8 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     if not hasattr(reports, "epsilon"):
         consequence = "give a design, which has the loss of a report before shuffling: warner(epsilon=1.0)"
         reject("`reports` must be a design", type(reports).__name__, consequence, TypeError)
-    people = whole(n, "n")
-    slack = exact(delta, "delta")  # not `probability`, which rounds small floats to a design's weights
+    people = check_integer(n, "n")
+    slack = exact_fraction(delta, "delta")  # not `probability`, which rounds small floats to a design's weights
     if not 0 <= slack <= 1:
         reject("`delta` must lie between 0 and 1", delta, "it is a probability")
     local = float(reports.epsilon)
@@ -238,7 +238,7 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
 
 def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -> float:
     """Return the largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` after shuffling."""
-    goal, k = float(positive(epsilon, "epsilon")), whole(options, "options", least=2)
+    goal, k = float(check_positive(epsilon, "epsilon")), check_integer(options, "options", minimum=2)
     return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, goal)
 
 
@@ -249,7 +249,7 @@ def largest_local(
     low, high = target, min(target * 2 + 1, most)
     while high < most and cost(high) <= target:
         low, high = high, min(high + 1.5, most)
-    return float(bisect(lambda local: cost(local) <= target, high, low, close=tolerance)[1])
+    return float(bisect(lambda local: cost(local) <= target, high, low, rtol=tolerance)[1])
 
 
 def clones_2021(local: float, n: int, delta: float) -> float:

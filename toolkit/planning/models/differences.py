@@ -8,12 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, exact, explain_call, positive, probability, reject, whole
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import (
+    Number,
+    check_integer,
+    check_level,
+    check_positive,
+    check_probability,
+    exact_fraction,
+    explain_call,
+    reject,
+)
 from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.special import gammaln, ndtr, ndtri, xlog1py, xlogy
-from toolkit.core.search import least_whole
+from toolkit.core.search import smallest_integer_where
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import critical
@@ -119,11 +127,11 @@ def plan_difference(
     """
     case = _DifferenceCase(
         _binary(design),
-        tuple(float(probability(share, "prevalence")) for share in _two(prevalence)),
+        tuple(float(check_probability(share, "prevalence")) for share in _two(prevalence)),
         check_level(level),
-        float(positive(ratio, "ratio", "it compares numbers of people")),
-        float(positive(deff, "deff", "it multiplies a variance")),
-        float(positive(weighting, "weighting", "it multiplies a variance")),
+        float(check_positive(ratio, "ratio", "it compares numbers of people")),
+        float(check_positive(deff, "deff", "it multiplies a variance")),
+        float(check_positive(weighting, "weighting", "it multiplies a variance")),
     )
     people = people_for_target(n, margin, power, case.level, case.people_for_margin, case.people_for_power)
     notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.how(people)}",)
@@ -167,7 +175,7 @@ class _DifferenceCase:
         return float(ndtr(gap / math.sqrt(self._variance(people)) - critical(self.level, 2)))
 
     def people_for_margin(self, margin: float) -> int:
-        return least_whole(lambda people: self.margin(people) <= margin, 1, 64)
+        return smallest_integer_where(lambda people: self.margin(people) <= margin, 1, 64)
 
     def people_for_power(self, power: float) -> int:
         gap = abs(self.shares[0] - self.shares[1])
@@ -192,8 +200,8 @@ def people_for_target(
     if sum(goal is not None for goal in (n, power, margin)) != 1:
         reject("exactly one of n, power and margin must be given", "another number of them", "write power=0.8 alone")
     if margin is not None:
-        return for_margin(float(positive(margin, "margin", "no number of people has no error")))
-    return whole(n, "n", least=2) if power is None else for_power(checked_power(power, level))
+        return for_margin(float(check_positive(margin, "margin", "no number of people has no error")))
+    return check_integer(n, "n", minimum=2) if power is None else for_power(checked_power(power, level))
 
 
 def enough_people(power: Callable[[int], float], start: int, target: float) -> int:
@@ -207,7 +215,7 @@ def enough_people(power: Callable[[int], float], start: int, target: float) -> i
 
 def checked_power(power: Number, level: float) -> float:
     """Check that a power lies above the size of the test, 1 - level, and below 1."""
-    target = float(exact(power, "power"))
+    target = float(exact_fraction(power, "power"))
     if not 1 - level < target < 1:
         rule = f"`power` must lie between {1 - level:.3g} and 1"
         reject(rule, power, "write 0.8 for 80 percent")

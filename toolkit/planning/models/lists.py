@@ -10,10 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, explain_call, positive, probability, reject
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import (
+    Number,
+    check_level,
+    check_positive,
+    check_probability,
+    exact_fraction,
+    explain_call,
+    reject,
+)
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
-from toolkit.core.search import least_whole
+from toolkit.core.search import smallest_integer_where
 from toolkit.planning.fieldwork import whole_people
 from toolkit.planning.models.differences import people_for_target
 
@@ -126,16 +133,16 @@ def plan_list_experiment(
             "exactly one of `items` and `spread` must be given", received, "write items=(0.9, 0.5, 0.1), or spread=0.8"
         )
     none = every = None
-    guess = float(probability(prevalence, "prevalence"))
+    guess = float(check_probability(prevalence, "prevalence"))
     if items is not None:
-        shares = np.array([float(probability(share, "items")) for share in items])
+        shares = np.array([float(check_probability(share, "items")) for share in items])
         if not len(shares):
             reject("`items` must hold a share for each other item", "none", "write items=(0.9, 0.5, 0.1)")
         variance = float((shares * (1 - shares)).sum())
         none, every = float(np.prod(1 - shares) * (1 - guess)), float(np.prod(shares) * guess)
     else:
-        variance = float(positive(spread, "spread", "counts differ")) ** 2  # type: ignore[arg-type]  # given
-    other = None if detect is None else float(probability(detect, "detect"))
+        variance = float(check_positive(spread, "spread", "counts differ")) ** 2  # type: ignore[arg-type]  # given
+    other = None if detect is None else float(check_probability(detect, "detect"))
     case = _ListCase(variance, lambda share: variance + share * (1 - share), *_checked(level, sides, ratio))
     return _planned("list experiment", case, (guess, other), (n, margin, power), (none, every))
 
@@ -183,17 +190,17 @@ def plan_item_sum(
     >>> plan_item_sum(20, mean=5, sd=8, margin=2).n
     (831, 831)
     """
-    short = float(positive(spread, "spread", "sums differ")) ** 2
-    long = short + float(positive(sd, "sd", "a quantity that is the same for all needs no survey")) ** 2
-    other = None if detect is None else float(exact(detect, "detect"))
+    short = float(check_positive(spread, "spread", "sums differ")) ** 2
+    long = short + float(check_positive(sd, "sd", "a quantity that is the same for all needs no survey")) ** 2
+    other = None if detect is None else float(exact_fraction(detect, "detect"))
     case = _ListCase(short, lambda _: long, *_checked(level, sides, ratio))
-    return _planned("item sum", case, (float(exact(mean, "mean")), other), (n, margin, power), (None, None))
+    return _planned("item sum", case, (float(exact_fraction(mean, "mean")), other), (n, margin, power), (None, None))
 
 
 def _checked(level: Number, sides: int, ratio: Number) -> tuple[float, int, float]:
     if sides not in (1, 2):
         reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
-    return check_level(level), sides, float(positive(ratio, "ratio", "it compares numbers of people"))
+    return check_level(level), sides, float(check_positive(ratio, "ratio", "it compares numbers of people"))
 
 
 def _planned(
@@ -207,12 +214,12 @@ def _planned(
     value, truth = values
 
     def for_margin(most: float) -> int:
-        return least_whole(lambda people: case.margin(value, people) <= most, 1, 2)
+        return smallest_integer_where(lambda people: case.margin(value, people) <= most, 1, 2)
 
     def for_power(enough: float) -> int:
         if truth is None or truth == value:
             reject("`detect` must be another value with `power`", truth, "write detect=0.2, for example")
-        return least_whole(lambda people: case.power(value, truth, people) >= enough, 1, 2)
+        return smallest_integer_where(lambda people: case.power(value, truth, people) >= enough, 1, 2)
 
     people = people_for_target(*goals, case.level, for_margin, for_power)
     power = None if truth is None else case.power(value, truth, people)

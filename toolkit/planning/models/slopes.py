@@ -12,10 +12,17 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact, explain_call, probability, reject, whole
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import (
+    Number,
+    check_integer,
+    check_level,
+    check_probability,
+    exact_fraction,
+    explain_call,
+    reject,
+)
 from toolkit.core.inference.special import expit, ndtr, ndtri
-from toolkit.core.search import least_whole
+from toolkit.core.search import smallest_integer_where
 from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer
@@ -116,7 +123,11 @@ def plan_slope(
     """
     if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
         reject("`design` must be one of two answers", type(design).__name__, "give a yes/no design", TypeError)
-    a, b, confidence = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
+    a, b, confidence = (
+        float(exact_fraction(intercept, "intercept")),
+        float(exact_fraction(slope, "slope")),
+        check_level(level),
+    )
     if b == 0:
         reject("`slope` must differ from 0", slope, "write slope=0.5, for example")
     if (n is None) == (power is None):
@@ -132,9 +143,13 @@ def plan_slope(
     if n is None:
         target = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
         people = whole_people((z + float(ndtri(target))) ** 2 * variance / b**2)
-        people = people if len(x) > 2 else least_whole(lambda number: reached(number) >= target, 1, max(2, people))
+        people = (
+            people
+            if len(x) > 2
+            else smallest_integer_where(lambda number: reached(number) >= target, 1, max(2, people))
+        )
     else:
-        people = whole(n, "n", least=2)
+        people = check_integer(n, "n", minimum=2)
     return SlopePlan(design, b, people, confidence, reached(people), variance)
 
 
@@ -179,7 +194,7 @@ def _law(covariate: Any) -> tuple[Array, Array]:
     if isinstance(covariate, str) and covariate == "normal":
         points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
         return points, weights / weights.sum()
-    share = float(probability(covariate, "covariate"))
+    share = float(check_probability(covariate, "covariate"))
     if not 0 < share < 1:
         reject(
             "`covariate` must be 'normal' or a share strictly between 0 and 1",

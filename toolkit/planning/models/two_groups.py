@@ -11,11 +11,18 @@ from typing import Literal
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, explain_call, positive, probability, reject
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import (
+    Number,
+    check_choice,
+    check_level,
+    check_positive,
+    check_probability,
+    explain_call,
+    reject,
+)
 from toolkit.core.inference.intervals import imbens_manski
 from toolkit.core.inference.special import ndtr, ndtri
-from toolkit.core.search import least_whole
+from toolkit.core.search import smallest_integer_where
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
 from toolkit.planning.accuracy import critical
 from toolkit.planning.fieldwork import whole_people
@@ -131,18 +138,18 @@ def plan_two_groups(
     >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05).n
     (725, 725)
     """
-    confidence, guess = check_level(level), float(probability(prevalence, "prevalence"))
+    confidence, guess = check_level(level), float(check_probability(prevalence, "prevalence"))
     if sides not in (1, 2):
         reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     case = _TwoGroupCase(
-        choice(model, "model", MODELS),
+        check_choice(model, "model", MODELS),
         _two(p),
-        float(probability(other, "other")),
+        float(check_probability(other, "other")),
         confidence,
         critical(confidence, sides),
-        float(positive(ratio, "ratio", "it compares numbers of people")),
+        float(check_positive(ratio, "ratio", "it compares numbers of people")),
     )
-    truth = None if detect is None else float(probability(detect, "detect"))
+    truth = None if detect is None else float(check_probability(detect, "detect"))
     people = people_for_target(
         n,
         margin,
@@ -159,7 +166,7 @@ def plan_two_groups(
 
 
 def _two(p: tuple[Number, Number]) -> tuple[float, float]:
-    chances = tuple(float(probability(chance, "p")) for chance in p)
+    chances = tuple(float(check_probability(chance, "p")) for chance in p)
     if len(chances) != 2 or chances[0] == chances[1]:
         reject("`p` must be two different probabilities", p, "write p=(0.7, 0.3), for example")
     return chances[0], chances[1]
@@ -227,7 +234,7 @@ class _TwoGroupCase:
         if self.model == "cheater_detection" and margin <= self.other / 2:
             consequence = "cheaters may be carriers or not, which no number of people tells"
             reject(f"`margin` must be above half the share of cheaters, {self.other / 2:g}", margin, consequence)
-        return least_whole(lambda people: self.margin(share, people) <= margin, 1, 64)
+        return smallest_integer_where(lambda people: self.margin(share, people) <= margin, 1, 64)
 
     def people_for_power(self, null: float, truth: float | None, target: float) -> int:
         if truth is None or truth == null:

@@ -14,7 +14,7 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.core.checks import choice, exact, reject, whole
+from toolkit.core.checks import check_choice, check_integer, exact_fraction, reject
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure, png, png_bundle
 from toolkit.texts.figures import figure
 
@@ -218,7 +218,7 @@ class Explorer(anywidget.AnyWidget):
         str
             Lines of Python.
         """
-        choice(kind, "kind", tuple(self.codes))
+        check_choice(kind, "kind", tuple(self.codes))
         code: str = self.codes[kind]
         return code.format(**{name: json.dumps(getattr(self, name)) for name in self.settings()})
 
@@ -326,7 +326,7 @@ class Between(traitlets.Float[float, float]):
 
     def validate(self, obj: object, value: object) -> float:
         number = float(super().validate(obj, value))
-        exact(number, str(self.name))  # rejects infinity and NaN
+        exact_fraction(number, str(self.name))  # rejects infinity and NaN
         inside = self.least < number < self.most if self.strict else self.least <= number <= self.most
         if not inside:
             rule = f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.least} and {self.most}"
@@ -343,7 +343,7 @@ class Whole(traitlets.Int[int, int]):
         self.tag(sync=True)
 
     def validate(self, obj: object, value: object) -> int:
-        number = whole(super().validate(obj, value), str(self.name), least=self.least)
+        number = check_integer(super().validate(obj, value), str(self.name), minimum=self.least)
         if number > self.most:
             reject(f"`{self.name}` must be at most {self.most:,}", number, "nothing is computed beyond it")
         return number
@@ -358,4 +358,4 @@ class OneOf(traitlets.Unicode[str, str | bytes]):
         self.tag(sync=True)
 
     def validate(self, obj: object, value: object) -> str:
-        return choice(super().validate(obj, value), str(self.name), self.allowed)
+        return check_choice(super().validate(obj, value), str(self.name), self.allowed)

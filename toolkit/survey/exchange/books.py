@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.reports import estimated_labels
-from toolkit.core.checks import choice, reject
+from toolkit.core.checks import check_choice, reject
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import headings
 from toolkit.survey.export import codebook
@@ -75,7 +75,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
     'codebook.md'
     """
     target = Path(path)
-    code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
+    code = survey.languages[0] if language is None else check_choice(language, "language", survey.languages)
     if target.suffix not in SUFFIXES:
         reject(f"a codebook must end in {', '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
     stem = target.stem.removesuffix(".codebook")

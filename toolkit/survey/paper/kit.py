@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import choice, reject, whole
+from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.extras import MissingExtraError, extra
 from toolkit.core.tables import harmless
 from toolkit.survey.exchange.raw_files import cell_text, text_rows, workbook
@@ -32,8 +32,8 @@ _LONGEST_LIST = 250  # characters that a spreadsheet accepts for a list of value
 def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: str | None = None) -> list[Path]:
     """Write the pages to print, `copies` in each language, and the tables for data entry; return the new files."""
     printable, _ = on_paper(survey)
-    codes = survey.languages if language is None else (choice(language, "language", survey.languages),)
-    each = whole(copies, "copies", most=_MOST_COPIES)
+    codes = survey.languages if language is None else (check_choice(language, "language", survey.languages),)
+    each = check_integer(copies, "copies", maximum=_MOST_COPIES)
     serials = serial_numbers(survey, each * len(codes))
     pages: dict[str, str] = {}
     for index, code in enumerate(codes):

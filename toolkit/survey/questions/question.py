@@ -14,7 +14,7 @@ from itertools import combinations, count
 from typing import Any, Literal, TypeGuard
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import Number, exact, explain_call, reject, whole
+from toolkit.core.checks import Number, check_integer, exact_fraction, explain_call, reject
 from toolkit.core.loss import Pure
 from toolkit.local.design import has_matrix
 from toolkit.local.numeric.square_wave import SquareWave
@@ -259,7 +259,7 @@ def accepts(question: Question, value: object) -> bool:
     if question.bounds is not None:
         if not _is_finite(value) or (question.whole and value % 1):
             return False
-        return question.bounds[0] <= exact(value, "answer") <= question.bounds[1]
+        return question.bounds[0] <= exact_fraction(value, "answer") <= question.bounds[1]
     return (is_set if question.multiple else is_code)(value, len(question.options))
 
 
@@ -321,7 +321,7 @@ def read_questions(data: object) -> list[Question]:
 def _checked_list(items: object, of: str, consequence: str) -> Sequence[Any]:
     if isinstance(items, str | Question) or not isinstance(items, Sequence):
         reject(f"`questions` must be a list of {of}", type(items).__name__, consequence, TypeError)
-    whole(len(items), "questions", least=0, most=MOST_QUESTIONS)
+    check_integer(len(items), "questions", minimum=0, maximum=MOST_QUESTIONS)
     return items
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import choice, labels, reject
+from toolkit.core.checks import check_choice, check_labels, reject
 from toolkit.local.birthdays import born, days, innocent_share
 from toolkit.local.catalogue import CATALOGUE, Maker, check_arguments, makers, parameters, restore
 from toolkit.local.design import Design, has_matrix
@@ -89,7 +89,7 @@ def checked_options(value: Any, name: str, question: Any) -> Labels:
             rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
             reject(rule, " and ".join(kinds) or "none", "this determines the kind of answer")
         check_count(value)
-        options = labels(value, name) if kinds == ["options"] else ()
+        options = check_labels(value, name) if kinds == ["options"] else ()
     else:
         options = design.options
         if value is not None and tuple(value) != options:
@@ -151,9 +151,9 @@ def checked_mode(value: object, name: str, question: Any) -> str:
         rule = '`mode` must be "auto" with a memo'
         reject(rule, repr(value)[:40], "only the phone can store an answer for later waves")
     if design is None:
-        choice(value, name, ("auto", "plain"))
+        check_choice(value, name, ("auto", "plain"))
         return "plain"
-    mode = choice(value, name, ("auto", "guided", "physical"))
+    mode = check_choice(value, name, ("auto", "guided", "physical"))
     if mode != "auto" and design.matrix is None:
         rule = f'`mode` must be "auto" with {design.name}'
         reject(rule, repr(mode), "only a design with a matrix can be drawn by hand")

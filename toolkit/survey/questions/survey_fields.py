@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from toolkit.core.checks import choice, exact, reject, whole
+from toolkit.core.checks import check_choice, check_integer, exact_fraction, reject
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.questions.declaring import names_checked_by
 from toolkit.survey.questions.errors import in_field
@@ -110,7 +110,7 @@ def _protection_text(value: object, key: str, survey: Any) -> Text:
 
 def count(value: object, name: str, _survey: object, most: int = MOST_REPORTS) -> int:
     """Return a positive whole number."""
-    return whole(value, name, most=most)
+    return check_integer(value, name, maximum=most)
 
 
 def optional_count(value: object, name: str, survey: Any) -> int | None:
@@ -120,7 +120,7 @@ def optional_count(value: object, name: str, survey: Any) -> int | None:
 
 def one_of(value: object, name: str, _survey: object, allowed: Sequence[str]) -> str:
     """Return one of the allowed values."""
-    return choice(value, name, allowed)
+    return check_choice(value, name, allowed)
 
 
 def amount(value: Any, *_: object) -> Amount:
@@ -173,7 +173,7 @@ def checked_field(value: object, _name: str, survey: Any) -> Frozen[str, Any] | 
         rule = "a survey with stations must be in languages of the toolkit"
         reject(rule, repr(strange[0]), "the consent text for phones is not true on a station")
     auto = flag(value.get("auto", False), "field.auto")
-    return Frozen({"station": choice(value.get("station"), "field.station", STATIONS), "auto": auto})
+    return Frozen({"station": check_choice(value.get("station"), "field.station", STATIONS), "auto": auto})
 
 
 def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
@@ -183,7 +183,7 @@ def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
     if not isinstance(value, Mapping) or not 2 <= len(value) <= MOST_ARMS:
         rule = f"`arms` must be a mapping from 2 to {MOST_ARMS} names to shares"
         reject(rule, type(value).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
-    shares = {checked_string(arm, "arms", 40): exact(share, f"arms.{arm}") for arm, share in value.items()}
+    shares = {checked_string(arm, "arms", 40): exact_fraction(share, f"arms.{arm}") for arm, share in value.items()}
     total = sum(shares.values())
     if total != 1 or min(shares.values()) <= 0:
         reject("the shares of `arms` must be above 0 and add up to 1", f"{float(total):g}", "everybody is in one arm")
@@ -194,7 +194,7 @@ def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
 
 def checked_wave(value: object, name: str, survey: Any) -> int:
     """Return the number of the wave."""
-    wave = whole(value, name)
+    wave = check_integer(value, name)
     if wave > survey.waves:
         reject(f"`wave` must be at most `waves`, {survey.waves}", wave, "people read how often they are asked")
     return wave
@@ -301,7 +301,7 @@ def checked_languages(value: object, name: str, _survey: object) -> tuple[str, .
     """Return the language codes of a survey, each once."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
         reject("`languages` must be a list of codes", type(value).__name__, 'write ["en", "de"]', TypeError)
-    whole(len(value), name, most=MOST_LANGUAGES)
+    check_integer(len(value), name, maximum=MOST_LANGUAGES)
     codes = tuple(checked_language(code) for code in value)
     if len(set(codes)) < len(codes):
         reject("`languages` must be distinct", ", ".join(codes), "people choose one of them")

@@ -14,7 +14,7 @@ from toolkit.analysis.reports import GroupEstimate, Reader
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import DataFrame
-from toolkit.core.checks import whole
+from toolkit.core.checks import check_integer
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import check_extras, extra
 from toolkit.frames.counts import Group, has_column, value_counts
@@ -192,7 +192,7 @@ def _seasons(question: Question, months: str, estimates: Sequence[SurveyEstimate
 
 
 def _least(survey: Survey, minimum: int | None) -> int:
-    return survey.minimum if minimum is None else whole(minimum, "minimum", least=0)
+    return survey.minimum if minimum is None else check_integer(minimum, "minimum", minimum=0)
 
 
 def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:

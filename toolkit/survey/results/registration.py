@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import level as checked_level
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, check_level, reject
 from toolkit.planning import plan as solve
 from toolkit.survey.plan import plan_table
 from toolkit.survey.questions import files
@@ -199,7 +198,7 @@ def _checked_plan(survey: Survey, plan: object) -> dict[str, Any]:
         if name not in plan:
             reject(f"a plan must have `{name}`", "none", 'write "none" if there is nothing to say')
     fields = {"questions": [question.name for question in survey.questions if question.kind != "text"], **plan}
-    fields |= {"n": whole(plan["n"], "n"), "level": checked_level(plan.get("level", 0.95))}
+    fields |= {"n": check_integer(plan["n"], "n"), "level": check_level(plan.get("level", 0.95))}
     fields |= {name: _as_list(fields[name]) for name in ("questions", "groups", "hypotheses") if name in fields}
     for name in [*fields["questions"], *fields.get("power", {})]:
         survey[name]

@@ -12,8 +12,7 @@ import numpy as np
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.paper_table import is_outside, lines_of
 from toolkit.analysis.reports import GroupEstimate
-from toolkit.core.checks import level as checked_level
-from toolkit.core.checks import reject
+from toolkit.core.checks import check_level, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group
@@ -292,7 +291,7 @@ class Results(Findings):
         """
         from toolkit.survey.exchange.written_report import report_document
 
-        return report_document(self, checked_level(level), title or self.survey.name).save(path)
+        return report_document(self, check_level(level), title or self.survey.name).save(path)
 
     def arms(self) -> tuple[ArmDifference, ...]:
         """Return the differences between experimental arms that were asked the same question in different forms.
@@ -410,7 +409,7 @@ class Results(Findings):
         95 % interval   11.9 to 49.6 %
         people                     100
         """
-        numbers = ("estimate", "standard error", f"{100 * checked_level(level):g} % interval", "people")
+        numbers = ("estimate", "standard error", f"{100 * check_level(level):g} % interval", "people")
         marks = () if self.registration is None else ("status",)
         if not self.group_estimates:
             warnings.warn(f"The table is empty: {' '.join([f'{NOTHING}.', *self.remarks])}", stacklevel=2)
@@ -437,7 +436,7 @@ class Results(Findings):
         """
         from toolkit.show.findings import findings
 
-        return findings(self, level=checked_level(level))
+        return findings(self, level=check_level(level))
 
     def notes(self) -> list[str]:
         """Return notes on the reliability of the results, and on each estimate that its reports contradict.
@@ -512,7 +511,7 @@ def group_label(results: Results, group: Group) -> str:
 def table_rows(results: Results, name: str, level: float = 0.95) -> list[Row]:
     """Return the rows of one question's table; a star marks a share outside 0 to 100 %."""
     survey = results.survey
-    lines = lines_of(results._of(name), checked_level(level), share=is_share(survey[name]))
+    lines = lines_of(results._of(name), check_level(level), share=is_share(survey[name]))
     return [
         Row(
             tuple(label_of(survey, by, value) for by, value in zip(results.by, line.finding.group, strict=True)),

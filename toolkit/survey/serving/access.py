@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.survey.consent.statement import patterns
 from toolkit.survey.serving.blind import Issuer, prepare
 from toolkit.survey.serving.payload import TOKEN, BlindToken, OtherSurveyError, PayloadError, Submission, parse_json
@@ -62,7 +62,7 @@ MOST_LINKS = 1_000_000
 
 def new_tokens(count: int) -> list[str]:
     """Make `count` new tokens of 128 random bits."""
-    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count", most=MOST_LINKS))]
+    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(check_integer(count, "count", maximum=MOST_LINKS))]
 
 
 def token_hash(token: str) -> bytes:

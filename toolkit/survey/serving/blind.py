@@ -26,7 +26,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.extras import check_extras
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class IssuerKey:
         check_extras("cryptography")
         from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-        if whole(bits, "bits") not in _SIZES:
+        if check_integer(bits, "bits") not in _SIZES:
             reject("`bits` must be 2048, 3072 or 4096", bits, "shorter keys can be broken, and other sizes are unusual")
         return cls._of(generate_private_key(_EXPONENT, bits))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.survey.consent.statement import THIS_MACHINE
 
 _MOST_WORKERS = 64
@@ -32,7 +32,7 @@ class ServeOptions:
         if not isinstance(self.port, int) or isinstance(self.port, bool) or not 0 <= self.port < 2**16:
             rule = "`port` must be a whole number from 0 to 65535"
             reject(rule, repr(self.port)[:20], "0 chooses a free port the first time and reuses it later")
-        whole(self.workers, "workers", most=_MOST_WORKERS)
+        check_integer(self.workers, "workers", maximum=_MOST_WORKERS)
 
     @classmethod
     def from_namespace(cls, parsed: Namespace) -> "ServeOptions":

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.extras import check_extras
 from toolkit.survey.serving.access import TOKEN_BYTES, token_hash
 from toolkit.survey.serving.payload import TOKEN, PayloadError, padded_length, parse_json
@@ -60,7 +60,7 @@ def station_tokens(secret: str, uses: int) -> list[str]:
 def new_station_link(url: str, uses: int) -> tuple[str, list[str]]:
     """Make the link of a station; return it with the tokens of its uses."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
-    tokens = station_tokens(secret, whole(uses, "uses", most=MOST_USES))
+    tokens = station_tokens(secret, check_integer(uses, "uses", maximum=MOST_USES))
     return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{uses}", tokens
 
 

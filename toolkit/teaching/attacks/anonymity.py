@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, DataFrame, Mask
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.frames.engines.cells import key
 from toolkit.frames.engines.column import Column
 from toolkit.teaching.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, read_cells, values_of
@@ -182,7 +182,7 @@ def bands(*widths: int) -> list[Step]:
     >>> [step(37) for step in bands(5, 20)]
     ['35 to 39', '20 to 39', '*']
     """
-    return [_band(whole(width, "widths")) for width in widths] + [_star]
+    return [_band(check_integer(width, "widths")) for width in widths] + [_star]
 
 
 def prefixes(*lengths: int) -> list[Step]:
@@ -203,7 +203,7 @@ def prefixes(*lengths: int) -> list[Step]:
     >>> [step("02138") for step in prefixes(3, 2)]
     ['021**', '02***', '*']
     """
-    return [_prefix(whole(length, "lengths")) for length in lengths] + [_star]
+    return [_prefix(check_integer(length, "lengths")) for length in lengths] + [_star]
 
 
 def _band(width: int) -> Step:
@@ -279,7 +279,7 @@ def generalize(
     >>> generalize({"age": [31, 34, 38, 39]}, {"age": bands(5)}, k=2).columns["age"].tolist()
     ['30 to 34', '30 to 34', '35 to 39', '35 to 39']
     """
-    size = whole(k, "k", least=2)
+    size = check_integer(k, "k", minimum=2)
     original = {name: values_of(cells) for name, cells in columns_of(frame, list(ladders)).items()}
     current, steps = dict(original), dict.fromkeys(original, 0)
     while True:

@@ -6,7 +6,7 @@ import numpy as np
 
 from toolkit.audit.running import law_of
 from toolkit.core.arrays import Array, Label
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.randomness import Rng
 from toolkit.local.protocol import Randomizer
 
@@ -78,7 +78,7 @@ def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool
     laws = [law_of(design, option) for option in design.options]
     if any(law is None for law in laws):
         reject("`design` must tell its law", type(design).__name__, "write warner(0.7), for example", TypeError)
-    number = whole(times, "times")
+    number = check_integer(times, "times")
     reports = design.randomize([answer] * (1 if remembered else number), rng)
     loglike = np.zeros((number + 1, len(laws)))
     with np.errstate(divide="ignore"):

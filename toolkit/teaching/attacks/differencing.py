@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Mask
-from toolkit.core.checks import floats, reject, whole
+from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.inference.digits import concise
 
 __all__ = ["GuardedTable", "outlier", "resignation", "tracker"]
@@ -36,7 +36,7 @@ def resignation(before: float, n: int, after: float) -> float:
     >>> resignation(before=52_000, n=11, after=50_000)
     72000
     """
-    people = whole(n, "n", least=2)
+    people = check_integer(n, "n", minimum=2)
     return people * before - (people - 1) * after
 
 
@@ -83,7 +83,7 @@ class GuardedTable:
         most = len(group) - self.least
         if not self.least <= size <= most:
             reject(f"a group must have {self.least} to {most} people", "another size", "it is not answered")
-        answer = float(size if column is None else floats(self.columns[column], column)[group].sum())
+        answer = float(size if column is None else float_array(self.columns[column], column)[group].sum())
         return answer if self.noise is None else float(self.noise(answer))
 
 
@@ -178,6 +178,6 @@ def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0
     >>> outlier(mean=1_050_000, n=1000, usual=50_000, sd=30_000).present
     True
     """
-    people = whole(n, "n", least=2)
+    people = check_integer(n, "n", minimum=2)
     se = float(np.sqrt(sd**2 / people + noise_sd**2))
     return Outlier(people * mean - (people - 1) * usual, (mean - usual) / se)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, objects
+from toolkit.core.arrays import Codes, object_array
 from toolkit.core.checks import Result, quietly, reject
 from toolkit.frames.engines.cells import NOTHING, identity
 from toolkit.frames.engines.column import Column, numpy_column
@@ -44,14 +44,14 @@ def columns_of(frame: Any, columns: Any = None) -> dict[Any, Column]:
 
 def column(values: Any) -> Column:
     """Return a Series, an array or a list as a column; the cells of a list keep their own types."""
-    return read_cells(lambda: column_of(values) or numpy_column(objects(values)))
+    return read_cells(lambda: column_of(values) or numpy_column(object_array(values)))
 
 
 def values_of(values: Column) -> npt.NDArray[Any]:
     """Return the values of a column as an array: numeric for numbers, otherwise of objects."""
     cells = read_cells(values.cells)
     plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
-    return np.array(cells) if plain and not values.kind.long else objects(cells)
+    return np.array(cells) if plain and not values.kind.long else object_array(cells)
 
 
 def codes(values: Column) -> Codes:

@@ -20,7 +20,7 @@ from toolkit.audit.auditor import audit
 from toolkit.audit.running import replacements, shapes
 from toolkit.audit.verdict import Verdict
 from toolkit.core.arrays import Array
-from toolkit.core.checks import whole
+from toolkit.core.checks import check_integer
 
 Generator = np.random.Generator
 
@@ -229,7 +229,7 @@ def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
     >>> round(float(np.log(likelier / other)), 2), likelier < 1e-12
     (14.5, True)
     """
-    number, steps = whole(below, "below"), np.arange(-_LARGEST_NOISE * _GRID, _LARGEST_NOISE * _GRID + 1)
+    number, steps = check_integer(below, "below"), np.arange(-_LARGEST_NOISE * _GRID, _LARGEST_NOISE * _GRID + 1)
     ratio = np.exp(-1 / (2 * _GRID))
     law = (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)  # noise of threshold and answers
     probabilities = []
@@ -374,7 +374,7 @@ def slide_beta(dimension: int, delta: float = DELTA) -> float:
     >>> round(slide_beta(1), 5)
     0.00833
     """
-    return EPSILON / (4 * (whole(dimension, "dimension") + 2 * math.log(2 / delta)))
+    return EPSILON / (4 * (check_integer(dimension, "dimension") + 2 * math.log(2 / delta)))
 
 
 def _vector(data: tuple[Array, float], rng: Generator, *, times: float) -> Array:

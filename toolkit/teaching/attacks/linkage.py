@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, DataFrame
-from toolkit.core.checks import reject, whole
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.extras import chunks
 from toolkit.core.inference.digits import concise
 from toolkit.teaching.attacks.equivalence_classes import (
@@ -80,7 +80,7 @@ def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes:
     """
     coded = {name: codes(values) for name, values in columns_of(frame, columns).items()}
     n = len(next(iter(coded.values())))
-    sets = [names for size in sizes for names in combinations(coded, whole(size, "sizes"))]
+    sets = [names for size in sizes for names in combinations(coded, check_integer(size, "sizes"))]
     shares = {}
     for part in chunks(len(sets), 1, "counting unique rows"):
         names = sets[part.start]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike, Counts
-from toolkit.core.checks import floats, reject
+from toolkit.core.checks import float_array, reject
 from toolkit.core.extras import chunks
 
 Marginals = Mapping[tuple[int, ...], ArrayLike]
@@ -63,7 +63,7 @@ def marginals_of(table: ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[in
     >>> marginals_of([[1, 2], [3, 4]], [(0,), (1,)])
     {(0,): array([3, 7]), (1,): array([4, 6])}
     """
-    counts = floats(table, "table").astype(np.int64)
+    counts = float_array(table, "table").astype(np.int64)
     return {axis: counts.sum(axis=tuple(i for i in range(counts.ndim) if i not in axis)) for axis in axes}
 
 
@@ -113,7 +113,7 @@ def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]
     """Return the linear system of the published counts: a row per count marks the cells that it adds up."""
     index, rows, totals = np.indices(shape).reshape(len(shape), -1), [], []
     for columns, counts in published.items():
-        array = floats(counts, "published")
+        array = float_array(counts, "published")
         if array.shape != tuple(shape[i] for i in columns):
             reject(
                 "each of `published` must have the shape of its axes",

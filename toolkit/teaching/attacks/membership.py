@@ -13,7 +13,7 @@ import numpy as np
 from toolkit.audit.bounds import advantage
 from toolkit.audit.running import protocol, value_of
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import floats, reject, whole
+from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng
@@ -69,7 +69,7 @@ def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
     >>> roc([3, 2], [1, 2]).area
     0.875
     """
-    inside, outside = floats(members, "members"), floats(outsiders, "outsiders")
+    inside, outside = float_array(members, "members"), float_array(outsiders, "outsiders")
     if not len(inside) or not len(outside):
         reject(
             "there must be members and outsiders",
@@ -87,7 +87,7 @@ def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
 
 def _columns(values: ArrayLike, name: str, rows: Array) -> Array:
     """Broadcast numbers, one for each column of a table or one for all."""
-    numbers, width = floats(values, name), rows.shape[-1:]
+    numbers, width = float_array(values, name), rows.shape[-1:]
     if numbers.shape not in ((), width):
         reject(f"`{name}` must be one number for each column of the people", numbers.shape, f"these are {rows.shape}")
     return np.broadcast_to(numbers, width)
@@ -123,7 +123,7 @@ def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | N
     >>> inner_product([0.5, 1.0], [[1, 1], [0, 1]])
     array([1.5, 1. ])
     """
-    rows = floats(people, "people")
+    rows = float_array(people, "people")
     average = _columns(mean, "mean", rows)
     if frequencies is None:
         return np.asarray(rows @ average)
@@ -185,7 +185,7 @@ def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
     >>> fit([[1.0, 0.0], [0.0, 1.0]], [1, -1]).tolist()
     [1.0, -1.0]
     """
-    x, y = floats(features, "features"), floats(labels, "labels")
+    x, y = float_array(features, "features"), float_array(labels, "labels")
     if x.ndim != 2 or y.shape != x.shape[:1]:
         reject(
             "`labels` must be one for each row of `features`", f"{y.shape} for {x.shape}", "give as many labels as rows"
@@ -223,7 +223,7 @@ def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng
     True
     """
     source, areas = check_rng(rng) or np.random.default_rng(), []
-    for _ in chunks(whole(studies, "studies"), 1, "simulating studies"):
+    for _ in chunks(check_integer(studies, "studies"), 1, "simulating studies"):
         people = source.choice([-1.0, 1.0], (2 * n, d))
         release: Any = people[:n].mean(axis=0)
         if mechanism is not None:
@@ -266,7 +266,7 @@ def _canary_scores(
 ) -> tuple[list[float], list[float]]:
     """Score a canary by models that were trained with it, and by models that were trained without it."""
     row, label = canary
-    table, classes = floats(rows, "rows").copy(), read_cells(lambda: np.array(labels))
+    table, classes = float_array(rows, "rows").copy(), read_cells(lambda: np.array(labels))
     if table.ndim != 2 or len(classes) != len(table) or np.shape(row) != table.shape[1:]:
         rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
         reject(rule, "others", "give a canary with as many columns as the rows: canary=(row, label)")
@@ -275,7 +275,7 @@ def _canary_scores(
     canary_table[0], canary_classes[0] = row, label
     inside: list[float] = []
     outside: list[float] = []
-    for _ in chunks(whole(games, "games"), 1, "training models"):
+    for _ in chunks(check_integer(games, "games"), 1, "training models"):
         for scores, data in ((inside, (canary_table, canary_classes)), (outside, (table, classes))):
             model = learn(*data)
             sign = 1 if label == model.classes_[1] else -1

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.audit.running import protocol, value_of
 from toolkit.core.arrays import Array, ArrayLike, Mask
-from toolkit.core.checks import choice, floats, reject, whole
+from toolkit.core.checks import check_choice, check_integer, float_array, reject
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Rng, check_rng
 
@@ -62,7 +62,7 @@ class Reconstruction:
 
 
 def _bits(secret: ArrayLike, people: int) -> Array:
-    bits = floats(secret, "secret")
+    bits = float_array(secret, "secret")
     if bits.shape != (people,):
         reject("`secret` must be one bit for each person", bits.shape, f"give {people} bits")
     return bits
@@ -90,8 +90,8 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     >>> queries(16, rng=np.random.default_rng(1)).shape
     (256, 16)
     """
-    people = whole(n, "n", least=2)
-    number = math.ceil(people * math.log2(people) ** 2) if count is None else whole(count, "count")
+    people = check_integer(n, "n", minimum=2)
+    number = math.ceil(people * math.log2(people) ** 2) if count is None else check_integer(count, "count")
     return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
 
 
@@ -169,7 +169,7 @@ def rounded(step: int) -> Callable[..., Array]:
     >>> rounded(5)(np.array([12, 14])).tolist()
     [10.0, 15.0]
     """
-    whole(step, "step", least=1)
+    check_integer(step, "step", minimum=1)
 
     def mechanism(counts: Array) -> Array:
         return np.asarray(np.round(counts / step) * step)
@@ -212,12 +212,12 @@ def reconstruct(
     >>> reconstruct(subsets, answers(secret, subsets, _bounded(2), rng)).share(secret)
     1.0
     """
-    answered = floats(responses, "responses")
+    answered = float_array(responses, "responses")
     if answered.shape != (len(subsets),):
         reject("`responses` must be one answer for each query", answered.shape, f"give {len(subsets)} answers")
     if not np.isfinite(answered).all():
         reject("`responses` must be finite numbers", "others", "drop queries without an answer")
-    choice(method, "method", ("least_squares", "linear_program"))
+    check_choice(method, "method", ("least_squares", "linear_program"))
     estimate = (
         _least_squares(subsets, answered, noise_sd) if method == "least_squares" else _linear_program(subsets, answered)
     )
@@ -271,7 +271,7 @@ def exhaustive(responses: ArrayLike, alpha: float) -> Reconstruction:
     >>> exhaustive([0, 1, 0, 1], alpha=0).bits
     array([ True, False])
     """
-    answered = floats(responses, "responses")
+    answered = float_array(responses, "responses")
     n = len(answered).bit_length() - 1
     if len(answered) != 1 << n or not 1 <= n <= _MAX_EXHAUSTIVE:
         reject(
@@ -309,7 +309,7 @@ def subset_sums(secret: ArrayLike) -> npt.NDArray[np.int64]:
     >>> subset_sums([1, 0])
     array([0, 1, 0, 1])
     """
-    sums, bits = np.zeros(1, dtype=np.int64), floats(secret, "secret").astype(np.int64)
+    sums, bits = np.zeros(1, dtype=np.int64), float_array(secret, "secret").astype(np.int64)
     if len(bits) > _MAX_EXHAUSTIVE:
         reject(f"`secret` must hold at most {_MAX_EXHAUSTIVE} bits", len(bits), "write one answer for each subset")
     for bit in bits:

@@ -16,8 +16,7 @@ from toolkit.audit.bounds import clopper_pearson
 from toolkit.central.laplace import Laplace
 from toolkit.central.stream import RunningTotal
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import floats, reject, whole
-from toolkit.core.checks import level as check_level
+from toolkit.core.checks import check_integer, check_level, float_array, reject
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.teaching.attacks.equivalence_classes import read_cells
@@ -47,7 +46,7 @@ def exact_totals(counts: Sequence[int], _: Rng = None) -> Array:
     >>> exact_totals([3, 1, 2])
     array([3., 4., 6.])
     """
-    return np.cumsum(floats(counts, "counts"))
+    return np.cumsum(float_array(counts, "counts"))
 
 
 def new_noise_every_week(epsilon: float) -> Publish:
@@ -133,9 +132,9 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
     """
     counts, source = _whole(counts), check_rng(rng) or np.random.default_rng()
     periods = len(counts)
-    if not 1 <= whole(week, "week") <= periods:
+    if not 1 <= check_integer(week, "week") <= periods:
         reject("`week` must be one of the weeks", week, f"write a number from 1 to {periods}")
-    half = whole(runs, "runs", least=4) // 2
+    half = check_integer(runs, "runs", minimum=4) // 2
     totals, step = np.cumsum(counts), (np.arange(1, periods + 1) >= week).astype(float)
     with_person = [count + (index == week - 1) for index, count in enumerate(counts)]
     noise = np.array([np.asarray(publish(counts, source)) - totals for _ in range(half)])
@@ -216,4 +215,4 @@ def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rn
 
 
 def _whole(counts: Sequence[int]) -> list[int]:
-    return read_cells(lambda: [int(count) for count in floats(counts, "counts")])
+    return read_cells(lambda: [int(count) for count in float_array(counts, "counts")])

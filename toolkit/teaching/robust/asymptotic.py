@@ -17,7 +17,7 @@ import numpy as np
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.central.robust.influence import influence, location, sample
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, positive, probability, reject, whole
+from toolkit.core.checks import Number, check_integer, check_positive, check_probability, reject
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import ndtr
 from toolkit.core.loss import AsymptoticPromise
@@ -56,8 +56,8 @@ class AvellaMedina:
             reject(
                 "psi must be bounded", repr(self.estimator), "one person moves the location without limit; take Huber"
             )
-        positive(self.epsilon, "epsilon")
-        positive(probability(self.delta, "delta"), "delta")
+        check_positive(self.epsilon, "epsilon")
+        check_positive(check_probability(self.delta, "delta"), "delta")
 
     @property
     def loss(self) -> AsymptoticPromise:
@@ -180,16 +180,16 @@ def chaudhuri_hsu(*, gamma: Number, n: int, beta: Number, eta: Number, diameter:
     >>> round(chaudhuri_hsu(gamma=0, n=1000, beta=0.1, eta=0.05, diameter=1), 4)
     0.0151
     """
-    size, slope = whole(n, "n"), float(positive(beta, "beta"))
+    size, slope = check_integer(n, "n"), float(check_positive(beta, "beta"))
     near = math.sqrt(size * math.log(2 / _share(eta)) / 2) - 1
-    width = float(positive(diameter, "diameter"))
+    width = float(check_positive(diameter, "diameter"))
     return max(2 * float(gamma) / size, width * math.exp(-slope * near))
 
 
 def radius(n: int, eta: Number) -> float:
     """sqrt(2 ln(2/eta) / n), twice Massart's DKW bound: half for the sample, half for those who may change."""
-    return math.sqrt(2 * math.log(2 / _share(eta)) / whole(n, "n"))
+    return math.sqrt(2 * math.log(2 / _share(eta)) / check_integer(n, "n"))
 
 
 def _share(eta: Number) -> float:
-    return float(positive(probability(eta, "eta"), "eta"))
+    return float(check_positive(check_probability(eta, "eta"), "eta"))

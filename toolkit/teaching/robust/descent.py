@@ -15,8 +15,16 @@ from toolkit.central.noise.grid import NO_END
 from toolkit.central.release import released_choice
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, exact, floats, limits, positive, reject, whole
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import (
+    Number,
+    check_bounds,
+    check_integer,
+    check_neighbors,
+    check_positive,
+    exact_fraction,
+    float_array,
+    reject,
+)
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
@@ -70,16 +78,16 @@ class NoisyDescent:
     neighbors: str
 
     def __post_init__(self) -> None:
-        limits(self.bounds)
+        check_bounds(self.bounds)
         if not math.isfinite(self.estimator.bound):
             reject("psi must be bounded", repr(self.estimator), "one person moves the sum without limit; take Huber")
         if not isinstance(self.loss, Pure | Zcdp):
             reject("`loss` must be Pure or Zcdp", type(self.loss).__name__, "it is divided among the steps", TypeError)
-        positive(self.loss.amount, "the loss", NO_END)
-        positive(self.rate, "rate")
-        exact(self.start, "start")
-        whole(self.n, "n")
-        whole(self.steps, "steps")
+        check_positive(self.loss.amount, "the loss", NO_END)
+        check_positive(self.rate, "rate")
+        exact_fraction(self.start, "start")
+        check_integer(self.n, "n")
+        check_integer(self.steps, "steps")
         check_neighbors(self.neighbors)
 
     @property
@@ -111,8 +119,8 @@ class NoisyDescent:
 
     def _total(self, values: ArrayLike, at: float) -> int:
         """Add up the scores at a location in whole units; a missing value adds nothing."""
-        low, high = map(float, limits(self.bounds))
-        scores = self.estimator.psi(np.clip(floats(values, "values"), low, high) - at) / self._unit
+        low, high = map(float, check_bounds(self.bounds))
+        scores = self.estimator.psi(np.clip(float_array(values, "values"), low, high) - at) / self._unit
         whole_scores = np.clip(np.rint(np.where(np.isnan(scores), 0.0, scores)), -_UNITS, _UNITS)
         return int(whole_scores.astype(np.int64).sum())
 
@@ -134,8 +142,8 @@ class NoisyDescent:
             The location.
         """
         source, mechanism = check_rng(rng), self._mechanism
-        low, high = map(float, limits(self.bounds))
-        at, rate = float(exact(self.start, "start")), float(exact(self.rate, "rate"))
+        low, high = map(float, check_bounds(self.bounds))
+        at, rate = float(exact_fraction(self.start, "start")), float(exact_fraction(self.rate, "rate"))
         for _ in range(self.steps):
             noisy = float(mechanism.release(self._total(values, at), rng=source))
             at = min(max(at + rate * noisy * self._unit / self.n, low), high)
