@@ -15,10 +15,10 @@ FOLDER = Path(__file__).parents[1] / ".make" / "rounding"
 SCRIPT = """
 import numpy as np
 from toolkit import Gaussian, crosswise
-from toolkit.core.checks import whole
+from toolkit.core.checks import check_integer
 estimate = crosswise("1/7").estimate_counts([311, 689])
 numbers = Gaussian.for_loss(1, 1e-6).scale, estimate.value, estimate.se, np.log(3)
-print(*(float(number).hex() for number in numbers), whole(7, "n"))
+print(*(float(number).hex() for number in numbers), check_integer(7, "n"))
 """
 
 
