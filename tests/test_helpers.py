@@ -29,7 +29,7 @@ from toolkit.local.matrix.tables import joined_labels
 from toolkit.studio.folder import fingerprint
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.plan import _round_up
-from toolkit.survey.questions.strict_json import as_plain
+from toolkit.survey.questions.strict_json import plain_data
 from toolkit.survey.results.survey_results import _percent
 from toolkit.survey.serving.access import access_promise
 from toolkit.texts.figures import at_least, at_most, in_points, significant
@@ -67,7 +67,10 @@ TABLE = [
         access_promise("blind", 8).split(". ")[-1],
         "Of 60 people, on average up to 48 are alone with theirs after 8 waves, if looked at while they answer.",
     ),
-    (as_plain({1: (Fraction(1, 2), Fraction(3)), "day": dt.date(2026, 12, 1)}), {"1": ["1/2", 3], "day": "2026-12-01"}),
+    (
+        plain_data({1: (Fraction(1, 2), Fraction(3)), "day": dt.date(2026, 12, 1)}),
+        {"1": ["1/2", 3], "day": "2026-12-01"},
+    ),
     ([at_most(percent) for percent in (23.2, 0.52, 99.3)], ["24", "0.6", "100"]),
     ([at_least(percent) for percent in (3.98, 0.58, 0.02)], ["3", "0.5", "0"]),
     ([significant(number) for number in (0.029957, 5.9915, 29957)], ["0.0300", "5.99", "30,000"]),

@@ -6,7 +6,7 @@ from tests.commands.shell import said
 from tests.survey.samples import cheated, survey
 from toolkit.command import main
 from toolkit.commands.surveys import _columns
-from toolkit.survey.dpia import sheet, sheet_html
+from toolkit.survey.dpia import assessment, assessment_html
 
 
 def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
@@ -103,9 +103,9 @@ def test_check_prints_free_instructions_beside_what_is_promised(capsys):
 
 def test_check_writes_a_data_protection_sheet(folder, capsys):
     assert "wrote sheet.md" in said(capsys, "check", "exams.toml", "--dpia", "sheet.md")
-    assert (folder / "sheet.md").read_text() == sheet(survey())
+    assert (folder / "sheet.md").read_text() == assessment(survey())
     said(capsys, "check", "exams.toml", "--dpia", "sheet.html")
-    assert (folder / "sheet.html").read_text() == sheet_html(survey())
+    assert (folder / "sheet.html").read_text() == assessment_html(survey())
     assert main(["check", "exams.toml", "--dpia", "sheet.doc"]) == 2
     assert "must name a .md or .html file" in capsys.readouterr().err
 

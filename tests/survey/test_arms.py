@@ -35,7 +35,7 @@ def asked(arms: Any = None, **changes: Any) -> Survey:
 def test_the_arm_is_a_column_with_exact_probabilities() -> None:
     """It is drawn at random."""
     made = asked()
-    assert made.questions[0].chances == (Fraction(3, 10), Fraction(7, 10))
+    assert made.questions[0].draw_probabilities == (Fraction(3, 10), Fraction(7, 10))
     (item,) = [one for one in page_content(made)["questions"] if one["name"] == "arm"]
     assert (item["weights"], item["screens"]) == ([3, 7], [])
     assert (
@@ -156,7 +156,7 @@ def test_only_questions_of_one_text_and_different_arms_are_compared() -> None:
 def test_a_plan_has_the_margin_of_the_difference() -> None:
     """It counts the people of each arm."""
     plan = asked().plan(1000)
-    assert (plan["direct"].people, plan["hidden"].people) == (300, 700)
+    assert (plan["direct"].n_people, plan["hidden"].n_people) == (300, 700)
     assert "arm" not in [one.question for one in plan.questions]
     apart = math.hypot(plan["direct"].margin, plan["hidden"].margin)
     assert any(f"hidden minus direct: ± {math.ceil(1000 * apart - 1e-9) / 10}" in note for note in plan.notes)

@@ -12,14 +12,14 @@ from toolkit import Question, Survey, crosswise, warner
 from toolkit.local import born
 from toolkit.survey.client import code_hash
 from toolkit.survey.consent.page_data import shown_survey
-from toolkit.survey.dpia import sheet, sheet_html
+from toolkit.survey.dpia import assessment, assessment_html
 from toolkit.survey.questions.errors import SurveyError
-from toolkit.survey.questions.survey_fields import PROTECTION
-from toolkit.survey.spec import STATED
+from toolkit.survey.questions.survey_fields import PROTECTION_FIELDS
+from toolkit.survey.spec import STATEMENT_FIELDS
 from toolkit.texts.phrases import LANGUAGES, phrases
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
-PROTECTED = {name: f"about {name}" for name in PROTECTION} | {"review": "2027-06-01"}
+PROTECTED = {name: f"about {name}" for name in PROTECTION_FIELDS} | {"review": "2027-06-01"}
 
 
 def row(told: str, source: str) -> list[str]:
@@ -28,7 +28,7 @@ def row(told: str, source: str) -> list[str]:
 
 
 def test_it_says_who_asks_what_is_asked_stored_and_shown_and_what_remains() -> None:
-    told = sheet(Survey.load(CAMPUS))
+    told = assessment(Survey.load(CAMPUS))
     assert "- Who is responsible: Institute for Higher Education Research" in told
     assert (
         "| Have you ever cheated in an exam at this university? | cheated: forced, auto, epsilon 0.694 | If your"
@@ -43,13 +43,13 @@ def test_it_says_who_asks_what_is_asked_stored_and_shown_and_what_remains() -> N
     assert f"program {code_hash()}" in told
     assert "Asked without protection: faculty, year. Say for each" in told
     assert "Free text: comment." in told
-    assert f"Not said yet: {', '.join(PROTECTION)}." in told
+    assert f"Not said yet: {', '.join(PROTECTION_FIELDS)}." in told
 
 
 def test_the_section_protection_is_not_part_of_the_hash(tmp_path) -> None:
     """It is read and kept."""
     whole = survey(cheated(), protection=PROTECTED, **SAID)
-    told = sheet(whole)
+    told = assessment(whole)
     assert "Not said yet" not in told
     assert "- Legal basis: about legal_basis" in told
     assert "- Next review: 2027-06-01" in told
@@ -60,7 +60,9 @@ def test_the_section_protection_is_not_part_of_the_hash(tmp_path) -> None:
     assert Survey.load(tmp_path / "x.toml") == whole
 
 
-@pytest.mark.parametrize("name", [*STATED, *(f"protection.{name}" for name in PROTECTION if name != "review")])
+@pytest.mark.parametrize(
+    "name", [*STATEMENT_FIELDS, *(f"protection.{name}" for name in PROTECTION_FIELDS if name != "review")]
+)
 @pytest.mark.parametrize("word", ["x", " - ", "x.", "…"])
 def test_fields_of_one_letter_are_refused(name: str, word: str) -> None:
     given = {"protection": {name.partition(".")[2]: word}} if "." in name else {name: word}
@@ -82,17 +84,17 @@ def test_what_the_block_cannot_hold_is_refused() -> None:
 
 
 def test_what_is_missing_is_listed_and_cells_are_counted() -> None:
-    told = sheet(survey(faculty(required=False), Question("year", "Year?", options=[1, 2, 3]), cheated()))
+    told = assessment(survey(faculty(required=False), Question("year", "Year?", options=[1, 2, 3]), cheated()))
     assert "Not said yet: controller, contact, purpose, retention, publication, approval, legal_basis" in told
     assert "Plain answers together make 9 different answers" in told  # two faculties or none, three years
     ticks = Question("year", "Year?", options=[1, 2, 3], multiple=True, required=False)
-    assert "together make 16 different answers" in sheet(survey(faculty(), ticks, cheated()))
+    assert "together make 16 different answers" in assessment(survey(faculty(), ticks, cheated()))
 
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_access_decides_the_risks_from_links(access: str) -> None:
     """It decides what is stored of links and how likely an employer sees who took part."""
-    told = sheet(survey(cheated(), access=access))
+    told = assessment(survey(cheated(), access=access))
     assert ("Hashes of all links" in told) == (access != "open")
     assert ("one person can answer often" in told) == (access == "open")
     assert row(told, "Employer")[2:4] == ["low" if access == "open" else "medium", "low"]
@@ -110,13 +112,13 @@ def test_access_decides_the_risks_from_links(access: str) -> None:
     ids=["ln 2", "ln 7", "ln 99", "plain"],
 )
 def test_how_severe_a_seized_database_is_follows_from_the_design(questions: list[Question], severity: str) -> None:
-    told = sheet(survey(*questions, ceiling=9))
+    told = assessment(survey(*questions, ceiling=9))
     assert [row(told, source)[3] for source in ("Police", "Operator", "Whoever finds")] == [severity] * 3
 
 
 def test_what_a_shared_device_risks_follows_from_the_mode() -> None:
-    assert row(sheet(survey(cheated())), "Whoever owns")[2:4] == ["medium", "high"]
-    assert row(sheet(survey(cheated(mode="physical"))), "Whoever owns")[2:4] == ["low", "low"]
+    assert row(assessment(survey(cheated())), "Whoever owns")[2:4] == ["medium", "high"]
+    assert row(assessment(survey(cheated(mode="physical"))), "Whoever owns")[2:4] == ["low", "low"]
 
 
 @pytest.mark.slow
@@ -128,10 +130,10 @@ def test_every_design_has_an_assessment_in_every_language(design: object, langua
         one: {language: f"({one})"} for one in (*getattr(design, "options", ()), *design.report_options)
     })  # fmt: skip
     made = Survey({language: "T"}, [asked], consent={language: "C"}, languages=[language], ceiling=math.inf)
-    told = sheet(made)
+    told = assessment(made)
     lines = [line for line in told.splitlines() if not line.startswith("| ---")]
     plain = [cell for line in lines for cell in (line[2:-2].split(" | ") if line[0] == "|" else [line.lstrip("#- ")])]
-    page = sheet_html(made)
+    page = assessment_html(made)
     assert Cells(page.split("</style>")[1]).text == plain
     assert (phrases(language, None, "assessment")["shown_proof"] in told) == math.isinf(made.loss.epsilon)
     assert f"dir='{'rtl' if language == 'ar' else 'ltr'}'" in page
@@ -144,41 +146,41 @@ def test_a_language_without_a_file_has_its_texts_in_an_english_frame() -> None:
     own = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     own |= {f"promise_{name}": words for name, words in phrases("en").items()}
     made = Survey("Titolo", [faculty()], consent="Perché.", languages=["it"], words={"it": own}, controller="Istituto")
-    assert "# Data protection impact assessment: Titolo" in sheet(made)
-    assert "- Who is responsible: Istituto" in sheet(made)
+    assert "# Data protection impact assessment: Titolo" in assessment(made)
+    assert "- Who is responsible: Istituto" in assessment(made)
 
 
 def test_who_must_follow_what_and_what_hangs_on_a_birthday_is_said() -> None:
-    wheel = sheet(survey(cheated(mode="guided")))
+    wheel = assessment(survey(cheated(mode="guided")))
     assert "to tap what the wheel asks for" in wheel
     physical = {"mode": "physical", "instructions": "Compare."}
-    hanging = sheet(survey(cheated(design=crosswise(born("jan")), mode="physical", innocent={"born": "jan"})))
+    hanging = assessment(survey(cheated(design=crosswise(born("jan")), mode="physical", innocent={"born": "jan"})))
     assert "to follow the instructions" in hanging
     assert "- cheated: whoever can find out a respondent’s answer to the other question" in hanging
-    assert "other question" not in wheel + sheet(survey(cheated(**physical)))
+    assert "other question" not in wheel + assessment(survey(cheated(**physical)))
     assert "the number that a respondent kept" in wheel
 
 
 def test_plain_answers_in_the_browser_are_not_called_hidden() -> None:
-    assert "Plain answers stand in what waits there as they are" in sheet(survey(faculty(), cheated()))
-    assert "Plain answers stand" not in sheet(survey(cheated()))
-    assert "Plain answers together may tell who a row is" in sheet(survey(faculty()))
+    assert "Plain answers stand in what waits there as they are" in assessment(survey(faculty(), cheated()))
+    assert "Plain answers stand" not in assessment(survey(cheated()))
+    assert "Plain answers together may tell who a row is" in assessment(survey(faculty()))
 
 
 def test_rights_say_what_can_be_taken_back() -> None:
-    assert "After sending nothing can be taken back, and people are told so before." in sheet(survey())
-    told = sheet(survey(withdrawal="write to us with your receipt"))
+    assert "After sending nothing can be taken back, and people are told so before." in assessment(survey())
+    told = assessment(survey(withdrawal="write to us with your receipt"))
     assert "- After sending: write to us with your receipt" in told
     assert "nothing can be taken back" not in told
 
 
 def test_what_nobody_could_count_is_called_almost_certain() -> None:
-    assert "can be almost certain after" in sheet(survey_with(warner(epsilon=12.0), ceiling=20))
+    assert "can be almost certain after" in assessment(survey_with(warner(epsilon=12.0), ceiling=20))
 
 
 def test_the_assessment_of_waves_covers_all_of_them() -> None:
     """It says what all waves cost, what stays and what that reveals."""
-    told = sheet(panel(access="token"))
+    told = assessment(panel(access="token"))
     assert "cheated: memo, auto, epsilon 0.511 a wave, 1.03 in 2 waves" in told
     assert "answered in all 2 waves, whatever answers change and whatever a phone loses: a guess" in told
     assert "the same in each wave: it joins the reports of one phone over waves" in told
@@ -186,8 +188,8 @@ def test_the_assessment_of_waves_covers_all_of_them() -> None:
     assert "the hashes of all links stay when it is closed" in told
     assert row(told, "Thief")[3] == "medium"
     assert "sheets of paper" not in told
-    assert "the hashes of all links stay" not in sheet(panel())
-    assert "memo" not in sheet(survey())
+    assert "the hashes of all links stay" not in assessment(panel())
+    assert "memo" not in assessment(survey())
 
 
 PARTS = ("keep_", "rely_", "right_", "rest_")
@@ -236,7 +238,7 @@ def test_the_assessment_mentions_only_what_applies(name: str) -> None:
     """This holds for what is stored, who is trusted and which risks remain."""
     made, lines = LINES[name]
     known = {key: text for key, text in phrases("en", None, "assessment").items() if key.startswith(PARTS)}
-    told = [line[2:] for line in sheet(made).splitlines() if line.startswith("- ")]
+    told = [line[2:] for line in assessment(made).splitlines() if line.startswith("- ")]
     found = {key for key, text in known.items() if any(re.fullmatch(pattern(text), line) for line in told)}
     assert found == lines | EVER
 
@@ -247,6 +249,6 @@ def pattern(text: str) -> str:
 
 
 def test_texts_stay_in_their_line_and_cell() -> None:
-    told = sheet(survey(Question("a", "One | two?\nThree?", options=[1, 2]), controller="Us\n# Them"))
+    told = assessment(survey(Question("a", "One | two?\nThree?", options=[1, 2]), controller="Us\n# Them"))
     assert "| One ¦ two? Three? |" in told
     assert "- Who is responsible: Us # Them" in told

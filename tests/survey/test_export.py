@@ -16,7 +16,7 @@ from toolkit.local import numeric
 from toolkit.survey.export import METADATA, codebook, write
 from toolkit.survey.results import estimate
 from toolkit.survey.results.table import table
-from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT
+from toolkit.survey.spec import OPEN_ACCESS_REMARK, REHEARSAL_REMARK
 
 FRAME = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "understood": [True, False]})
 
@@ -138,8 +138,8 @@ def test_a_number_in_the_codebook_s_reading_has_the_mean_that_is_estimated():
 def test_the_codebook_says_once_what_must_be_known_of_the_collection():
     sure = codebook(survey_with(DESIGNS["mangat"], access="token"), ["One.", "Two.", "One."])
     assert (sure["remarks"], sure["epsilon"], sure["columns"]["asked"]["epsilon"]) == (["One.", "Two."], "inf", "inf")
-    tried = codebook(replace(survey(), rehearsal=True), [OPEN_ACCESS])
-    assert (tried["remarks"], tried["rehearsal"]) == ([TRIED_OUT, OPEN_ACCESS], True)
+    tried = codebook(replace(survey(), rehearsal=True), [OPEN_ACCESS_REMARK])
+    assert (tried["remarks"], tried["rehearsal"]) == ([REHEARSAL_REMARK, OPEN_ACCESS_REMARK], True)
     assert codebook(survey(cheated(anchor="no")))["columns"]["cheated"]["anchor"] == "no"
 
 

@@ -9,7 +9,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, Survey, forced, plan, warner
 from toolkit.local.numeric import one_bit
 from toolkit.planning import plan_slope
-from toolkit.survey.plan import Planned, _notes, _round_up, margin_text, plan_table, planned
+from toolkit.survey.plan import PlannedQuestion, _plan_notes, _round_up, margin_text, plan_questions, plan_table
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
 Z = 1.959963984540054
@@ -20,8 +20,8 @@ def test_a_survey_is_planned_before_anybody_is_asked():
     found = survey().plan(n=600)
     assert found["cheated"].margin == pytest.approx(Z * 1.5 / math.sqrt(600))
     assert found["cheated"].margin == plan(warner(p="2/3"), prevalence=0.5, n=600).margin
-    assert (found["cheated"].people, found["cheated"].small) == (600, 300)  # two faculties
-    assert found["cheated"].small_margin == pytest.approx(Z * 1.5 / math.sqrt(300))
+    assert (found["cheated"].n_people, found["cheated"].n_subgroup) == (600, 300)  # two faculties
+    assert found["cheated"].subgroup_margin == pytest.approx(Z * 1.5 / math.sqrt(300))
     assert found["faculty"].margin == pytest.approx(Z * 0.5 / math.sqrt(600))
 
 
@@ -46,8 +46,8 @@ def test_the_margin_of_a_number_is_in_its_own_unit():
 def test_every_randomizer_is_planned_as_the_houses_plan_says(name):
     (found,) = survey_with(DESIGNS[name]).plan(n=600).questions
     span = getattr(DESIGNS[name], "high", 1) - getattr(DESIGNS[name], "low", 0)
-    assert found.of == (1 if found.share else span)
-    assert found.share == (name == "square_wave" or not hasattr(DESIGNS[name], "high"))
+    assert found.span == (1 if found.is_share else span)
+    assert found.is_share == (name == "square_wave" or not hasattr(DESIGNS[name], "high"))
     if name == "square_wave":
         assert math.isnan(found.margin)
         assert margin_text(found, found.margin) == "—"
@@ -55,7 +55,7 @@ def test_every_randomizer_is_planned_as_the_houses_plan_says(name):
     question = survey_with(DESIGNS[name])["asked"]
     k = len(question.options)
     shares = [1 / k] * k if k > 2 else 0.5
-    guess = found.of / 2 + float(question.design.low) if question.kind == "number" else shares
+    guess = found.span / 2 + float(question.design.low) if question.kind == "number" else shares
     if question.kind == "ticks":
         guess = [min(0.5, getattr(question.design, "most", k) / k)] * k
     assert found.margin == plan(question.design, prevalence=guess, n=600).margin
@@ -63,16 +63,16 @@ def test_every_randomizer_is_planned_as_the_houses_plan_says(name):
 
 def test_the_subgroup_is_the_finest_plain_question_or_what_is_given():
     found = CAMPUS.plan(n=600)
-    assert found["cheated"].small == 120
-    assert found["faculty"].small is None  # in a group by faculty all have the same one
+    assert found["cheated"].n_subgroup == 120
+    assert found["faculty"].n_subgroup is None  # in a group by faculty all have the same one
     taken = "The smallest subgroup is taken to be 1 of 5 of equal size by faculty"
     assert f"{taken}; the margin of a smaller one is wider." in found.notes
     assert "=" not in " ".join(found.notes)  # the studio shows them, to people without code
     given = CAMPUS.plan(n=600, subgroup=0.05)
-    assert given["cheated"].small == 30
-    assert given["cheated"].small_margin == pytest.approx(found["cheated"].margin * math.sqrt(20), rel=1e-6)
+    assert given["cheated"].n_subgroup == 30
+    assert given["cheated"].subgroup_margin == pytest.approx(found["cheated"].margin * math.sqrt(20), rel=1e-6)
     alone = survey(cheated(), check=False).plan(n=600)
-    assert alone["cheated"].small is None
+    assert alone["cheated"].n_subgroup is None
     assert plan_table(alone)[0] == ("question", "guess", "people", "margin")
     with pytest.raises(ValueError, match="`subgroup` must be a share"):
         CAMPUS.plan(n=600, subgroup=30)
@@ -80,7 +80,7 @@ def test_the_subgroup_is_the_finest_plain_question_or_what_is_given():
 
 def test_who_is_not_asked_does_not_count():
     found = survey(faculty(), cheated(show_if={"faculty": ["law"]})).plan(n=600)
-    assert found["cheated"].people == 300
+    assert found["cheated"].n_people == 300
     assert found["cheated"].margin == pytest.approx(Z * 1.5 / math.sqrt(300))
     assert "cheated is asked of some: 300 of 600 if plain answers that decide it are equally common." in found.notes
 
@@ -112,7 +112,7 @@ def test_plain_questions_have_the_usual_margin():
     assert found["age"].margin == pytest.approx(
         Z * 40 / math.sqrt(400)
     )  # people at both ends: a standard deviation of 40
-    assert found["age"].small_margin == pytest.approx(Z * 40 / math.sqrt(200))
+    assert found["age"].subgroup_margin == pytest.approx(Z * 40 / math.sqrt(200))
     three = survey(faculty(options=["a", "b", "c"]), cheated()).plan(n=400)
     assert three["faculty"].margin == pytest.approx(Z * math.sqrt(2 / 9 / 400))
 
@@ -121,19 +121,19 @@ def test_where_next_to_nothing_would_be_learned_it_is_said():
     found = CAMPUS.plan(n=60)
     assert any(note.startswith("pressure: ± ") and "tell next to nothing" in note for note in found.notes)
     assert not any(note.startswith("faculty:") for note in found.notes)
-    assert survey().plan(n=1)["cheated"].small == 0
+    assert survey().plan(n=1)["cheated"].n_subgroup == 0
     assert plan_table(survey().plan(n=1))[2][-1] == "—"
 
 
 def test_a_plan_at_its_limits():
     half = [(0.5, None), (0.499, None), (0.499, 0.5), (0.499, 0.499)]
-    rows = [Planned(f"q{i}", True, "50 %", 9, margin, 1.0, 3, small) for i, (margin, small) in enumerate(half)]
-    told = _notes(rows, {row.question: Fraction(1) for row in rows}, 9, 0.95)[1:]
+    rows = [PlannedQuestion(f"q{i}", True, "50 %", 9, margin, 1.0, 3, small) for i, (margin, small) in enumerate(half)]
+    told = _plan_notes(rows, {row.question: Fraction(1) for row in rows}, 9, 0.95)[1:]
     assert [note.partition(":")[0] for note in told] == ["q0", "q2"]
     assert "in the smallest subgroup" in told[1]
-    assert (survey().plan(n=9, subgroup=1)["cheated"].small, survey().plan(n=2)["cheated"].small) == (9, 1)
-    assert math.isfinite(survey().plan(n=2)["cheated"].small_margin)  # one person
-    assert math.isinf(survey().plan(n=1)["cheated"].small_margin)
+    assert (survey().plan(n=9, subgroup=1)["cheated"].n_subgroup, survey().plan(n=2)["cheated"].n_subgroup) == (9, 1)
+    assert math.isfinite(survey().plan(n=2)["cheated"].subgroup_margin)  # one person
+    assert math.isinf(survey().plan(n=1)["cheated"].subgroup_margin)
     for share in (0, -0.1, 1.01):
         with pytest.raises(ValueError, match=r"^`subgroup` must be a share above 0 and at most 1"):
             survey().plan(n=9, subgroup=share)
@@ -145,7 +145,7 @@ def test_a_margin_is_never_written_smaller_than_it_is():
     for n in range(100, 700, 37):
         for one in CAMPUS.plan(n=n).questions:
             number = float(margin_text(one, one.margin).removeprefix("± ").removesuffix(" points").replace(",", ""))
-            assert number >= (100 if one.share else 1) * one.margin - 1e-9
+            assert number >= (100 if one.is_share else 1) * one.margin - 1e-9
 
 
 def test_the_table_is_shown_and_can_be_taken_on():
@@ -156,7 +156,7 @@ def test_the_table_is_shown_and_can_be_taken_on():
     assert frame["margin"].tolist() == [one.margin for one in found.questions]
     with pytest.raises(KeyError, match="one of faculty, cheated"):
         found["nothing"]
-    assert planned("Exams", survey().questions, 600) == found
+    assert plan_questions("Exams", survey().questions, 600) == found
     with pytest.raises(ValueError, match="`n` must be at least 1"):
         survey().plan(n=0)
 

@@ -18,7 +18,7 @@ from toolkit.local.waves import Memo
 from toolkit.survey import client
 from toolkit.survey.consent.page_data import shown_survey
 from toolkit.survey.questions.errors import SurveyError
-from toolkit.survey.questions.question import Question, localized
+from toolkit.survey.questions.question import Question, localized_question
 from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.spec import Survey
 
@@ -160,7 +160,7 @@ def test_what_the_page_gets() -> None:
 
 
 def test_texts_in_languages_that_the_survey_does_not_have_stay_at_home() -> None:
-    made = survey(localized(cheated(), "en"), consent={"en": "We study.", "fr": "Nous étudions."})
+    made = survey(localized_question(cheated(), "en"), consent={"en": "We study.", "fr": "Nous étudions."})
     assert list(shown_survey(made)["consent"]) == ["en"]
     assert made.to_dict()["consent"] == {"en": "We study.", "fr": "Nous étudions."}
 
@@ -246,7 +246,7 @@ def test_surveys_are_frozen_equal_by_value_and_known_by_name() -> None:
         made.cap = 3  # type: ignore[misc]
     assert made == survey()
     assert len({made, survey()}) == 1
-    assert made["cheated"] == localized(cheated(), "en")
+    assert made["cheated"] == localized_question(cheated(), "en")
     assert made.loss == Pure(warner(p="2/3").epsilon)
     with pytest.raises(KeyError, match="must be one of faculty, cheated, got 'age'"):
         made["age"]
@@ -328,7 +328,7 @@ def test_a_survey_of_several_waves_survives_files(tmp_path: Path) -> None:
     assert shown_survey(panel())["panel"] is None
     assert page["questions"][0]["randomizer"]["kind"] == "memo"
     assert len({panel(waves=4, wave=wave).hash for wave in (1, 2, 3, 4)}) == 4
-    others = [Panel("cd" * 16, made.panel.loss), Panel("ab" * 16, Fraction(5, 2)), None]
+    others = [Panel("cd" * 16, made.panel.total_epsilon), Panel("ab" * 16, Fraction(5, 2)), None]
     assert len({dataclasses.replace(made, panel=one).hash for one in (made.panel, *others)}) == 4
 
 

@@ -14,7 +14,14 @@ from toolkit import Design, Question, Survey, k_ary, warner
 from toolkit.core.tables import as_written
 from toolkit.survey import read_reports
 from toolkit.survey.export import SUFFIXES, write
-from toolkit.survey.stat_files import _codes, _cut, _StatFile, file_name, is_set, whole_number
+from toolkit.survey.stat_files import (
+    _cut_text,
+    _missing_codes,
+    _StatFile,
+    column_name_in_file,
+    reports_are_sets,
+    whole_number,
+)
 
 pyreadstat = pytest.importorskip("pyreadstat")
 ASKED = survey(
@@ -90,7 +97,7 @@ def test_codes_for_what_is_missing_lie_below_all_others():
     lowest = {5: -9, -7: -9, -7.5: -9, -8: -99, -97: -99, -98: -999}
     for least, code in lowest.items():
         for cells, values in (([least, "no answer"], None), ([], {least: "x"})):
-            assert list(_codes(cells, values).values()) == [code, code + 1]
+            assert list(_missing_codes(cells, values).values()) == [code, code + 1]
 
 
 def test_what_is_too_long_is_cut_within_the_limit_of_the_program():
@@ -101,7 +108,7 @@ def test_what_is_too_long_is_cut_within_the_limit_of_the_program():
         "ü" * 6: ("üüü…", "ü" * 6),
         " a\n\tb ": ("a b", "a b"),
     }
-    assert {text: tuple(_cut(text, 10, in_bytes=so) for so in (True, False)) for text in cases} == cases
+    assert {text: tuple(_cut_text(text, 10, in_bytes=so) for so in (True, False)) for text in cases} == cases
     same = ["B" * 120, "B" * 121, "B" * 122]
     cut = {0: "B" * 120, 1: "B" * 117 + "…", 2: "B" * 117 + "…"}
     assert _StatFile(".sav")._value_labels({0: same[0], 1: same[1]}) == {0: cut[0], 1: cut[1]}
@@ -114,9 +121,9 @@ def test_what_is_too_long_is_cut_within_the_limit_of_the_program():
 
 
 def test_the_name_of_a_column_is_cut_where_the_program_says_so():
-    assert [file_name("a" * size, ".dta") == "a" * size for size in (31, 32)] == [True, False]
-    assert [file_name("a" * size, ".sav") == "a" * size for size in (64, 65)] == [True, False]
-    assert [len(file_name("a" * 70, suffix)) for suffix in (".dta", ".sav")] == [31, 64]
+    assert [column_name_in_file("a" * size, ".dta") == "a" * size for size in (31, 32)] == [True, False]
+    assert [column_name_in_file("a" * size, ".sav") == "a" * size for size in (64, 65)] == [True, False]
+    assert [len(column_name_in_file("a" * 70, suffix)) for suffix in (".dta", ".sav")] == [31, 64]
 
 
 LABEL_SETS: dict[str, list[str | int]] = {
@@ -230,4 +237,4 @@ def test_a_cell_that_is_no_answer_is_not_written_as_the_code_of_one(tmp_path, su
 
 def test_a_design_that_is_called_like_one_whose_reports_are_sets_has_codes() -> None:
     design = Design(warner("3/4").weights, 4, ("no", "yes"), name="unary")
-    assert not is_set(cheated(design=design))
+    assert not reports_are_sets(cheated(design=design))

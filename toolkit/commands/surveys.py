@@ -95,11 +95,11 @@ def _reminders(survey: "Survey", language: str | None) -> list[str]:
 
 
 def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
-    from toolkit.survey.dpia import sheet, sheet_html
+    from toolkit.survey.dpia import assessment, assessment_html
 
     if path.suffix not in (".md", ".html"):
         reject("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
-    render = sheet if path.suffix == ".md" else sheet_html
+    render = assessment if path.suffix == ".md" else assessment_html
     path.write_text(render(survey, language), encoding="utf-8")
     echo(f"wrote {path}")
 

@@ -13,7 +13,7 @@ from toolkit.core.checks import reject
 from toolkit.frames.counts import Group
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, percent_ticks, png_bundle
 from toolkit.show.tables import dot_and_bar, interval_row, misfit
-from toolkit.survey.questions.question import Question, is_share
+from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.results import Results, SurveyEstimate
 from toolkit.survey.results.survey_results import group_label, label_of
 
@@ -91,7 +91,7 @@ def _panels(results: Results, level: float) -> list[list[_Line]]:
     lines = [line for finding in results.group_estimates for line in _lines(results, finding, level)]
     panels: dict[str, list[_Line]] = {"": []}
     for line in lines:
-        panels.setdefault("" if is_share(line.question) else line.question.name, []).append(line)
+        panels.setdefault("" if estimates_shares(line.question) else line.question.name, []).append(line)
     return [panel for panel in panels.values() if panel]
 
 
@@ -105,7 +105,7 @@ def _lines(results: Results, finding: SurveyEstimate, level: float) -> list[_Lin
     together, whose = _together(results), f" ({group_label(results, finding.group)})" if results.by else ""
     group_index, lines = _groups(results).index(finding.group) if together else 0, []
     for i, label in enumerate(estimate.labels):
-        option = "" if not is_share(question) else f": {label_of(results.survey, question.name, label)}"
+        option = "" if not estimates_shares(question) else f": {label_of(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
         words = "nobody answered" if not estimate.n else misfit(estimate, interval, i)
         name = f"{question.name}{option}{'' if together else whose}"
@@ -126,7 +126,7 @@ def _panel_height(lines: Sequence[_Line]) -> float:
 
 def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     """Draw the rows of a panel, groups close together in each, in the unit of its questions."""
-    rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), is_share(lines[0].question)
+    rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), estimates_shares(lines[0].question)
     for line in lines:
         position = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
         if np.isfinite(line.value) and line.words:
@@ -177,6 +177,6 @@ def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) ->
 def _number(line: _Line) -> str:
     if not np.isfinite(line.value):
         return line.words
-    unit = percent if is_share(line.question) else "{:.3g}".format
+    unit = percent if estimates_shares(line.question) else "{:.3g}".format
     limits = line.words if not np.isfinite(line.low) else f"{unit(line.low)} to {unit(line.high)}"
     return f"{unit(line.value)} ({limits})" if limits else unit(line.value)

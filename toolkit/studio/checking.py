@@ -15,10 +15,10 @@ from toolkit.core.checks import Number
 from toolkit.local.catalogue import CATALOGUE, example, parameters
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import OPTIONAL, loss, missing, odds
-from toolkit.survey.plan import margin_text, planned
+from toolkit.survey.plan import margin_text, plan_questions
 from toolkit.survey.questions.errors import SurveyError, SurveyWarning
-from toolkit.survey.questions.question import Question, localized, loss_over_waves, read_questions
-from toolkit.survey.spec import STATED, Survey
+from toolkit.survey.questions.question import Question, localized_question, loss_over_waves, read_questions
+from toolkit.survey.spec import STATEMENT_FIELDS, Survey
 from toolkit.texts.odds import WEAK_EPSILON
 
 _MAX_PROBLEMS = 12  # of the survey as a whole, found by dropping one rejected field after another
@@ -198,7 +198,7 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
     survey, waves = checked.survey, data.get("waves", 1)
     waves = waves if isinstance(waves, int) and 0 < waves <= 24 else 1
     total, language = loss(checked.readable, waves).epsilon, _language(data, speak)
-    stated = {name: data.get(name) for name in STATED}
+    stated = {name: data.get(name) for name in STATEMENT_FIELDS}
     return {
         "questions": [
             None
@@ -247,14 +247,14 @@ def _number(value: float) -> float | str:
 
 def _odds(question: Question, language: str) -> list[str]:
     try:
-        return odds(localized(question, language), language)
+        return odds(localized_question(question, language), language)
     except ValueError:  # the survey is not translated into this language yet
         return []
 
 
 def plan(data: Mapping[str, Any], n: Any, subgroup: Any) -> dict[str, Any]:
     """Return the margin of error of every question with n respondents, overall and in the smallest subgroup."""
-    table: Any = planned("", check(data).readable, n, subgroup=subgroup or None)
+    table: Any = plan_questions("", check(data).readable, n, subgroup=subgroup or None)
     rows = {row.question: {"margin": margin_text(row, row.margin)} for row in table.questions}
     return {"rows": rows, "notes": table.notes}
 
@@ -264,7 +264,7 @@ def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[st
     question = next((question for question in check(data).readable if question.name == name), None)
     if question is None or question.design is None:
         return {"n": None}
-    needed: Any = planned("", [question], wishes={name: {"margin": margin}})
+    needed: Any = plan_questions("", [question], wishes={name: {"margin": margin}})
     return {"n": needed.n}
 
 
@@ -276,7 +276,7 @@ def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None
         try:
             with recorded_warnings():
                 (question,) = read_questions([changed])
-            result: Any = planned("", [question], n, subgroup=subgroup or None)
+            result: Any = plan_questions("", [question], n, subgroup=subgroup or None)
         except (ValueError, TypeError) as problem:
             rows.append({"change": change, "problem": str(problem)})
             continue
@@ -284,8 +284,8 @@ def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None
         row, design = result.questions[0], cast("Randomizer", question.design)
         rows.append(
             {"change": change, "epsilon": _number(design.epsilon), "odds": _odds(question, _language({}, speak))}
-            | {"margin": margin_text(row, row.margin), "small_margin": margin_text(row, row.small_margin)}
-            | {"number": _number(row.margin), "share": row.share, "pictures": _pictures(design)}
+            | {"margin": margin_text(row, row.margin), "small_margin": margin_text(row, row.subgroup_margin)}
+            | {"number": _number(row.margin), "share": row.is_share, "pictures": _pictures(design)}
         )
     return rows
 

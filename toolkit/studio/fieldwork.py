@@ -277,5 +277,5 @@ def _groups(survey: Survey) -> list[str]:
     return [
         question.name
         for question in survey.questions
-        if not question.randomized and question.kind == "choice" and question.chances is None
+        if not question.randomized and question.kind == "choice" and question.draw_probabilities is None
     ]

@@ -17,7 +17,7 @@ from toolkit.studio.folder import (
     Folder,
     fingerprint,
 )
-from toolkit.survey.dpia import sheet_html
+from toolkit.survey.dpia import assessment_html
 from toolkit.survey.paper.sheets import on_paper, printed_pages
 from toolkit.survey.serving.page import FormPreview
 from toolkit.survey.spec import Survey
@@ -149,7 +149,7 @@ class Surveys:
             html = FormPreview(survey).html
             return html.replace('<script type="importmap">', f'{script}<script type="importmap">', 1), True
         if view == "assessment":
-            return sheet_html(survey, code), False
+            return assessment_html(survey, code), False
         check_choice(view, "view", ("phone", "paper", "assessment"))
         printable, _ = on_paper(survey)
         return printed_pages(printable, code, ["00000"], survey.hash)[f"form.{code}.html"], False

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolkit.survey.plan import Planned, SurveyPlan
+from toolkit.survey.plan import PlannedQuestion, SurveyPlan
 from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import Panel
@@ -26,7 +26,7 @@ __all__ = [
     "CollectError",
     "Collector",
     "Panel",
-    "Planned",
+    "PlannedQuestion",
     "Question",
     "Registration",
     "Results",

@@ -14,10 +14,10 @@ from toolkit.core.extras import check_extras, extra
 from toolkit.core.tables import harmless
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
-from toolkit.survey.questions.question import Question, answer_codes, answers_of, code_labels
-from toolkit.survey.questions.strict_json import as_plain
+from toolkit.survey.questions.question import Question, answer_codes, coded_labels, printed_answers
+from toolkit.survey.questions.strict_json import plain_data
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON
-from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT, Survey
+from toolkit.survey.spec import OPEN_ACCESS_REMARK, REHEARSAL_REMARK, Survey
 from toolkit.survey.stat_files import write_stat
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -29,8 +29,8 @@ SUFFIXES = (".csv", ".parquet", ".feather", ".sav", ".dta")
 METADATA = b"toolkit.codebook"
 """The key of the codebook in the metadata of .parquet and .feather files."""
 
-_NEEDS = {".parquet": "pyarrow", ".feather": "pyarrow", ".sav": "pyreadstat", ".dta": "pyreadstat"}
-_CHANNELS = "The column channel tells whether a report comes from a phone or from a sheet of paper."
+_REQUIRED_PACKAGES = {".parquet": "pyarrow", ".feather": "pyarrow", ".sav": "pyreadstat", ".dta": "pyreadstat"}
+_CHANNEL_REMARK = "The column channel tells whether a report comes from a phone or from a sheet of paper."
 
 
 def write(
@@ -41,36 +41,38 @@ def write(
     remarks: Sequence[str] = (),
     language: str | None = None,
 ) -> Path:
-    """Write a frame to a file, and with a survey its codebook to name.codebook.json beside it.
+    """Write a frame to a file; if a survey is given, also write its codebook to name.codebook.json beside the file.
 
-    `remarks` are sentences about the collection, for the codebook. `language` is the language of the labels in .sav and
-    .dta files, which need a survey. Only the owner can read the file. In a CSV file a text that a spreadsheet would
-    interpret as a formula is prefixed by an apostrophe; see `toolkit.core.tables.harmless`.
+    `remarks` are sentences about the collection for the codebook. `language` is the language of the labels in .sav and
+    .dta files, which require a survey. Only the owner can read the file. In a CSV file, texts that a spreadsheet would
+    interpret as formulas get an apostrophe as a prefix; see `toolkit.core.tables.harmless`.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
         reject(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
-    if target.suffix in _NEEDS:
-        check_extras(_NEEDS[target.suffix])
-    book = None if survey is None else codebook(survey, [*remarks, _CHANNELS] if CHANNEL in frame else remarks)
-    if survey is None and _NEEDS.get(target.suffix) == "pyreadstat":
+    if target.suffix in _REQUIRED_PACKAGES:
+        check_extras(_REQUIRED_PACKAGES[target.suffix])
+    codebook_data = (
+        None if survey is None else codebook(survey, [*remarks, _CHANNEL_REMARK] if CHANNEL in frame else remarks)
+    )
+    if survey is None and _REQUIRED_PACKAGES.get(target.suffix) == "pyreadstat":
         reject(f"a {target.suffix} file must have a survey", "none", "the survey has its codes and labels")
-    with _private(target) as file:
+    with _private_file(target) as file:
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)
-        elif survey is not None and _NEEDS[target.suffix] == "pyreadstat":
-            code = survey.languages[0] if language is None else check_choice(language, "language", survey.languages)
-            write_stat(frame, file, target.suffix, survey, code, _note(survey))
+        elif survey is not None and _REQUIRED_PACKAGES[target.suffix] == "pyreadstat":
+            label_language = survey.languages[0] if language is None else check_choice(language, "language", survey.languages)
+            write_stat(frame, file, target.suffix, survey, label_language, _spss_notes(survey))
         else:
-            _write_arrow(frame, file, target.suffix, book)
-    if book is not None:
-        note = target.with_name(f"{target.stem}.codebook.json")
-        note.write_text(json.dumps(book, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+            _write_arrow(frame, file, target.suffix, codebook_data)
+    if codebook_data is not None:
+        codebook_path = target.with_name(f"{target.stem}.codebook.json")
+        codebook_path.write_text(json.dumps(codebook_data, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return target
 
 
 def _write_arrow(frame: "pd.DataFrame", path: Path, suffix: str, book: dict[str, Any] | None) -> None:
-    """Write a .parquet or .feather file with the codebook in its metadata, which other programs may drop."""
+    """Write a .parquet or .feather file with the codebook in its metadata, which other programs may discard."""
     table = extra("pyarrow").Table.from_pandas(frame, preserve_index=False)
     if book is not None:
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: json.dumps(book)})
@@ -80,8 +82,8 @@ def _write_arrow(frame: "pd.DataFrame", path: Path, suffix: str, book: dict[str,
         extra("pyarrow.feather").write_feather(table, path)
 
 
-def _note(survey: Survey) -> list[str]:
-    """Return the notes of an SPSS file, in lines as short as SPSS requires."""
+def _spss_notes(survey: Survey) -> list[str]:
+    """Return the notes of an SPSS file, wrapped to the line length that SPSS requires."""
     hidden = [question for question in survey.questions if question.design is not None]
     sentences = [
         "Reports, not answers: columns marked RANDOMIZED were changed by chance.",
@@ -93,8 +95,8 @@ def _note(survey: Survey) -> list[str]:
 
 
 @contextmanager
-def _private(path: Path) -> Iterator[Path]:
-    """Yield a temporary file that only its owner can read, which replaces `path` when it is complete."""
+def _private_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary file that only its owner can read; when complete, it replaces `path`."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}")
     os.close(handle)
     try:
@@ -105,38 +107,41 @@ def _private(path: Path) -> Iterator[Path]:
 
 
 def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a description of questions, designs and columns that suffices to estimate without this toolkit."""
+    """Return a description of questions, designs and columns that is sufficient for estimation without this toolkit."""
     language = survey.languages[0]
-    always = [*([TRIED_OUT] if survey.rehearsal else []), *([OPEN_ACCESS] if survey.access == "open" else [])]
+    standing_remarks = [
+        *([REHEARSAL_REMARK] if survey.rehearsal else []),
+        *([OPEN_ACCESS_REMARK] if survey.access == "open" else []),
+    ]
     return {
         "title": survey.name,
         "hash": survey.hash,
         "rehearsal": survey.rehearsal,
         "access": survey.access,
-        "remarks": list(dict.fromkeys([*always, *remarks])),
-        "epsilon": as_plain(survey.loss.epsilon),
+        "remarks": list(dict.fromkeys([*standing_remarks, *remarks])),
+        "epsilon": plain_data(survey.loss.epsilon),
         "consent": survey.consent_text(),
         "survey": survey.to_dict(),
-        "labels": {code: _labels(survey, code) for code in survey.languages},
+        "labels": {code: _labels_by_question(survey, code) for code in survey.languages},
         "columns": {question.name: _column(question, language) for question in survey.questions},
-        **_waves(survey),
+        **_wave_fields(survey),
     }
 
 
-def _labels(survey: Survey, language: str) -> dict[str, Any]:
-    """Return the text of each question in a language, and the labels of its answers or reports by code."""
+def _labels_by_question(survey: Survey, language: str) -> dict[str, Any]:
+    """Return for each question its text in one language, and the labels of its answers or reports in code order."""
     sentences = phrases(language, survey.words)
     return {
         question.name: {
             "text": text_in(question.text, language),
-            "values": [question.label(option, language, sentences) for option in answers_of(question)],
+            "values": [question.label(option, language, sentences) for option in printed_answers(question)],
         }
         for question in survey.questions
     }
 
 
-def _waves(survey: Survey) -> dict[str, Any]:
-    """Return the number of the wave, and what joins it with the others."""
+def _wave_fields(survey: Survey) -> dict[str, Any]:
+    """Return the fields on waves: their number, this wave, the panel, and the column that links reports."""
     if survey.waves == 1:
         return {}
     note = f"the column {PERSON} joins reports of one phone over waves; it is not an answer"
@@ -144,24 +149,25 @@ def _waves(survey: Survey) -> dict[str, Any]:
 
 
 def _column(question: Question, language: str) -> dict[str, Any]:
+    """Return the description of a question's column."""
     column: dict[str, Any] = {"text": text_in(question.text, language), "kind": question.kind, "mode": question.mode}
     if question.options:
         column["options"] = list(question.options)
     if codes := answer_codes(question):
-        column["codes"] = dict(zip(map(str, code_labels(question)), codes, strict=True))
+        column["codes"] = dict(zip(map(str, coded_labels(question)), codes, strict=True))
     if question.anchor is not None:
         column["anchor"] = question.anchor
     if question.design is None:
-        return {**column, "randomized": False, **({"reading": _TICKS} if question.multiple else {})}
-    column |= {"randomized": True, "epsilon": as_plain(question.loss.epsilon), "design": question.design.to_dict()}
+        return {**column, "randomized": False, **({"reading": _TICKS_MEANING} if question.multiple else {})}
+    column |= {"randomized": True, "epsilon": plain_data(question.loss.epsilon), "design": question.design.to_dict()}
     if question.memo is not None:
         column["memo"] = question.memo.to_dict()
-    reading = _reading(question, question.design)
+    reading = _report_meaning(question, question.design)
     return column if reading is None else {**column, "reading": reading}
 
 
-_TICKS = "the indices of the options, from 0, that were ticked"
-_READINGS = {
+_TICKS_MEANING = "the indices of the options, from 0, that were ticked"
+_REPORT_MEANINGS = {
     "random_box": "[box, ticked]: the index of one option, from 0, and 1 for ticked or 0 for not, as sent",
     "capped_boxes": "the indices of the options, from 0, that were sent as ticked",
     "subset": "the indices of the options, from 0, in the set that was sent",
@@ -172,12 +178,12 @@ _READINGS = {
 """The meaning of a column of reports, by kind of randomizer."""
 
 
-def _reading(question: Question, design: Randomizer) -> str | None:
+def _report_meaning(question: Question, design: Randomizer) -> str | None:
     """Describe how to read a report in the column of a question."""
     if design.matrix is not None:
         return "weights[truth][report] / denominator is the probability of a report, given the truth"
-    if question.kind != "number" or design.name in _READINGS:
-        return _READINGS.get(design.name)
-    read = scale(design)
-    number = f"a report r is the number {read['zero']:.12g} + {read['step']:.12g} * r"
-    return f"0 is a no and 1 is a yes; any other {number[2:]}" if read["bits"] else number
+    if question.kind != "number" or design.name in _REPORT_MEANINGS:
+        return _REPORT_MEANINGS.get(design.name)
+    parameters = scale(design)
+    number = f"a report r is the number {parameters['zero']:.12g} + {parameters['step']:.12g} * r"
+    return f"0 is a no and 1 is a yes; any other {number[2:]}" if parameters["bits"] else number

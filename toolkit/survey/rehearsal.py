@@ -27,7 +27,7 @@ from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.questions.question import Question, accepts
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.results.table import table
-from toolkit.survey.spec import TRIED_OUT, Survey, is_asked
+from toolkit.survey.spec import REHEARSAL_REMARK, Survey, is_asked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +103,7 @@ def simulate(survey: Survey, answers: object, rng: np.random.Generator | None = 
         _check_answers(rehearsed, message["answers"])
     bodies = [json.dumps(message) for message in sorted(messages, key=lambda message: str(message["key"]))]
     frame = table(rehearsed, bodies)
-    frame.attrs["remarks"] = [TRIED_OUT]
+    frame.attrs["remarks"] = [REHEARSAL_REMARK]
     return frame
 
 
@@ -195,7 +195,9 @@ def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: 
         if is_asked(survey, question, answers):
             phone = None if question.memo is None else _phone(survey, person[PERSON], question.name)
             answers[question.name] = (
-                report(question, person[question.name], rng, phone) if question.chances is None else _arm(question, rng)
+                report(question, person[question.name], rng, phone)
+                if question.draw_probabilities is None
+                else _arm(question, rng)
             )
     understood = None if not survey.check else _CHECKED[survey.check](person.get("understood", True))
     message = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
@@ -209,8 +211,8 @@ _CHECKED: dict[bool | str, type] = {True: bool, "device": int}
 
 def _arm(question: Question, rng: np.random.Generator) -> int:
     """Draw the arm of a person, as a phone does."""
-    assert question.chances is not None
-    return int(rng.choice(len(question.options), p=[float(share) for share in question.chances]))
+    assert question.draw_probabilities is not None
+    return int(rng.choice(len(question.options), p=[float(share) for share in question.draw_probabilities]))
 
 
 def _phone(survey: Survey, person: object, about: str = "") -> np.random.Generator:

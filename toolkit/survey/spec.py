@@ -1,4 +1,4 @@
-"""`Survey` holds questions, consent and languages in one frozen object with a hash, and checks them when created."""
+"""`Survey`: questions, consent and languages in one frozen object with a hash, checked when it is created."""
 
 # ruff: noqa: RUF009 (`declare` returns a field of a dataclass)
 
@@ -26,29 +26,29 @@ from toolkit.survey.consent.page_data import (
     practicable,
     shown_survey,
 )
-from toolkit.survey.plan import SurveyPlan, planned
+from toolkit.survey.plan import SurveyPlan, plan_questions
 from toolkit.survey.questions import files
 from toolkit.survey.questions import survey_fields as checks
 from toolkit.survey.questions.declaring import (
-    Declared,
+    FieldType,
     check_fields,
-    declare,
+    declare_field,
     declared_fields,
+    field_names_checked_by,
     is_omitted,
-    names_checked_by,
 )
-from toolkit.survey.questions.errors import error_location, in_field, reject_field
+from toolkit.survey.questions.errors import error_location, reject_field, run_field_check
 from toolkit.survey.questions.files import reject_unknown
 from toolkit.survey.questions.question import (
     Question,
-    by_wheel,
+    arm_question,
     checked_questions,
-    drawn_question,
     loss_over_waves,
     read_questions,
+    station_question,
 )
-from toolkit.survey.questions.question_fields import flag
-from toolkit.survey.questions.strict_json import as_plain, digest
+from toolkit.survey.questions.question_fields import checked_flag
+from toolkit.survey.questions.strict_json import json_digest, plain_data
 from toolkit.survey.questions.survey_fields import ARM, Day, Panel
 from toolkit.texts.multilingual import Frozen, Text, Words, text_in
 from toolkit.texts.odds import WEAK_EPSILON
@@ -60,23 +60,23 @@ if TYPE_CHECKING:
 
 
 ACCESS = ("open", "token", "blind")
-TRIED_OUT = "This is a rehearsal: its reports were made to try the survey out, not to learn from."
-OPEN_ACCESS = (
+REHEARSAL_REMARK = "This is a rehearsal: its reports were made to try the survey out, not to learn from."
+OPEN_ACCESS_REMARK = (
     "Access is open: whoever has the link can answer, and as often as they like; nothing in the reports "
     "would show it. "
     "Links that work once (access by token or blind) prevent it."
 )
-_NEEDED = {
+_REQUIRED_FIELDS = {
     "title": "people must know what the survey is about",
     "consent": "people must know what they agree to: say who asks, and what for",
     "questions": "there is nothing to answer",
 }
 
 
-@explain_call('Survey("Exams", [question], consent="We are a research group of this university.")', **_NEEDED)
+@explain_call('Survey("Exams", [question], consent="We are a research group of this university.")', **_REQUIRED_FIELDS)
 @dataclass(frozen=True, repr=False)
 class Survey:
-    """A survey: its questions, and all texts and promises for respondents.
+    """A survey: its questions, and all texts and privacy promises for respondents.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ class Survey:
     questions : sequence of Question
         The questions in order.
     languages : sequence of str
-        Language codes; plain strings are in the first one.
+        Language codes; plain strings are in the first language.
     consent : str or mapping
         What people agree to, in the researcher's words. A privacy statement is generated from the designs and added.
     controller : str or mapping, optional
-        Who is responsible. This, contact, purpose, retention, publication and approval are required if the survey is
-        served to other machines.
+        Who is responsible. The fields controller, contact, purpose, retention, publication and approval are required if
+        the survey is served to other machines.
     contact : str or mapping, optional
         A contact for respondents.
     purpose : str or mapping, optional
@@ -111,26 +111,27 @@ class Survey:
     debrief : str or mapping, optional
         A text on every final screen: after sending, after a rejection, and for those who do not take part.
     help : str or mapping, optional
-        Where to find help, such as a helpline. It is shown on every final screen, collapsed below every question, and
-        on the printed consent page.
+        Where to find help, such as a helpline; shown on every final screen, collapsed below every question, and on the
+        printed consent page.
     completion : str, optional
         A payment code on the final screen of those who have answered: the same for everybody, or with "link" the last
-        eight characters of each personal link, which identify the link in the list of invitations but no report.
+        eight characters of the personal link, which identify an invitation but no report.
     practice : bool or int
-        Whether there is a practice question, whose answer is never sent; 2 for two of them. It is skipped above epsilon
-        3, where it would be misleading.
+        Whether there is a practice question, whose answer is never sent, or the number of practice questions. Practice
+        is skipped above epsilon 3, where it would be misleading.
     check : bool or "device"
-        Whether there is a comprehension check, whose result is sent. It asks whether a report reveals the truth, or
-        with "device", in two tries, which report results from an answer. It is skipped above epsilon 3 like practice.
+        Whether there is a comprehension check, whose result is sent. It asks whether a report reveals the truth; with
+        "device" it asks, with two tries, which report results from an answer. Like practice, it is skipped above
+        epsilon 3.
     access : str
         "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
     cap : int, optional
-        The largest number of reports.
+        The maximum number of reports.
     closes : date or str, optional
-        The last day on which reports are accepted, such as "2026-12-01", in the time zone of each respondent, who reads
-        it in the consent text.
+        The last day on which reports are accepted, such as "2026-12-01", in the time zone of each respondent. The
+        consent text states it.
     ceiling : number
-        The largest total epsilon of a respondent; `inf` allows reports that prove an answer.
+        The maximum total epsilon of a respondent; `inf` allows reports that prove an answer.
     minimum : int
         Number of people below which estimates are withheld, and below which an open collection shows no results.
     words : mapping, optional
@@ -138,24 +139,25 @@ class Survey:
     step : int
         Number of reports by which the results of an open collection advance.
     rehearsal : bool
-        Whether this is a trial: all screens, results and files say so, and its reports have a different hash.
+        Whether this is a trial: all screens, results and files state so, and its reports have a different hash.
     waves : int
-        How often the same people are asked. With several waves a question needs a `Memo`, and each wave has a separate
+        How often the same people are asked. With several waves questions need a `Memo`, and each wave has a separate
         collection.
     wave : int
         The number of this wave.
     panel : Panel or mapping, optional
-        The panel of a survey with waves, created with the first wave's collection.
+        The panel of a survey with several waves, created with the collection of the first wave.
     arms : mapping, optional
         Probabilities of experimental arms by name, such as {"direct": 0.3, "randomized": 0.7}. The phone draws an arm,
         which is stored. A question with show_if={"arm": ["direct"]} is asked in this arm only, and results compare
         questions with the same text.
     household : bool
-        Whether several people may answer on one phone; only with open access and without waves.
+        Whether several people may answer on one phone; only with open access and a single wave.
     field : mapping, optional
         Settings for stations, on which many people answer one after the other, even without a network:
-        {"station": "kiosk"} for an unattended device, "interviewer" for one that is handed over. A question in mode
-        "auto" is then asked with the wheel, unless {"auto": True} allows the device to learn the truth.
+        {"station": "kiosk"} for an unattended device, {"station": "interviewer"} for a device that is handed over. A
+        question in mode "auto" is then asked with the wheel, unless {"auto": True} allows the device to learn the
+        truth.
 
     Examples
     --------
@@ -168,40 +170,44 @@ class Survey:
 
     is_station: ClassVar[bool] = False  # whether this version has the texts for a station
 
-    # The fields in the order in which they are checked, except `languages`, which is first; files end with `questions`.
-    title: Declared[Words, Text] = declare(checks.prose, most=200)
-    questions: Declared[Sequence[Question], tuple[Question, ...]] = declare(checked_questions)
+    # Fields are checked in this order, except that `languages` is checked first; in files `questions` are last.
+    title: FieldType[Words, Text] = declare_field(checks.checked_prose, most=200)
+    questions: FieldType[Sequence[Question], tuple[Question, ...]] = declare_field(checked_questions)
     _: dataclasses.KW_ONLY
-    languages: Declared[Sequence[str], tuple[str, ...]] = declare(checks.checked_languages, ("en",))
-    consent: Declared[Words, Text] = declare(checks.prose, most=20_000)
-    controller: Declared[Words | None, Text | None] = declare(checks.statement, None)
-    contact: Declared[Words | None, Text | None] = declare(checks.statement, None)
-    purpose: Declared[Words | None, Text | None] = declare(checks.statement, None)
-    retention: Declared[Words | None, Text | None] = declare(checks.statement, None)
-    publication: Declared[Words | None, Text | None] = declare(checks.statement, None)
-    withdrawal: Declared[Words | None, Text | None] = declare(checks.statement, None)
-    approval: Declared[Words | None, Text | None] = declare(checks.statement, None)
-    hashes: Declared[Words | None, Text | None] = declare(checks.statement, None)
-    protection: Declared[Mapping[str, Any] | None, Frozen[str, Text] | None] = declare(checks.checked_protection, None)
-    debrief: Declared[Words | None, Text | None] = declare(checks.closing_text, None, most=2000)
-    help: Declared[Words | None, Text | None] = declare(checks.closing_text, None, most=2000)
-    completion: str | None = declare(checks.checked_completion, None)
-    practice: bool | int = declare(checks.checked_practice, True)
-    check: bool | str = declare(checks.checked_check, True)
-    access: str = declare(checks.one_of, "open", allowed=ACCESS)
-    cap: int | None = declare(checks.optional_count, None)
-    closes: Declared[Day | str | None, Day | None] = declare(checks.read_day, None)
-    ceiling: Declared[Number, Amount] = declare(checks.amount, WEAK_EPSILON)
-    minimum: int = declare(checks.count, 30)
-    words: Declared[Own | None, Frozen[str, Text] | None] = declare(checks.own_words, None)
-    step: int = declare(checks.count, checks.STEP, omit_default=True)
-    rehearsal: bool = declare(flag, False, omit_default=True)
-    waves: int = declare(checks.count, 1, omit_default=True, most=checks.MOST_WAVES)
-    wave: int = declare(checks.checked_wave, 1, omit_default=True)
-    panel: Declared[Panel | Mapping[str, Any] | None, Panel | None] = declare(checks.checked_panel, None)
-    arms: Declared[Mapping[str, Number] | None, Frozen[str, Fraction] | None] = declare(checks.checked_arms, None)
-    household: bool = declare(checks.checked_household, False, omit_default=True)
-    field: Declared[Mapping[str, Any] | None, Frozen[str, Any] | None] = declare(checks.checked_field, None)
+    languages: FieldType[Sequence[str], tuple[str, ...]] = declare_field(checks.checked_languages, ("en",))
+    consent: FieldType[Words, Text] = declare_field(checks.checked_prose, most=20_000)
+    controller: FieldType[Words | None, Text | None] = declare_field(checks.checked_statement, None)
+    contact: FieldType[Words | None, Text | None] = declare_field(checks.checked_statement, None)
+    purpose: FieldType[Words | None, Text | None] = declare_field(checks.checked_statement, None)
+    retention: FieldType[Words | None, Text | None] = declare_field(checks.checked_statement, None)
+    publication: FieldType[Words | None, Text | None] = declare_field(checks.checked_statement, None)
+    withdrawal: FieldType[Words | None, Text | None] = declare_field(checks.checked_statement, None)
+    approval: FieldType[Words | None, Text | None] = declare_field(checks.checked_statement, None)
+    hashes: FieldType[Words | None, Text | None] = declare_field(checks.checked_statement, None)
+    protection: FieldType[Mapping[str, Any] | None, Frozen[str, Text] | None] = declare_field(
+        checks.checked_protection, None
+    )
+    debrief: FieldType[Words | None, Text | None] = declare_field(checks.checked_closing_text, None, most=2000)
+    help: FieldType[Words | None, Text | None] = declare_field(checks.checked_closing_text, None, most=2000)
+    completion: str | None = declare_field(checks.checked_completion, None)
+    practice: bool | int = declare_field(checks.checked_practice, True)
+    check: bool | str = declare_field(checks.checked_check, True)
+    access: str = declare_field(checks.checked_choice, "open", allowed=ACCESS)
+    cap: int | None = declare_field(checks.checked_optional_count, None)
+    closes: FieldType[Day | str | None, Day | None] = declare_field(checks.read_day, None)
+    ceiling: FieldType[Number, Amount] = declare_field(checks.checked_epsilon, WEAK_EPSILON)
+    minimum: int = declare_field(checks.checked_count, 30)
+    words: FieldType[Own | None, Frozen[str, Text] | None] = declare_field(checks.checked_own_words, None)
+    step: int = declare_field(checks.checked_count, checks.DEFAULT_STEP, omit_default=True)
+    rehearsal: bool = declare_field(checked_flag, False, omit_default=True)
+    waves: int = declare_field(checks.checked_count, 1, omit_default=True, most=checks.MOST_WAVES)
+    wave: int = declare_field(checks.checked_wave, 1, omit_default=True)
+    panel: FieldType[Panel | Mapping[str, Any] | None, Panel | None] = declare_field(checks.checked_panel, None)
+    arms: FieldType[Mapping[str, Number] | None, Frozen[str, Fraction] | None] = declare_field(
+        checks.checked_arms, None
+    )
+    household: bool = declare_field(checks.checked_household, False, omit_default=True)
+    field: FieldType[Mapping[str, Any] | None, Frozen[str, Any] | None] = declare_field(checks.checked_field, None)
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -209,12 +215,12 @@ class Survey:
             self._lint()
 
     def _check_fields(self) -> None:
-        """Check every field and convert it to its final form."""
-        check_fields(self, first="languages")
+        """Check every field and convert its value to the final form."""
+        check_fields(self, first_field="languages")
         if self.arms is not None:
             with error_location(field="words"):
                 text = {code: phrases(code, self.words)[ARM] for code in self.languages}
-            object.__setattr__(self, "questions", (drawn_question(ARM, text, self.arms), *self.questions))
+            object.__setattr__(self, "questions", (arm_question(ARM, text, self.arms), *self.questions))
         # Practice and check would be misleading with weak protection.
         deniable = {
             "practice": is_deniable(practicable(self.questions)),
@@ -238,16 +244,16 @@ class Survey:
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size):
             check(self.questions)
-        for version in [self] if self.field is None else [self, at_station(self)]:
+        for version in [self] if self.field is None else [self, station_version(self)]:
             linter.check_wheels(version.questions)
             if self.check == "device":
-                in_field("check", device_tries, version.questions, page_words(version), self.words)
+                run_field_check("check", device_tries, version.questions, page_words(version), self.words)
         linter.warn_of_public_facts(self.questions)
         linter.warn_of_months(self.questions)
 
     @property
     def loss(self) -> Pure:
-        """The largest privacy loss of one respondent over all waves, at least as large as the first wave promised."""
+        """The maximum privacy loss of one respondent over all waves; never less than the first wave announced."""
         return consenting.loss(self.questions, self.waves, consenting.earlier_loss(self))
 
     @property
@@ -257,18 +263,18 @@ class Survey:
 
     @cached_property
     def hash(self) -> str:
-        """The SHA-256 hash, in hexadecimal, of everything that respondents agree to: texts, designs and page code."""
+        """The SHA-256 hash, in hexadecimal, of everything that respondents agree to: texts, designs, and page code."""
         from toolkit.survey.client import code_hash
 
         page: Any = shown_survey(self)
         if self.field is not None:
-            station = at_station(self)
+            station = station_version(self)
             page = [page, shown_survey(station), page_words(station)]
         agreed = {name: value for name, value in self.to_dict().items() if name != "protection"}
-        return digest({"survey": agreed, "page": page, "words": page_words(self), "code": code_hash()})
+        return json_digest({"survey": agreed, "page": page, "words": page_words(self), "code": code_hash()})
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
-        """Return the full consent text: the consequence, who asks, the odds of each question, and what is stored.
+        """Return the full consent text: the consequences, who asks, the odds of each question, and what is stored.
 
         Parameters
         ----------
@@ -282,12 +288,12 @@ class Survey:
         str
             Plain text with blank lines between paragraphs.
         """
-        code = self.languages[0] if language is None else check_choice(language, "language", self.languages)
-        odds = consenting.odds_in_all(self.questions, code, self.words, self.waves)
+        language = self.languages[0] if language is None else check_choice(language, "language", self.languages)
+        odds = consenting.odds_in_all(self.questions, language, self.words, self.waves)
         paragraphs: list[str | None] = []
-        for layer in paper_layers(self, code) if paper else consent_layers(self, code):
+        for layer in paper_layers(self, language) if paper else consent_layers(self, language):
             paragraphs += [
-                layer.title(code, self.words),
+                layer.title(language, self.words),
                 *layer.open,
                 *(odds if layer.name == "learn" else []),
                 *layer.more,
@@ -302,7 +308,7 @@ class Survey:
         reject(f"a question of this survey must be one of {names}", repr(name)[:60], "there is no other", KeyError)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON and TOML, without nulls and with designs as integers.
+        """Return the survey as plain data for JSON and TOML, without nulls and with designs as integers.
 
         Returns
         -------
@@ -310,12 +316,14 @@ class Survey:
             The data, from which `from_dict` makes an equal survey.
         """
         given = {field: getattr(self, field.name) for field in declared_fields(self) if field.name != "questions"}
-        data = {field.name: as_plain(value) for field, value in given.items() if not is_omitted(field, value)}
-        return data | {"questions": [question.to_dict() for question in self.questions if question.chances is None]}
+        data = {field.name: plain_data(value) for field, value in given.items() if not is_omitted(field, value)}
+        return data | {
+            "questions": [question.to_dict() for question in self.questions if question.draw_probabilities is None]
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
-        """Make a survey from a mapping, as `to_dict` returns it or with designs by name.
+        """Create a survey from a mapping, as returned by `to_dict` or with designs given by name.
 
         Parameters
         ----------
@@ -336,9 +344,9 @@ class Survey:
 
     @classmethod
     def from_collection(cls, data: Mapping[str, Any]) -> "Survey":
-        """Make a survey from the data in a collection, without checking it again.
+        """Create a survey from the data in a collection, without checking its consistency again.
 
-        A survey that was valid when it was created stays readable under later rules.
+        A survey that was valid when it was created remains readable under later rules.
 
         Parameters
         ----------
@@ -361,7 +369,7 @@ class Survey:
         if not isinstance(data, Mapping):
             reject("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
         reject_unknown(data, [field.name for field in declared_fields(cls)], "a survey")
-        for name, why in _NEEDED.items():
+        for name, why in _REQUIRED_FIELDS.items():
             if name not in data:
                 reject_field(name, f"a survey must have `{name}`", "none", why)
         return {**data, "questions": read_questions(data["questions"])}
@@ -398,43 +406,42 @@ class Survey:
     def plan(self, n: None = None, **options: object) -> PeopleNeeded: ...
 
     def plan(self, n: int | None = None, **options: Any) -> SurveyPlan | PeopleNeeded:
-        """Return the precision of each question with n people, or the number of people that `wishes` require.
+        """Return the precision of each question with n people, or the number of people that meets `wishes`.
 
         Parameters
         ----------
         n : int, optional
-            Number of people; without it `wishes` must be given.
+            Number of people; if it is left out, `wishes` must be given.
         **options : Any
-            `wishes`, `response`, `population` : as for `toolkit.planning.plan_survey`. `subgroup` : the
-            smallest subgroup's share of the people; by default that of one answer to the plain question with
-            the most answers, if all are equally common. `prevalence` : guesses of the truth by question, as for
-            `toolkit.plan`; by default all answers are equally common. `level`, `deff`, `weighting` : as for
-            `toolkit.plan`.
+            `wishes`, `response`, `population` : as for `toolkit.planning.plan_survey`. `subgroup` : the smallest
+            subgroup's share of the people; by default 1/k, where k is the largest number of options of a plain
+            question. `prevalence` : guesses of the truth by question, as for `toolkit.plan`; by default all answers are
+            equally common. `level`, `deff`, `weighting` : as for `toolkit.plan`.
 
         Returns
         -------
         SurveyPlan or PeopleNeeded
             One row per question, or per wish.
         """
-        return planned(self.name, self.questions, n, **options)
+        return plan_questions(self.name, self.questions, n, **options)
 
     def preview(self) -> Any:
-        """Preview the form as respondents see it, without a collection; nothing is sent.
+        """Preview the form as respondents see it, without a collection and without sending anything.
 
         Returns
         -------
         FormPreview
-            The preview, which a notebook displays; `save` writes it to a file.
+            The preview, which a notebook displays and `save` writes to a file.
         """
         from toolkit.survey.serving.page import FormPreview
 
         return FormPreview(self)
 
     def simulate(self, answers: object, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
-        """Simulate reports of invented people, as a rehearsal's collection would return them.
+        """Simulate reports in the form that a rehearsal's collection would return.
 
-        Each true answer is randomized by the rules of the phone's page. The rows are in random order, and a column
-        marks each of them as a rehearsal. Use invented answers only, because real ones must not leave the respondent's
+        Each true answer is randomized by the same rules as on the phone's page. The rows are in random order, and a
+        column marks them as a rehearsal. Use simulated answers only: real answers must not leave the respondent's
         device.
 
         Parameters
@@ -442,12 +449,12 @@ class Survey:
         answers : int, pandas.DataFrame, mapping or sequence
             Number of people, who then answer at random, or their true answers, as for `toolkit.rehearse`.
         rng : numpy.random.Generator, optional
-            Generator for reproducible reports.
+            A generator for reproducible reports.
 
         Returns
         -------
         pandas.DataFrame
-            Reports as from `collector.reports()`, for `toolkit.survey.estimate`.
+            Reports in the form of `collector.reports()`, for `toolkit.survey.estimate`.
 
         Examples
         --------
@@ -463,7 +470,7 @@ class Survey:
         return simulate(self, answers, rng)
 
     def save(self, path: str | Path) -> None:
-        """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash.
+        """Write a .toml or .json file, from which `load` returns an equal survey with the same hash.
 
         Parameters
         ----------
@@ -473,33 +480,33 @@ class Survey:
         files.write(path, self.to_dict())
 
     def _repr_html_(self) -> str:
-        return listing(self.name, self.questions, self.languages[0], self.words, self.waves)
+        return survey_table(self.name, self.questions, self.languages[0], self.words, self.waves)
 
     def __repr__(self) -> str:
-        asked_of = [question for question in self.questions if question.chances is None]
-        count, hidden = len(asked_of), sum(question.randomized for question in asked_of)
-        number = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
+        asked = [question for question in self.questions if question.draw_probabilities is None]
+        count, randomized = len(asked), sum(question.randomized for question in asked)
+        number = f"{count} question{'' if count == 1 else 's'}, {randomized} randomized"
         often = "" if self.waves == 1 else f" for {self.waves} waves, of which this is number {self.wave}"
         return (
             f"<Survey {self.name!r}: {number}, epsilon {self.loss.epsilon:.4g}{often}, in {', '.join(self.languages)}>"
         )
 
 
-STATED = names_checked_by(Survey, checks.statement)
+STATEMENT_FIELDS = field_names_checked_by(Survey, checks.checked_statement)
 """The fields with the researchers' statements about themselves and the study."""
 
 
-def at_station(survey: Survey) -> Survey:
-    """Return the version of a survey for stations, with its own texts and with wheels instead of mode "auto"."""
+def station_version(survey: Survey) -> Survey:
+    """Return the version of a survey for stations, with texts for stations and with wheels instead of mode "auto"."""
     version, auto = copy(survey), survey.field is not None and survey.field["auto"]
-    questions = survey.questions if auto else tuple(map(by_wheel, survey.questions))
+    questions = survey.questions if auto else tuple(map(station_question, survey.questions))
     for name, value in {"questions": questions, "access": "open", "is_station": True}.items():
         object.__setattr__(version, name, value)
     return version
 
 
 def is_asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
-    """Return whether a question is asked, given the plain answers before it."""
+    """Return whether a question is asked, given the earlier plain answers."""
     for name, options in (question.show_if or {}).items():
         code = answers[name]
         if code is None or survey[name].options[code] not in options:
@@ -507,14 +514,14 @@ def is_asked(survey: Survey, question: Question, answers: dict[str, Any]) -> boo
     return True
 
 
-_HEADS = ("name", "question", "answers", "how it is sent", "epsilon")
+_HEADINGS = ("name", "question", "answers", "how it is sent", "epsilon")
 _MOST_ANSWERS = 8
 
 
-def listing(title: str, questions: Sequence[Question], language: str, own_words: Own | None, waves: int) -> str:
-    """Return an overview of a survey as an HTML table in one language, with the privacy loss over all waves."""
-    head = "".join(f"<th style='text-align:left'>{head}</th>" for head in _HEADS)
-    rows = "".join(_row(question, language, own_words, waves) for question in questions)
+def survey_table(title: str, questions: Sequence[Question], language: str, own_words: Own | None, waves: int) -> str:
+    """Return a table of the questions as HTML in one language, with the privacy loss over all waves."""
+    head = "".join(f"<th style='text-align:left'>{head}</th>" for head in _HEADINGS)
+    rows = "".join(_table_row(question, language, own_words, waves) for question in questions)
     often = "" if waves == 1 else f", in {waves} waves"
     caption = f"<caption style='text-align:left'><b>{html.escape(title)}</b></caption>"
     total = f"<td>{consenting.loss(questions, waves).epsilon:.4g}</td>"
@@ -522,19 +529,19 @@ def listing(title: str, questions: Sequence[Question], language: str, own_words:
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody><tfoot>{foot}</tfoot></table>"
 
 
-def _row(question: Question, language: str, own_words: Own | None, waves: int) -> str:
+def _table_row(question: Question, language: str, own_words: Own | None, waves: int) -> str:
     cost = f"{loss_over_waves(question, waves).epsilon:.4g}" if question.randomized else "not protected"
     cells = (
         question.name,
         text_in(question.text, language),
-        _answers(question, language, own_words),
-        _sent(question),
+        _answer_text(question, language, own_words),
+        _mode_text(question),
         cost,
     )
     return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(text)}</td>" for text in cells) + "</tr>"
 
 
-def _answers(question: Question, language: str, own_words: Own | None) -> str:
+def _answer_text(question: Question, language: str, own_words: Own | None) -> str:
     """Return the labels of the options, or the bounds of a number."""
     if question.kind in ("choice", "ticks"):
         sentences = phrases(language, own_words)
@@ -546,10 +553,10 @@ def _answers(question: Question, language: str, own_words: Own | None) -> str:
     return " to ".join(f"{float(bound):g}" for bound in question.bounds or ())
 
 
-def _sent(question: Question) -> str:
+def _mode_text(question: Question) -> str:
     """Describe how a question is asked: randomizer and mode, conditions, anchor, and whether it is optional."""
-    name = "" if question.design is None else question.design.name.replace("k_ary", "k-ary").replace("_", " ")
-    how = f"{name} design, {question.mode}" if name else "as it is"
+    design_name = "" if question.design is None else question.design.name.replace("k_ary", "k-ary").replace("_", " ")
+    how = f"{design_name} design, {question.mode}" if design_name else "as it is"
     conditions = [
         f"only if {name} is {' or '.join(map(str, options))}" for name, options in (question.show_if or {}).items()
     ]

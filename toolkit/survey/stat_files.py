@@ -1,4 +1,4 @@
-"""SPSS and Stata files of reports, with labels for codes and declared codes for missing answers."""
+"""SPSS and Stata files of reports, with value labels and declared codes for missing answers."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ from toolkit.analysis.plain import Plain
 from toolkit.analysis.reports import QuestionModel
 from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
-from toolkit.survey.questions.question import Question, answer_codes, code_labels
+from toolkit.survey.questions.question import Question, answer_codes, coded_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import reject_invalid_values, value_of
 from toolkit.survey.spec import Survey
@@ -21,22 +21,22 @@ from toolkit.texts.phrases import phrases
 if TYPE_CHECKING:
     import pandas as pd
 
-_SETS = ("capped_boxes", "subset", "unary")
-"""Randomizers whose report is a set of options, which has a column of 0 and 1 for each option."""
+_SET_RANDOMIZERS = ("capped_boxes", "subset", "unary")
+"""Randomizers whose report is a set of options; the file has a column of 0 and 1 for each option."""
 
-_RESERVED = re.compile(
+_RESERVED_WORDS = re.compile(
     r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with|byte|double|float|if|in|int|long|using|str\d+", re.IGNORECASE
 )
-"""Words of SPSS and Stata that cannot be the name of a column."""
+"""Reserved words of SPSS and Stata, which cannot be the name of a column."""
 
 
-class _Gap(str):
-    """The reason why a cell is empty, as a type of its own, so that no respondent's text is taken for one."""
+class _EmptyReason(str):
+    """The reason why a cell is empty; the separate type prevents confusion with a respondent's text."""
 
     __slots__ = ()
 
 
-GAPS = _NOT_ASKED, _NO_ANSWER = _Gap("not asked"), _Gap("no answer")
+EMPTY_REASONS = _NOT_ASKED, _NO_ANSWER = _EmptyReason("not asked"), _EmptyReason("no answer")
 _LIMITS = {
     ".sav": {"label": 256, "value": 120, "name": 64, "file": 64},
     ".dta": {"label": 80, "value": 2000, "name": 31, "file": 80},
@@ -44,110 +44,119 @@ _LIMITS = {
 
 
 def whole_number(value: Any) -> Any:
-    """Return a whole number that a program stored as a float as an integer, and anything else unchanged."""
+    """Convert a float with an integer value to an integer; return anything else unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def file_name(name: str, suffix: str) -> str:
-    """Return the name of a column in a file: that of the survey, unless the program does not allow it."""
-    most = _LIMITS[suffix]["name"]
-    allowed = f"{name}_" if _RESERVED.fullmatch(name) else name
-    return allowed if len(allowed) <= most else f"{allowed[: most - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+def column_name_in_file(name: str, suffix: str) -> str:
+    """Return the name of a column in a file: the name in the survey, changed if the program does not allow it."""
+    max_length = _LIMITS[suffix]["name"]
+    allowed = f"{name}_" if _RESERVED_WORDS.fullmatch(name) else name
+    if len(allowed) <= max_length:
+        return allowed
+    return f"{allowed[: max_length - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def is_set(question: Question) -> bool:
+def reports_are_sets(question: Question) -> bool:
     """Return whether the reports of a question are sets of options."""
-    return question.kind == "ticks" if question.design is None else reports_sets(question.design)
+    return question.kind == "ticks" if question.design is None else model_reports_sets(question.design)
 
 
-def reports_sets(model: QuestionModel) -> bool:
+def model_reports_sets(model: QuestionModel) -> bool:
     """Return whether the reports of a design, or plain answers, are sets of options."""
     if isinstance(model, Plain):
         return model.asks == "ticks"
-    return model.matrix is None and model.name in _SETS
+    return model.matrix is None and model.name in _SET_RANDOMIZERS
 
 
 @dataclass
 class _StatFile:
-    """The columns of a file with their labels, the labels of their codes, and their codes for missing answers."""
+    """The columns of a file with their labels, value labels, and codes for missing answers."""
 
     suffix: str
     columns: dict[str, Any] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
-    values: dict[str, dict[Any, str]] = field(default_factory=dict)
-    missing: dict[str, list[Any]] = field(default_factory=dict)
+    value_labels: dict[str, dict[Any, str]] = field(default_factory=dict)
+    missing_codes: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(self, name: str, label: str, cells: list[Any], values: Mapping[Any, str] | None = None) -> None:
-        """Add a column of numbers or texts, with a `_Gap` in each empty cell."""
-        texts = any(isinstance(cell, str) and not isinstance(cell, _Gap) for cell in cells)
-        self.labels[name] = _cut(label, _LIMITS[self.suffix]["label"], in_bytes=self.suffix == ".sav")
-        if texts or (not values and all(isinstance(cell, str) for cell in cells)):
-            self.columns[name] = ["" if isinstance(cell, _Gap) else cell for cell in cells]
+        """Add a column of numbers or texts, with an `_EmptyReason` in each empty cell."""
+        has_texts = any(isinstance(cell, str) and not isinstance(cell, _EmptyReason) for cell in cells)
+        self.labels[name] = _cut_text(label, _LIMITS[self.suffix]["label"], in_bytes=self.suffix == ".sav")
+        if has_texts or (not values and all(isinstance(cell, str) for cell in cells)):
+            self.columns[name] = ["" if isinstance(cell, _EmptyReason) else cell for cell in cells]
             return
-        codes: dict[str, Any] = {_NOT_ASKED: "a", _NO_ANSWER: "b"} if self.suffix == ".dta" else _codes(cells, values)
+        codes: dict[str, Any] = (
+            {_NOT_ASKED: "a", _NO_ANSWER: "b"} if self.suffix == ".dta" else _missing_codes(cells, values)
+        )
         self.columns[name] = [codes.get(cell, cell) if isinstance(cell, str) else float(cell) for cell in cells]
-        self.values[name] = {**self._value_labels(values or {}), **{code: str(why) for why, code in codes.items()}}
-        self.missing[name] = list(codes.values())
+        self.value_labels[name] = {
+            **self._value_labels(values or {}),
+            **{code: str(why) for why, code in codes.items()},
+        }
+        self.missing_codes[name] = list(codes.values())
 
     def _value_labels(self, values: Mapping[Any, str]) -> dict[Any, str]:
-        """Return labels that fit; if two would be the same, each gets its number."""
-        most = _LIMITS[self.suffix]["value"]
-        labels = {code: _cut(text, most, in_bytes=True) for code, text in values.items()}
+        """Return labels of the allowed length; if two would be equal, all labels are numbered."""
+        max_length = _LIMITS[self.suffix]["value"]
+        labels = {code: _cut_text(text, max_length, in_bytes=True) for code, text in values.items()}
         if len(set(labels.values())) == len(labels):
             return labels
         numbered = enumerate(values.items(), start=1)
-        return {code: _cut(f"{number}. {text}", most, in_bytes=True) for number, (code, text) in numbered}
+        return {code: _cut_text(f"{number}. {text}", max_length, in_bytes=True) for number, (code, text) in numbered}
 
     def frame(self) -> "pd.DataFrame":
-        """Return the columns; where Stata's letters for missing answers stand among numbers, cells are objects."""
+        """Return the columns as a frame; a column with both numbers and Stata's missing-value letters has objects."""
         pd = extra("pandas", "collect")
         texts = {name for name, cells in self.columns.items() if any(isinstance(cell, str) for cell in cells)}
-        kinds = {name: "float64" if name in self.values and name not in texts else object for name in self.columns}
+        kinds = {
+            name: "float64" if name in self.value_labels and name not in texts else object for name in self.columns
+        }
         return pd.DataFrame({name: pd.Series(cells, dtype=kinds[name]) for name, cells in self.columns.items()})
 
 
-def _codes(cells: list[Any], values: Mapping[Any, str] | None) -> dict[str, float]:
-    """Return two codes below all numbers of a column, such as -9 and -8, or -99 and -98."""
-    least, size = min((*(cell for cell in cells if not isinstance(cell, str)), *(values or ()), 0)), 10
-    while least <= 2 - size:
-        size *= 10
-    return {_NOT_ASKED: 1.0 - size, _NO_ANSWER: 2.0 - size}
+def _missing_codes(cells: list[Any], values: Mapping[Any, str] | None) -> dict[str, float]:
+    """Return two codes that are smaller than all numbers of a column, such as -9 and -8, or -99 and -98."""
+    lowest, power = min((*(cell for cell in cells if not isinstance(cell, str)), *(values or ()), 0)), 10
+    while lowest <= 2 - power:
+        power *= 10
+    return {_NOT_ASKED: 1.0 - power, _NO_ANSWER: 2.0 - power}
 
 
-def _cut(text: str, most: int, *, in_bytes: bool) -> str:
-    """Return a text on one line, cut to the length that the program allows."""
+def _cut_text(text: str, max_length: int, *, in_bytes: bool) -> str:
+    """Return a text on one line, cut to the given length."""
     line = " ".join(text.split())
-    size = len(line.encode()) if in_bytes else len(line)
-    if size <= most:
+    length = len(line.encode()) if in_bytes else len(line)
+    if length <= max_length:
         return line
-    cut = line.encode()[: most - 3].decode(errors="ignore") if in_bytes else line[: most - 1]
-    return f"{cut}…"
+    start = line.encode()[: max_length - 3].decode(errors="ignore") if in_bytes else line[: max_length - 1]
+    return f"{start}…"
 
 
 def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, language: str, note: list[str]) -> None:
-    """Write reports as an SPSS (.sav) or Stata (.dta) file, with labels in a language."""
+    """Write reports as an SPSS (.sav) or Stata (.dta) file, with labels in one language."""
     program = extra("pyreadstat")
     file = _StatFile(suffix)
     for question in survey.questions:
         _add_question(file, survey, question, frame, language)
     for name, text in ((UNDERSTOOD, "passed the comprehension check"), (REHEARSAL, "a rehearsal: no real reports")):
         if name in frame:
-            truths = [_NO_ANSWER if is_missing(cell) else int(cell) for cell in frame[name]]
+            values = [_NO_ANSWER if is_missing(cell) else int(cell) for cell in frame[name]]
             tries = {0: "no", 1: "at the first try", 2: "at the second try"}
             by_try = name == UNDERSTOOD and survey.check == "device"
-            file.add(name, text, truths, tries if by_try else {0: "no", 1: "yes"})
+            file.add(name, text, values, tries if by_try else {0: "no", 1: "yes"})
     origins = {PERSON: "joins the reports of one phone over waves; no answer", CHANNEL: "where a report comes from"}
     for name, text in origins.items():
         if name in frame:
             file.add(name, text, [str(cell) for cell in frame[name]])
-    names = {name: file_name(name, suffix) for name in file.columns}
+    names = {name: column_name_in_file(name, suffix) for name in file.columns}
     by_name: dict[str, Any] = {
         "column_labels": {names[name]: label for name, label in file.labels.items()},
-        "variable_value_labels": {names[name]: values for name, values in file.values.items()},
+        "variable_value_labels": {names[name]: values for name, values in file.value_labels.items()},
     }
-    missing = {names[name]: codes for name, codes in file.missing.items()}
+    missing = {names[name]: codes for name, codes in file.missing_codes.items()}
     data, title = file.frame().rename(columns=names), f"{survey.name}; reports, not answers; hash {survey.hash[:12]}"
-    title = _cut(title, _LIMITS[suffix]["file"], in_bytes=suffix == ".sav")
+    title = _cut_text(title, _LIMITS[suffix]["file"], in_bytes=suffix == ".sav")
     if suffix == ".dta":
         program.write_dta(data, str(path), file_label=title, missing_user_values=missing, **by_name)
     else:
@@ -155,13 +164,13 @@ def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, l
 
 
 def _add_question(file: _StatFile, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
-    """Add the column of a question, or for a set of options a column for each."""
+    """Add the column of a question, or a column for each option if the reports are sets of options."""
     text, cells = text_in(question.text, language), _cells(question, frame)
     if question.randomized:
         text = f"RANDOMIZED, epsilon {question.loss.epsilon:.4g}: {text}"
     sentences = phrases(language, survey.words)
-    if not is_set(question):
-        options = zip(answer_codes(question), code_labels(question), strict=True)
+    if not reports_are_sets(question):
+        options = zip(answer_codes(question), coded_labels(question), strict=True)
         labels = {code: question.label(option, language, sentences) for code, option in options}
         file.add(question.name, text, [str(cell) if isinstance(cell, list) else cell for cell in cells], labels)
         return
@@ -172,14 +181,14 @@ def _add_question(file: _StatFile, survey: Survey, question: Question, frame: "p
 
 
 def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
-    """Return codes, numbers, texts and lists, with the reason in each empty cell."""
-    text = question.kind == "text"
+    """Return the cells of a question as codes, numbers, texts or lists, with the reason in each empty cell."""
+    is_text = question.kind == "text"
     empty = [is_missing(cell) for cell in frame[question.name]]
-    different = frame[question.name].dropna().unique().tolist()
-    read = {cell: cell if text else value_of(question, cell) for cell in different}
-    reject_invalid_values(question, read)
+    distinct = frame[question.name].dropna().unique().tolist()
+    values = {cell: cell if is_text else value_of(question, cell) for cell in distinct}
+    reject_invalid_values(question, values)
     if codes := answer_codes(question):
-        read = {cell: codes[index] for cell, index in read.items()}
+        values = {cell: codes[index] for cell, index in values.items()}
     is_asked = [True] * len(frame)
     for name, options in (question.show_if or {}).items():
         shown_options = {str(option) for option in options}
@@ -188,6 +197,6 @@ def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
             for is_shown, cell in zip(is_asked, frame[name], strict=True)
         ]
     return [
-        (_NO_ANSWER if is_shown else _NOT_ASKED) if is_empty else read[cell]
+        (_NO_ANSWER if is_shown else _NOT_ASKED) if is_empty else values[cell]
         for cell, is_empty, is_shown in zip(frame[question.name], empty, is_asked, strict=True)
     ]

@@ -13,7 +13,7 @@ from tests.survey.samples import cheated, survey
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, unrelated, warner
 from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
 from toolkit.survey.consent.page_data import page_words
-from toolkit.survey.questions.question import Question, localized
+from toolkit.survey.questions.question import Question, localized_question
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.page import page_content
 from toolkit.survey.serving.payload import PayloadError, parse_submission
@@ -25,7 +25,7 @@ PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
 
 def tries(question: Question, language: str = "en") -> list[tuple[str, list[str], str]]:
     words = interface([language])
-    found = device_tries([localized(question, language)], words)
+    found = device_tries([localized_question(question, language)], words)
     return [
         (text[language], [one[language] for one in labels], labels[right][language]) for text, labels, right in found
     ]
@@ -98,7 +98,9 @@ def test_it_is_asked_in_every_language_with_one_right_answer(language: str) -> N
             assert "{" not in text
             assert len(set(labels)) == 3
             assert right in labels[:2]
-    made = Survey({language: "T"}, [localized(cheated(), language)], consent={language: "C"}, languages=[language])
+    made = Survey(
+        {language: "T"}, [localized_question(cheated(), language)], consent={language: "C"}, languages=[language]
+    )
     other = Survey.from_dict({**made.to_dict(), "check": "device"})
     assert phrases(language)["stored_check"] in made.consent_text()
     assert phrases(language)["stored_tries"] in other.consent_text()

@@ -19,9 +19,9 @@ from toolkit.survey.client import code_hash
 from toolkit.survey.consent.device_check import paper_layers
 from toolkit.survey.consent.page_data import page_words, shown_survey
 from toolkit.survey.consent.statement import odds
-from toolkit.survey.dpia import sheet
+from toolkit.survey.dpia import assessment
 from toolkit.survey.paper.sheets import printed_pages
-from toolkit.survey.questions.question import Question, localized
+from toolkit.survey.questions.question import Question, localized_question
 from toolkit.survey.serving.page import page_content
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES, phrases
@@ -97,7 +97,7 @@ def texts(survey: Survey, language: str) -> Iterator[str]:
     yield from (words[name] for name in ("review_note", "end_already", "keeps_nothing"))
     yield from (words[name] for name in ("new_draws",) if survey.waves > 1)
     if language == "en" or len(survey.questions) > 1:  # of the others every design is in test_dpia.py
-        yield sheet(survey, language).replace(survey.hash, "x").replace(code_hash(), "x")
+        yield assessment(survey, language).replace(survey.hash, "x").replace(code_hash(), "x")
 
 
 def in_every_mode(design: Any, language: str) -> Iterator[Question]:
@@ -225,8 +225,8 @@ def test_what_is_filled_in_is_set_apart_where_writing_runs_the_other_way(languag
 def test_paper_speaks_of_no_phone_in_any_language(language: str) -> None:
     question = asked(warner("2/3"), language)
     for check, access in itertools.product((True, False), ("open", "token", "blind")):
-        sheet = paper_layers(made(language, question, check=check, access=access), language)
-        assert not any(PHONE[language] in text for layer in sheet for text in (*layer.open, *layer.more))
+        assessment = paper_layers(made(language, question, check=check, access=access), language)
+        assert not any(PHONE[language] in text for layer in assessment for text in (*layer.open, *layer.more))
 
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
@@ -234,7 +234,7 @@ def test_what_a_randomizer_says_of_itself_is_what_people_are_told(design: Any) -
     said = design.describe()
     assert not re.search(FORBIDDEN["en"], said)
     assert not MARKS.search(said)
-    told = odds(localized(Question("asked", "?", design=design), "en"), "en", ratio=True)
+    told = odds(localized_question(Question("asked", "?", design=design), "en"), "en", ratio=True)
     assert all(DOTS.sub("", sentence).lower() in said.lower() for sentence in told)
 
 

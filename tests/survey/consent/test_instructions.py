@@ -10,7 +10,7 @@ from toolkit import Question, Survey, crosswise, forced, kuk, mangat, triangular
 from toolkit.local import born
 from toolkit.survey.consent.instructions import device_of, instructions
 from toolkit.survey.consent.page_data import shown_survey
-from toolkit.survey.questions.question import localized
+from toolkit.survey.questions.question import localized_question
 from toolkit.texts.phrases import LANGUAGES, phrases
 
 DESIGNS = {
@@ -57,7 +57,7 @@ def test_every_step_is_said_in_every_language(design, language: str) -> None:
     ("yes", "no", "rest"), [("1/6", "1/3", "4 to 6"), ("1/3", "1/3", "5 or 6"), ("1/2", "1/3", "6")]
 )
 def test_one_outcome_is_named_two_are_a_choice_and_more_a_range(yes: str, no: str, rest: str) -> None:
-    lines = instructions(localized(Question("x", "X?", design=forced(yes, no), mode="physical"), "en"), "en")
+    lines = instructions(localized_question(Question("x", "X?", design=forced(yes, no), mode="physical"), "en"), "en")
     assert lines[1][0] == "1 or 2: choose “No”, whatever your answer is."
     assert lines[3][0].startswith(f"{rest}: choose your real answer")
 

@@ -13,7 +13,7 @@ from toolkit.local.numeric import additive
 from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size, largest
 from toolkit.survey.consent.page_data import page_words
 from toolkit.survey.questions.errors import SurveyError
-from toolkit.survey.questions.question import Question, accepts, localized
+from toolkit.survey.questions.question import Question, accepts, localized_question
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import ASKING, LANGUAGES, interface, phrases
 
@@ -252,7 +252,7 @@ def test_a_memo_needs_waves_and_waves_need_a_memo() -> None:
 def test_the_name_of_the_joining_number_is_reserved_in_panels() -> None:
     """No question of a panel may have the name of the number that joins waves."""
     named = Question("person", "Are you a person?", options=["no", "yes"])
-    assert survey(named)["person"] == localized(named, "en")
+    assert survey(named)["person"] == localized_question(named, "en")
     with pytest.raises(ValueError, match=r"must not be called .*, person, got 'person'"):
         panel(cheated(design=MEMO), named)
 

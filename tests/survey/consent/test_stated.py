@@ -9,9 +9,9 @@ from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
 from toolkit.survey.consent.page_data import shown_survey
 from toolkit.survey.consent.statement import check_network_exposure, missing, stated_layers
-from toolkit.survey.questions.question import localized
+from toolkit.survey.questions.question import localized_question
 from toolkit.survey.questions.survey_fields import statements
-from toolkit.survey.spec import STATED
+from toolkit.survey.spec import STATEMENT_FIELDS
 from toolkit.texts.phrases import LANGUAGES
 
 
@@ -24,13 +24,13 @@ def test_without_it_the_page_says_that_this_is_a_demonstration() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_it_is_said_in_every_language(language: str) -> None:
-    said = {name: {language: f"«{name}»"} for name in STATED}
-    asked = [localized(cheated(), language)]
+    said = {name: {language: f"«{name}»"} for name in STATEMENT_FIELDS}
+    asked = [localized_question(cheated(), language)]
     made = Survey({language: "T"}, asked, consent={language: "C"}, languages=[language], **said)
     layers = stated_layers(statements(made), "C", language)
     told = [text for layer in layers[1:] for text in (*layer.open, *layer.more)]
-    assert len(told) == len(STATED)
-    assert all(f"«{name}»" in text for name, text in zip(STATED, told, strict=True))
+    assert len(told) == len(STATEMENT_FIELDS)
+    assert all(f"«{name}»" in text for name, text in zip(STATEMENT_FIELDS, told, strict=True))
     assert all(text in made.consent_text() for text in told)
 
 
@@ -38,7 +38,7 @@ def test_beyond_this_machine_all_but_a_way_back_must_be_said() -> None:
     asked = survey(cheated())
     check_network_exposure(asked, "127.0.0.1", None)
     check_network_exposure(replace(asked, rehearsal=True), "0.0.0.0", None)  # noqa: S104
-    assert missing(statements(asked)) == [name for name in STATED if name not in ("withdrawal", "hashes")]
+    assert missing(statements(asked)) == [name for name in STATEMENT_FIELDS if name not in ("withdrawal", "hashes")]
     for host, url in (("0.0.0.0", None), ("127.0.0.1", "https://survey.example/")):  # noqa: S104
         with pytest.raises(ValueError, match="must say controller, contact, purpose, retention, publication"):
             check_network_exposure(asked, host, url)
@@ -66,4 +66,4 @@ def test_it_is_kept_in_files_and_in_the_hash(tmp_path: Path) -> None:
     assert Survey.load(tmp_path / "a.toml") == made
     assert made.hash != survey(cheated(), **{**SAID, "contact": "another"}).hash
     with pytest.raises(ValueError, match="`contact` must be given in every language"):
-        survey(localized(cheated(), "en"), **{**SAID, "contact": {"de": "wir"}})
+        survey(localized_question(cheated(), "en"), **{**SAID, "contact": {"de": "wir"}})

@@ -15,8 +15,8 @@ from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import paper_layers
 from toolkit.survey.consent.page_data import consent_layers, shown_survey
 from toolkit.survey.consent.statement import loss, odds, patterns
-from toolkit.survey.questions.question import Question, localized
-from toolkit.survey.spec import at_station
+from toolkit.survey.questions.question import Question, localized_question
+from toolkit.survey.spec import station_version
 from toolkit.texts.odds import epsilon_bound
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
@@ -28,7 +28,7 @@ PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
 
 def told(*questions: Question, language: str = "en", paper: bool = False, **changes: Any) -> list[str]:
     """All that is told, open or folded."""
-    asked = [localized(question, language) for question in questions]
+    asked = [localized_question(question, language) for question in questions]
     given = {"title": {language: "T"}, "consent": {language: "C"}, "languages": [language], "ceiling": math.inf}
     made = Survey(questions=asked, **{**given, **changes})
     layers = (paper_layers if paper else consent_layers)(made, language)
@@ -168,16 +168,16 @@ def test_shared_phones_and_stations_are_mentioned_but_not_on_paper() -> None:
     """The page mentions a household's phone and a station; a sheet mentions neither."""
     said = {"household": phrases("en")["household"], "field": phrases("en", None, "station")["station_own"]}
     shared, ours = survey(household=True), survey(cheated(), access="token", field={"station": "kiosk"})
-    for made, names in ((survey(), []), (shared, ["household"]), (ours, []), (at_station(ours), ["field"])):
+    for made, names in ((survey(), []), (shared, ["household"]), (ours, []), (station_version(ours), ["field"])):
         assert [name for name, text in said.items() if text in made.consent_text()] == names
         assert [name for name, text in said.items() if text in made.consent_text(paper=True)] == []
     tables, there = (phrases("en"), phrases("en", None, "station")), ("trust_phone", "stored", "stored_more")
-    for made, table, names in ((ours, 0, ("how_auto",)), (at_station(ours), 1, ("how_guided", "stored_open"))):
+    for made, table, names in ((ours, 0, ("how_auto",)), (station_version(ours), 1, ("how_guided", "stored_open"))):
         found = [{name for name in (*there, *names) if words[name] in made.consent_text()} for words in tables]
         assert found[table] == {*there, *names}
         assert "stored" not in found[1 - table]
     mixed = survey(cheated(mode="physical"), faculty(), access="token", field={"station": "kiosk"})
-    assert [one.mode for one in at_station(mixed).questions] == ["physical", "plain"]
+    assert [one.mode for one in station_version(mixed).questions] == ["physical", "plain"]
 
 
 @pytest.mark.parametrize("paper", [False, True])
@@ -226,7 +226,7 @@ def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
 
 
 def test_odds_have_icons_and_labels_as_they_are_shown() -> None:
-    shown = odds(localized(cheated(labels={"yes": "Yes, I have"}), "en"), "en")
+    shown = odds(localized_question(cheated(labels={"yes": "Yes, I have"}), "en"), "en")
     assert shown[0].startswith("If your answer is “Yes, I have”, we receive “Yes, I have” 2 times in 3 (●●○);")
     assert shown[1] == epsilon_bound(warner(p="2/3").epsilon, ratio=False)
     assert odds(faculty(), "en") == []

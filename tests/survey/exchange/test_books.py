@@ -18,7 +18,7 @@ from toolkit.survey.exchange.books import program_lines
 from toolkit.survey.export import write
 from toolkit.survey.questions.question import answer_codes
 from toolkit.survey.results.table import value_of
-from toolkit.survey.stat_files import file_name, is_set
+from toolkit.survey.stat_files import column_name_in_file, reports_are_sets
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 WITHOUT = {"local_hash", "random_box", "tick_boxes", "hybrid", "square_wave"}
@@ -78,7 +78,7 @@ def test_the_line_for_a_file_computes_the_estimate(name):
     codes = [value_of(question, cell) for cell in frame["asked"]]
     programs = program_lines(question)
     assert bool(programs) == (name not in WITHOUT)
-    if is_set(question):
+    if reports_are_sets(question):
         columns = {f"asked__{i + 1}": np.array([i in code for code in codes]) for i in range(len(question.options))}
     else:
         numbers = answer_codes(question)
@@ -94,13 +94,13 @@ def test_a_plain_question_needs_no_line():
 
 def test_names_are_those_that_the_programs_know():
     long = "a" * 40
-    assert [file_name(name, ".dta") for name in ("by", "cheated", "str5")] == ["by_", "cheated", "str5_"]
-    assert file_name(long, ".sav") == long
-    short = {file_name(name, ".dta") for name in (long, f"{long}b", f"{long}c")}
+    assert [column_name_in_file(name, ".dta") for name in ("by", "cheated", "str5")] == ["by_", "cheated", "str5_"]
+    assert column_name_in_file(long, ".sav") == long
+    short = {column_name_in_file(name, ".dta") for name in (long, f"{long}b", f"{long}c")}
     assert sorted(map(len, short)) == [31] * 3
     lines = program_lines(Question(long, "Cheated?", design=warner("3/4")))
     assert [long in lines[program] for program in ("R", "SPSS", "Stata")] == [True, True, False]
-    assert file_name(long, ".dta") in lines["Stata"]
+    assert column_name_in_file(long, ".dta") in lines["Stata"]
 
 
 @pytest.mark.slow

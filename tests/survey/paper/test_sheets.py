@@ -14,7 +14,7 @@ from toolkit import Question, Survey, crosswise, forced, forced_options, kuk, un
 from toolkit.local import born, numeric
 from toolkit.survey.paper.coding import serial_numbers
 from toolkit.survey.paper.sheets import _environment, _section, on_paper, printed_pages
-from toolkit.survey.spec import STATED
+from toolkit.survey.spec import STATEMENT_FIELDS
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
@@ -212,7 +212,7 @@ def test_every_text_of_a_survey_is_escaped() -> None:
         Question("slips", f"{text} slips", design=unrelated("2/3", "1/4")),
     ]
     own_words = {"en": {"none_of_these": f"{text} none"}}
-    stated = {name: f"{text} {name}" for name in STATED}
+    stated = {name: f"{text} {name}" for name in STATEMENT_FIELDS}
     made = Survey(
         f"{text} title", asked, consent=f"{text} consent", help=f"{text} help", words=own_words, ceiling=9, **stated
     )
@@ -221,7 +221,7 @@ def test_every_text_of_a_survey_is_escaped() -> None:
     for page in pages.values():
         assert "<i" not in page.replace("<input", "")
         assert escaped in page
-    for words in ("title", "consent", "help", *(name for name in STATED if name != "hashes")):
+    for words in ("title", "consent", "help", *(name for name in STATEMENT_FIELDS if name != "hashes")):
         assert f"{escaped} {words}" in pages["consent.en.html"]
     assert all(f"<bdi>&lt;i&gt;&amp; {label}</bdi>" in pages["form.en.html"] for label in ("no", "yes"))
     for words in ("title", "plain", "help", "free", "warning", "own", "do", "none"):

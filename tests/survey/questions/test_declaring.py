@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, dataclass
 import pytest
 
 from toolkit import Question, Survey
-from toolkit.survey.questions.declaring import Declared, check_fields, declare, declared_fields, is_omitted
+from toolkit.survey.questions.declaring import FieldType, check_fields, declare_field, declared_fields, is_omitted
 from toolkit.survey.questions.errors import SurveyError
 
 
@@ -22,11 +22,11 @@ def _positive(value, name, _thing):
 
 @dataclass(frozen=True)
 class Thing:
-    second: Declared[int, str] = declare(_twice, 1, times=3)  # noqa: RUF009 (it is a field)
-    first: int = declare(_positive, 4, omit_default=True)
+    second: FieldType[int, str] = declare_field(_twice, 1, times=3)  # noqa: RUF009 (it is a field)
+    first: int = declare_field(_positive, 4, omit_default=True)
 
     def __post_init__(self):
-        check_fields(self, first="first")
+        check_fields(self, first_field="first")
 
 
 def test_fields_are_checked_after_the_one_that_all_depend_on():

@@ -7,7 +7,7 @@ import pytest
 
 from tests.survey.samples import MEMO, cheated, faculty, survey
 from toolkit import Question, Survey, crosswise, k_ary, warner
-from toolkit.survey.questions.errors import SurveyError, SurveyWarning, error_location, in_field, reject_field
+from toolkit.survey.questions.errors import SurveyError, SurveyWarning, error_location, reject_field, run_field_check
 
 
 @pytest.mark.parametrize("kind", [ValueError, TypeError, SurveyError])
@@ -35,7 +35,7 @@ def test_locations_nest_and_a_question_is_named_once() -> None:
     ):
         reject_field("review", "it must be a day", "soon", "so")
     assert (caught.value.question, caught.value.field) == ("x", "protection.review")
-    assert in_field("cap", int, "3") == 3
+    assert run_field_check("cap", int, "3") == 3
 
 
 def test_an_error_comes_back_from_another_process() -> None:

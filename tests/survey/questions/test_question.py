@@ -16,7 +16,7 @@ from toolkit.local.questionnaire import likert
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.questions.errors import SurveyError
-from toolkit.survey.questions.question import Question, accepts, localized, loss_over_waves, read_questions
+from toolkit.survey.questions.question import Question, accepts, localized_question, loss_over_waves, read_questions
 from toolkit.texts.phrases import phrases
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
@@ -188,17 +188,17 @@ def test_options_and_bounds_may_repeat_those_of_the_design() -> None:
 
 
 def test_plain_strings_become_the_language_that_is_said() -> None:
-    question = localized(cheated(labels={"yes": "I have", "no": {"de": "Nein"}}, help="Think."), "en")
+    question = localized_question(cheated(labels={"yes": "I have", "no": {"de": "Nein"}}, help="Think."), "en")
     assert question.text == {"en": "Have you ever cheated on an exam?"}
     assert question.help == {"en": "Think."}
     assert question.labels == {"yes": {"en": "I have"}, "no": {"de": "Nein"}}
-    assert localized(question, "de") == question
-    assert localized(AGE, "en").bounds == AGE.bounds
+    assert localized_question(question, "de") == question
+    assert localized_question(AGE, "en").bounds == AGE.bounds
     assert question.warning is None
 
 
 def test_labels_know_options_by_how_they_are_written() -> None:
-    likert = localized(
+    likert = localized_question(
         Question("agree", "Agree?", design=k_ary([1, 2, 3], epsilon=1.0), labels={"1": "No", 3: "Yes"}), "en"
     )
     assert [likert.label(option, "en", phrases("en")) for option in (1, 2, 3)] == ["No", "2", "Yes"]
@@ -241,7 +241,7 @@ def test_a_memo_is_one_report_and_costs_more_in_several_waves() -> None:
     (read,) = read_questions([asked.to_dict()])
     assert read == asked
     assert read != Question("cheated", "Cheated?", design=memo.design)
-    assert localized(asked, "en").memo == memo
+    assert localized_question(asked, "en").memo == memo
 
 
 def test_fresh_noise_adds_up_over_waves() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolkit.survey.questions.strict_json import canonical, digest, loads
+from toolkit.survey.questions.strict_json import canonical_json, json_digest, loads
 
 NUMBERS = st.integers(-(10**16), 10**16) | st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x != 0)
 PLAIN = st.recursive(
@@ -21,20 +21,20 @@ PLAIN = st.recursive(
 @given(st.dictionaries(st.text(), PLAIN))
 def test_plain_json_is_read_like_python_reads_it(data: dict[str, object]) -> None:
     """The order of fields does not matter."""
-    assert loads(json.dumps(data).encode(), digits=17) == data
-    assert loads(canonical(data).encode(), digits=17) == data
-    assert canonical(data) == canonical(dict(reversed(data.items())))
+    assert loads(json.dumps(data).encode(), max_digits=17) == data
+    assert loads(canonical_json(data).encode(), max_digits=17) == data
+    assert canonical_json(data) == canonical_json(dict(reversed(data.items())))
 
 
 def test_the_spelling_is_fixed() -> None:
-    assert canonical({"b": 1, "a": ["é", True, None]}) == '{"a":["é",true,null],"b":1}'
-    assert digest({"a": "é"}) == hashlib.sha256('{"a":"é"}'.encode()).hexdigest()
+    assert canonical_json({"b": 1, "a": ["é", True, None]}) == '{"a":["é",true,null],"b":1}'
+    assert json_digest({"a": "é"}) == hashlib.sha256('{"a":"é"}'.encode()).hexdigest()
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_what_is_no_json_is_not_written(number: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        canonical({"a": number})
+        canonical_json({"a": number})
 
 
 REFUSED = {
@@ -73,17 +73,17 @@ REFUSED = {
 @pytest.mark.parametrize("raw", REFUSED.values(), ids=REFUSED)
 def test_everything_else_is_refused_by_one_kind_of_error(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        loads(raw, digits=17)
+        loads(raw, max_digits=17)
 
 
 @pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     try:
-        loads(raw, digits=17)
+        loads(raw, max_digits=17)
     except ValueError:
         return
 
 
 def test_the_number_of_digits_is_the_callers() -> None:
-    assert loads(b"[123456789012345678]", digits=18) == [123456789012345678]
+    assert loads(b"[123456789012345678]", max_digits=18) == [123456789012345678]

@@ -11,17 +11,17 @@ from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Pure, Question, Survey, warner
 from toolkit.local.waves import Memo
 from toolkit.survey.questions.errors import SurveyError
-from toolkit.survey.questions.question_fields import flag
+from toolkit.survey.questions.question_fields import checked_flag
 from toolkit.survey.questions.survey_fields import Panel, check_panel
 
 ASKED = Question("stolen", "Stolen?", design=MEMO)
 
 
 def test_a_flag_is_true_or_false_and_not_a_number_or_a_word():
-    assert flag(True, "check") is True
+    assert checked_flag(True, "check") is True
     for wrong in (1, 0, "yes", None):
         with pytest.raises(TypeError, match="`check` must be true or false"):
-            flag(wrong, "check")
+            checked_flag(wrong, "check")
 
 
 def test_waves_are_whole_numbers_and_a_wave_is_one_of_them():

@@ -7,7 +7,7 @@ import pytest
 from tests.survey.samples import DESIGNS, cheated, faculty, survey
 from toolkit import Question, warner
 from toolkit.local.numeric import one_bit
-from toolkit.survey.questions.question import is_share
+from toolkit.survey.questions.question import estimates_shares
 from toolkit.survey.results import estimate
 from toolkit.survey.results.survey_results import label_of, table_rows
 
@@ -137,4 +137,4 @@ def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_randomizer_is_a_share_or_a_mean(name):
     question = Question("asked", "What?", design=DESIGNS[name])
-    assert is_share(question) == (question.kind != "number" or name == "square_wave")
+    assert estimates_shares(question) == (question.kind != "number" or name == "square_wave")

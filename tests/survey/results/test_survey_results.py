@@ -10,7 +10,7 @@ from toolkit.analysis import Findings, estimates
 from toolkit.local import born
 from toolkit.survey.results import estimate, tally
 from toolkit.survey.results.survey_results import NOTHING, OUTSIDE, footnotes
-from toolkit.survey.spec import OPEN_ACCESS
+from toolkit.survey.spec import OPEN_ACCESS_REMARK
 from toolkit.survey.storage.protocol import State
 from toolkit.survey.storage.stepwise_disclosure import FLOODED, DisclosedReports, disclosure_remarks
 
@@ -123,18 +123,18 @@ def test_a_closed_collection_of_single_use_links_needs_no_remark():
 
 def test_open_access_is_mentioned_also_after_closing():
     """An open state is mentioned only while it lasts."""
-    assert disclosure_remarks(survey(), DisclosedReports(State.CLOSED, ("{}",), 1)) == (OPEN_ACCESS,)
+    assert disclosure_remarks(survey(), DisclosedReports(State.CLOSED, ("{}",), 1)) == (OPEN_ACCESS_REMARK,)
     steps, *others = disclosure_remarks(survey(), DisclosedReports(State.PAUSED, (), 12))
     assert steps == (
         "While the collection is paused, it is shown in steps of 10, and the last 10 wait: from 40 "
         "reports on. So far 12 are stored."
     )
-    assert others == [OPEN_ACCESS, FLOODED]
+    assert others == [OPEN_ACCESS_REMARK, FLOODED]
     (steps,) = disclosure_remarks(survey(access="token"), DisclosedReports(State.OPEN, (), 1))
     assert steps.endswith("So far 1 is stored.")
     tried = disclosure_remarks(replace(survey(), rehearsal=True), DisclosedReports(State.OPEN, (), 5))
     assert tried[0].endswith("in steps of 10: from 30 reports on. So far 5 are stored.")
-    assert tried[1:] == (OPEN_ACCESS,)
+    assert tried[1:] == (OPEN_ACCESS_REMARK,)
 
 
 def test_results_are_findings_with_all_that_findings_can_do():

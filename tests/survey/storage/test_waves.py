@@ -215,12 +215,12 @@ def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
     first = opened(place, 1)
     made = first.survey().panel
     assert re.fullmatch("[0-9a-f]{32}", made.identity)
-    assert made.loss == panel().loss.amount
+    assert made.total_epsilon == panel().loss.amount
     first.create(panel(access="token"))  # as when its server is started again
     first.amend(panel(access="token", consent="Corrected."))
     assert first.survey().panel == made
     with pytest.raises(ValueError, match="a database holds one collection, got one of another survey"):
-        first.create(panel(access="token", consent="Corrected.", panel=Panel("ab" * 16, made.loss)))
+        first.create(panel(access="token", consent="Corrected.", panel=Panel("ab" * 16, made.total_epsilon)))
     second = opened(place, 2, keep_invitations=1)
     assert second.survey().panel == made
     second.close()

@@ -12,11 +12,11 @@ from toolkit.show.canvas import BLUE, INK
 from toolkit.show.widgets.explorer import Explorer, browser_code, makes, still_figure, write_sentences
 from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, Status
-from toolkit.survey.questions.question import Question, is_share
+from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.results import Results
 from toolkit.survey.results.survey_results import table_rows
 from toolkit.survey.serving.access import access_promise
-from toolkit.survey.spec import TRIED_OUT, Survey
+from toolkit.survey.spec import REHEARSAL_REMARK, Survey
 from toolkit.survey.storage.stepwise_disclosure import first_disclosure
 
 _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -209,14 +209,14 @@ def _is_local(url: str) -> bool:
 def _sentences(status: Status, collector: Collector, results: Results) -> dict[str, str]:
     survey = collector.survey
     cap = "" if status.cap is None else f" At most {status.cap:,} are taken."
-    rehearsal = f" {TRIED_OUT}" if survey.rehearsal else ""
+    rehearsal = f" {REHEARSAL_REMARK}" if survey.rehearsal else ""
     heading = ["In all:" if status.state == "closed" else "So far:"] if results.group_estimates else []
     return {
         "state": f"{_STATES[status.state]}{cap}{rehearsal}",
         "network": _network_exposure(status),
         "access": "" if status.state == "closed" else access_promise(survey.access, survey.waves),
         "private": _private(survey),
-        "so_far": " ".join([*heading, *(note for note in results.notes() if note != TRIED_OUT)]),
+        "so_far": " ".join([*heading, *(note for note in results.notes() if note != REHEARSAL_REMARK)]),
     }
 
 
@@ -250,7 +250,7 @@ def _rows(results: Results, question: Question) -> list[list[str]]:
 
 def _bars(results: Results, question: Question) -> list[list[float | None]]:
     """Return low, estimate and high of each row as fractions of the scale (0 to 1, or the bounds), None if infinite."""
-    low, high = map(float, question.bounds if question.bounds and not is_share(question) else (0, 1))
+    low, high = map(float, question.bounds if question.bounds and not estimates_shares(question) else (0, 1))
     frames = [group.estimate.to_frame() for group in results.group_estimates if group.question == question.name]
     rows = [row for frame in frames for row in frame[["low", "estimate", "high"]].astype(float).to_numpy().tolist()]
     return [[(value - low) / (high - low) if math.isfinite(value) else None for value in row] for row in rows]

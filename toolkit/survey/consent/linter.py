@@ -18,7 +18,7 @@ from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.questions.errors import SurveyWarning, error_location, reject_field
-from toolkit.survey.questions.question import LONGEST_ANSWER, TEXTS, Question, loss_over_waves
+from toolkit.survey.questions.question import LONGEST_ANSWER, TEXT_FIELDS, Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
@@ -70,7 +70,7 @@ def check_translations(
             _check_text("words", f"words.{code}.{name}", in_language(own_text, code), [code])
     for question in questions:
         with error_location(question=question.name):
-            for name in TEXTS:
+            for name in TEXT_FIELDS:
                 _check_text(name, name, getattr(question, name), languages)
             for option in dict.fromkeys((*question.options, *question.report_options)):
                 _check_label(option, question.labels.get(option), languages)

@@ -9,7 +9,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.questions import warner
 from toolkit.survey.consent import statement as consent
 from toolkit.survey.consent.instructions import instructions
-from toolkit.survey.questions.question import Question, localized, loss_over_waves
+from toolkit.survey.questions.question import Question, localized_question, loss_over_waves
 from toolkit.survey.questions.survey_fields import closing_texts, statements
 from toolkit.texts.multilingual import Text, in_language, numbers_apart
 from toolkit.texts.odds import WEAK_EPSILON
@@ -19,7 +19,7 @@ from toolkit.texts.phrases import OWN, STATION, Own, interface, marked_words, ph
 def page_words(survey: Any) -> dict[str, dict[str, str]]:
     """Return all texts of the page by language; the review before sending mentions only what applies to this survey."""
     check, access = survey.check, survey.access
-    modes = {question.mode for question in survey.questions if question.chances is None}
+    modes = {question.mode for question in survey.questions if question.draw_probabilities is None}
     review = {  # sentences on what is sent and what stays on the phone, and whether they apply
         "review_note": True,
         "review_tries" if check == "device" else "review_check": bool(check),
@@ -195,7 +195,7 @@ def shown_question(
             for option in options
         ]
 
-    local, randomizer = localized(question, languages[0]), question.memo or question.design
+    local, randomizer = localized_question(question, languages[0]), question.memo or question.design
     return {
         "name": question.name,
         "kind": question.kind,
@@ -214,7 +214,7 @@ def shown_question(
         "warning": in_languages(question.warning),
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
-        **({} if question.chances is None else {"weights": _weights(question.chances)}),
+        **({} if question.draw_probabilities is None else {"weights": _weights(question.draw_probabilities)}),
     }
 
 

@@ -135,13 +135,13 @@ def _also(questions: Sequence[Question], paper: bool) -> list[str]:
 
 def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
     """Return the sentence that the questions are chosen at random, in a survey with arms."""
-    return [voice.say("arms")] if any(question.chances is not None for question in questions) else []
+    return [voice.say("arms")] if any(question.draw_probabilities is not None for question in questions) else []
 
 
 def _check_paper(questions: Sequence[Question], waves: int) -> None:
     if waves > 1:
         reject("a survey with waves cannot be asked on paper", f"{waves} waves", "paper cannot store a phone's draws")
-    if any(question.chances is not None for question in questions):
+    if any(question.draw_probabilities is not None for question in questions):
         reject(
             "a survey with arms cannot be asked on paper", "arms", "print one survey per arm and assign them at random"
         )
@@ -149,7 +149,7 @@ def _check_paper(questions: Sequence[Question], waves: int) -> None:
 
 def _unprotected(questions: Sequence[Question], language: str, voice: Voice, paper: bool) -> Layer:
     """Return the sentences that name the unprotected questions."""
-    direct = [question for question in questions if question.chances is None]
+    direct = [question for question in questions if question.draw_probabilities is None]
     plain = [voice.quoted(_short(question, language)) for question in direct if not question.randomized]
     if not plain:
         return Layer("learn", ())
@@ -204,7 +204,7 @@ def odds_in_all(questions: Sequence[Question], language: str, own_words: Own | N
 
 def earlier_loss(survey: Any) -> Pure:
     """Return the loss that the first wave promised; zero before there is a collection."""
-    return Pure(0 if survey.panel is None else survey.panel.loss)
+    return Pure(0 if survey.panel is None else survey.panel.total_epsilon)
 
 
 def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -> Pure:  # noqa: B008 (a frozen value)
@@ -214,7 +214,7 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
     Questions that only some people are asked count fully, and of several arms the one with the largest loss counts. The
     practice question is never sent and costs nothing. Plain answers are not protected and are not included.
     """
-    arms = next((question.options for question in questions if question.chances is not None), (None,))
+    arms = next((question.options for question in questions if question.draw_probabilities is not None), (None,))
     losses = (
         sum(
             (
@@ -246,7 +246,7 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
             if all(loss_over_waves(question, waves).epsilon <= WEAK_EPSILON for question in questions)
             else "head_weak"
         )
-    if not all(question.randomized or question.chances is not None for question in questions):
+    if not all(question.randomized or question.draw_probabilities is not None for question in questions):
         return voice.say("head_some")
     return voice.say("head_one" if len(questions) == 1 else "head_all")
 

@@ -15,9 +15,9 @@ from toolkit.core.checks import check_choice, reject
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import headings
 from toolkit.survey.export import codebook
-from toolkit.survey.questions.question import Question, answer_codes, answers_of, code_labels
+from toolkit.survey.questions.question import Question, answer_codes, coded_labels, printed_answers
 from toolkit.survey.spec import Survey
-from toolkit.survey.stat_files import file_name, is_set
+from toolkit.survey.stat_files import column_name_in_file, reports_are_sets
 from toolkit.texts.document import Block, Document
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -94,7 +94,7 @@ def program_lines(question: Question) -> dict[str, str]:
     design = question.design
     if design is None:
         return {}
-    if is_set(question):
+    if reports_are_sets(question):
         each = enumerate(_by_tick(design), start=1)
         lines = [_by_program(f"{question.name}__{i}", partial(_affine, ends=ends)) for i, ends in each]
         return {program: "\n".join(line[program] for line in lines) for program in lines[0]}
@@ -109,7 +109,7 @@ def program_lines(question: Question) -> dict[str, str]:
 def _by_program(name: str, lines: Callable[[str], dict[str, str]]) -> dict[str, str]:
     """Return each program's line, with the name of the column in its file."""
     files = {"R": ".sav", "Stata": ".dta", "SPSS": ".sav"}
-    return {program: lines(file_name(name, suffix))[program] for program, suffix in files.items()}
+    return {program: lines(column_name_in_file(name, suffix))[program] for program, suffix in files.items()}
 
 
 def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
@@ -188,15 +188,15 @@ def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) 
 
 def _described(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
     sentences = phrases(language, survey.words)
-    options = answers_of(question)
+    options = printed_answers(question)
     codes: Sequence[Any] = answer_codes(question) or range(len(options))
-    if is_set(question):
-        codes = [file_name(f"{question.name}__{number}", ".sav") for number in range(1, len(options) + 1)]
+    if reports_are_sets(question):
+        codes = [column_name_in_file(f"{question.name}__{number}", ".sav") for number in range(1, len(options) + 1)]
     label_rows = [
         (str(code), str(option), question.label(option, language, sentences))
         for code, option in zip(codes, options, strict=True)
     ]
-    kind = "column" if is_set(question) else "code"
+    kind = "column" if reports_are_sets(question) else "code"
     head = (kind, "report" if question.randomized else "answer", "label")
     blocks = [Block("table", rows=(head, *label_rows))] if label_rows else []
     if question.show_if:
@@ -249,7 +249,7 @@ def _ddi(survey: Survey, stem: str) -> str:
     _element(file, "fileName", f"{stem}.sav")
     data = _element(root, "dataDscr")
     for question in survey.questions:
-        indices = range(1, len(question.options) + 1) if is_set(question) else [0]
+        indices = range(1, len(question.options) + 1) if reports_are_sets(question) else [0]
         for index in indices:
             _variable(data, survey, question, index)
     ET.indent(root)
@@ -259,8 +259,8 @@ def _ddi(survey: Survey, stem: str) -> str:
 def _variable(data: object, survey: Survey, question: Question, index: int) -> None:
     """Add one column; `index` counts the options of a set from 1 and is 0 for other questions."""
     name = f"{question.name}__{index}" if index else question.name
-    column = file_name(name, ".sav")
-    labels: list[Any] = [0, 1] if index else list(code_labels(question))
+    column = column_name_in_file(name, ".sav")
+    labels: list[Any] = [0, 1] if index else list(coded_labels(question))
     values = [0, 1] if index else answer_codes(question)
     kind = "contin" if question.kind == "number" else "discrete"
     var = _element(data, "var", ID=f"V_{column}", name=column, files="F1", intrvl=kind)

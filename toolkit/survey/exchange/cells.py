@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key
 from toolkit.core.checks import is_missing, reject
 from toolkit.core.tables import harmless
-from toolkit.survey.stat_files import GAPS, reports_sets, whole_number
+from toolkit.survey.stat_files import EMPTY_REASONS, model_reports_sets, whole_number
 
 _NOTHING = "nothing was read"
 _TICKED = frozenset({"1", "true", "yes", "y", "x", "checked", "ticked", "quoted", "selected"})
@@ -98,7 +98,7 @@ class CellReader:
             self._reject_cells(strange, len(cells))
         by_cell = dict(zip(cells, values, strict=True))
         is_text = any(isinstance(cell, str) and not cell.lstrip().startswith("[") for cell in by_cell)
-        if reports_sets(self.model) and is_text and [] not in by_cell.values():
+        if model_reports_sets(self.model) and is_text and [] not in by_cell.values():
             self._check_blank(is_blank=None in by_cell.values(), codes=f"{{{self.name!r}: {{'': []}}}}")
         converted = {cell: convert(value) for cell, value in by_cell.items()}
         return [converted[cell] for cell in cells]
@@ -109,7 +109,7 @@ class CellReader:
         different = list(dict.fromkeys(cells))
         by_code = self._by_code(different, labels)
         remaining = [cell for cell in different if cell is not None and _key(cell) not in by_code]
-        if reports_sets(self.model):
+        if model_reports_sets(self.model):
             read = self._sets(remaining)
         elif self.model.report_options:
             read = self._choices(remaining, is_coded=bool(labels or self.codes))
@@ -187,7 +187,7 @@ class CellReader:
         for cell in dict.fromkeys(cells):
             key = "" if is_missing(cell) else _key(cell)
             label = key if key in codes else "" if key in missing else by_code.get(key, key)
-            texts[cell] = "" if label in GAPS else label
+            texts[cell] = "" if label in EMPTY_REASONS else label
         return [texts[cell] for cell in cells]
 
     def _check_blank(self, *, is_blank: bool, codes: str) -> None:
@@ -208,7 +208,9 @@ class CellReader:
         in_file = {_key(code): label for code, label in labels.items()}
         in_file = {key: label for key, label in in_file.items() if key in present and key not in by_code}
         own_names, _, *languages, _ = self.names
-        names = self._naming([label for label in in_file.values() if _key(label) not in GAPS], [*languages, own_names])
+        names = self._naming(
+            [label for label in in_file.values() if _key(label) not in EMPTY_REASONS], [*languages, own_names]
+        )
         read = {key: self._checked(plain, names, label) for key, label in in_file.items()}
         if strange := sum(value is STRANGE for value in read.values()):
             rule = f"the labels of codes for {self.name!r} must be among its answers{self._options()}"
@@ -217,9 +219,9 @@ class CellReader:
 
     def _checked(self, reader: Reader, names: Callable[[object], Any], label: object) -> Any:
         """Return the report that a label stands for, or STRANGE."""
-        is_set = reports_sets(self.model)
+        is_set = model_reports_sets(self.model)
         option = None if isinstance(label, bool | list) else names(label)
-        if (option is None and label in GAPS) or (is_set and isinstance(label, bool)):
+        if (option is None and label in EMPTY_REASONS) or (is_set and isinstance(label, bool)):
             return None
         if option is None:
             return reader.read(label)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from toolkit.core.checks import reject
 from toolkit.survey.exchange.raw_files import RawTable
-from toolkit.survey.stat_files import file_name
+from toolkit.survey.stat_files import column_name_in_file
 
 ColumnNames = Mapping[str, str | Mapping[Any, str]]
 
@@ -59,7 +59,7 @@ class ColumnFinder:
         if columns is not None:
             # Where each option has a column, the name is what those columns have in common.
             return columns if isinstance(columns, str) and columns in self._raw.frame else None
-        names = [name, *(file_name(name, suffix) for suffix in (".sav", ".dta"))]
+        names = [name, *(column_name_in_file(name, suffix) for suffix in (".sav", ".dta"))]
         if exact := [option for option in names if option in self._raw.frame]:
             return exact[0]
         for matches in (self._by_end[name.casefold()], *(self._by_text[_plain(text)] for text in texts)):
@@ -115,7 +115,7 @@ class ColumnFinder:
         """Return the columns that `toolkit export` writes."""
         numbers = range(1, options + 1)
         for suffix in (".sav", ".dta"):
-            if boxes := self._all("", [file_name(f"{column}__{number}", suffix) for number in numbers], ""):
+            if boxes := self._all("", [column_name_in_file(f"{column}__{number}", suffix) for number in numbers], ""):
                 return boxes
         return None
 

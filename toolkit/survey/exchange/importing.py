@@ -22,11 +22,11 @@ from toolkit.survey.exchange.columns import ColumnFinder, ColumnNames
 from toolkit.survey.exchange.raw_files import RawTable, read_table
 from toolkit.survey.exchange.tools import RowSelection, select_rows, tool_of
 from toolkit.survey.exchange.xlsform import choice_names, numbered_names
-from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.question import Question, printed_answers
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell
 from toolkit.survey.spec import Survey
-from toolkit.survey.stat_files import reports_sets
+from toolkit.survey.stat_files import model_reports_sets
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 
@@ -289,7 +289,7 @@ def _fields(raw: RawTable, survey: Survey | Mapping[str, Any], columns: ColumnNa
     questions = _survey_fields(survey) if isinstance(survey, Survey) else map(_design_field, survey.items())
     for field, texts, lists in questions:
         column, boxes = finder.column(field.name, texts), None
-        if field.model is not None and reports_sets(field.model):
+        if field.model is not None and model_reports_sets(field.model):
             boxes = finder.boxes(field.name, texts, lists)
         elif field.name in columns and column is None:
             advice = f"{_NOTHING}; its columns are {', '.join(map(str, list(raw.frame)[:8]))}"
@@ -309,7 +309,7 @@ def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[lis
     wordings = [{text_in(question.text, code) for code in survey.languages} for question in survey.questions]
     counts = Counter(chain(*wordings))
     for question, texts in zip(survey.questions, wordings, strict=True):
-        options = answers_of(question)
+        options = printed_answers(question)
         form = [choice_names(question), numbered_names(question)]
         languages = [_labels(survey, question, code) for code in survey.languages]
         names = (
@@ -334,7 +334,7 @@ def _design_field(item: tuple[str, QuestionModel]) -> tuple[_Field, list[str], l
 
 def _labels(survey: Survey, question: Question, language: str) -> list[str]:
     sentences = phrases(language, survey.words)
-    return [question.label(option, language, sentences) for option in answers_of(question)]
+    return [question.label(option, language, sentences) for option in printed_answers(question)]
 
 
 def _label(model: QuestionModel, value: Any) -> Any:

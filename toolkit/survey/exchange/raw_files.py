@@ -119,7 +119,7 @@ def _book_beside(file: Path) -> Any:
     if not beside.is_file():
         return None
     try:
-        return dict(loads(beside.read_bytes(), digits=MOST_DIGITS))
+        return dict(loads(beside.read_bytes(), max_digits=MOST_DIGITS))
     except (ValueError, TypeError):
         _unreadable(beside, "something else")
 
@@ -386,7 +386,7 @@ def _from_arrow(file: Path, suffix: str) -> RawTable:
         _unreadable(file, "one that is cut off or of another kind")
     text = (table.schema.metadata or {}).get(METADATA)
     try:
-        book = loads(text, digits=MOST_DIGITS) if text else None
+        book = loads(text, max_digits=MOST_DIGITS) if text else None
     except ValueError:
         _unreadable(file, "one whose codebook cannot be read")
     return RawTable(table.to_pandas(), book=book)

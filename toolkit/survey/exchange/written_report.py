@@ -6,8 +6,8 @@ from typing import Any
 
 from toolkit import __version__
 from toolkit.core.inference.digits import short
-from toolkit.survey.dpia import sheet
-from toolkit.survey.questions.question import Question, is_share
+from toolkit.survey.dpia import assessment
+from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.results.survey_results import Results, footnotes, group_label, label_of, table_rows
 from toolkit.texts.document import Block, Document
 from toolkit.texts.multilingual import text_in
@@ -43,7 +43,7 @@ def report_document(results: Results, level: float, title: str) -> Document:
     ]
     readers = (_CERTAIN.format(names=", ".join(certain)) if certain else "") + _READERS
     blocks += [Block("h2", "What protects the people who answered"), Block("p", readers)]
-    board = Document.from_markdown(sheet(survey)).blocks[1:]
+    board = Document.from_markdown(assessment(survey)).blocks[1:]
     blocks += [
         Block("h2", "For an ethics board"),
         Block("p", _SERVER),
@@ -117,7 +117,7 @@ def _differences(results: Results, level: float) -> list[Block]:
 
 
 def _in_unit(question: Question, row: Any) -> tuple[str, str]:
-    scale, unit = (100, " points") if is_share(question) else (1, "")
+    scale, unit = (100, " points") if estimates_shares(question) else (1, "")
     value, low, high = (short(scale * row[name]) for name in ("difference", "low", "high"))
     return f"{value}{unit}", f"{low} to {high}{unit}"
 

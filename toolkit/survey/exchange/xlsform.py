@@ -17,7 +17,7 @@ from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.exchange.raw_files import MOST_DIGITS, cell_text, sheets
 from toolkit.survey.questions.errors import error_location
-from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.question import Question, printed_answers
 from toolkit.survey.questions.strict_json import loads
 from toolkit.survey.questions.survey_fields import statements
 from toolkit.survey.spec import Survey
@@ -88,7 +88,7 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
 
 
 def _check(question: Question) -> None:
-    if question.chances is not None:
+    if question.draw_probabilities is not None:
         rule = "a survey with arms cannot be asked in a form"
         reject(rule, "arms", "people would choose theirs: write a form for each, and deal them by chance")
     if question.mode not in ("plain", "physical"):
@@ -139,7 +139,7 @@ def _type(question: Question) -> str:
 
 def choice_names(question: Question) -> list[str]:
     """Return a name for each choice: the option itself if it is a valid name in a form, else its number."""
-    options, numbered = [str(option) for option in answers_of(question)], numbered_names(question)
+    options, numbered = [str(option) for option in printed_answers(question)], numbered_names(question)
     names = [
         option if _CHOICE_NAME.fullmatch(option) else number for option, number in zip(options, numbered, strict=True)
     ]
@@ -148,13 +148,13 @@ def choice_names(question: Question) -> list[str]:
 
 def numbered_names(question: Question) -> list[str]:
     """Return numbered names of all choices, which earlier forms had if one option was not a valid name."""
-    return [f"option{number}" for number in range(1, len(answers_of(question)) + 1)]
+    return [f"option{number}" for number in range(1, len(printed_answers(question)) + 1)]
 
 
 def _choice_rows(survey: Survey) -> list[dict[str, str]]:
     rows = []
     for question in survey.questions:
-        for option, name in zip(answers_of(question), choice_names(question), strict=True):
+        for option, name in zip(printed_answers(question), choice_names(question), strict=True):
             labels = {code: question.label(option, code, phrases(code, survey.words)) for code in survey.languages}
             row = {"list_name": question.name, "name": name, **_texts(survey, "label", labels)}
             rows.append({**row, _OPTION: json.dumps(option, ensure_ascii=False)})
@@ -295,7 +295,7 @@ def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequ
 def _data(row: Mapping[str, str], column: str) -> Any:
     """Return the data in a column of this package."""
     try:
-        return loads(row[column].encode(), digits=MOST_DIGITS)
+        return loads(row[column].encode(), max_digits=MOST_DIGITS)
     except ValueError:
         reject(f"the column {column} must be as `write_xlsform` wrote it", "something else", "write the form again")
 

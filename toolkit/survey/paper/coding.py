@@ -13,8 +13,8 @@ from itertools import count
 from typing import Any
 
 from toolkit.survey.consent.page_data import as_number
-from toolkit.survey.questions.question import Question, accepts, answers_of
-from toolkit.survey.questions.strict_json import digest
+from toolkit.survey.questions.question import Question, accepts, printed_answers
+from toolkit.survey.questions.strict_json import json_digest
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import looks
 from toolkit.texts.phrases import Own, phrases
@@ -36,7 +36,7 @@ def remainder(survey: Survey) -> int:
         [question.name, question.kind, list(question.options), list(question.report_options)]
         for question in survey.questions
     ]
-    return int(digest(fields)[:12], 16) % MODULUS
+    return int(json_digest(fields)[:12], 16) % MODULUS
 
 
 def serial_numbers(survey: Survey, copies: int) -> list[str]:
@@ -69,7 +69,7 @@ def earlier_key(survey: Survey, serial: str) -> bytes:
 
 def box_codes(question: Question) -> list[int]:
     """Return the codes beside the boxes: an option that is a number is its own code, others get the next free one."""
-    options = answers_of(question)
+    options = printed_answers(question)
     if question.kind == "ticks":  # 0 means none of them
         return list(range(1, len(options) + 1))
     codes = [int(option) if re.fullmatch("0|[1-9][0-9]{0,8}", str(option)) else None for option in options]
@@ -110,7 +110,7 @@ def _number(question: Question, text: str, is_exact: bool) -> int | float | None
 @lru_cache
 def _names(question: Question, languages: tuple[str, ...], own_words: Own | None) -> dict[str, int]:
     """Return the box of each accepted entry: codes, and labels in any language that only one box has."""
-    boxes = enumerate(zip(answers_of(question), named_codes(question, languages, own_words), strict=True))
+    boxes = enumerate(zip(printed_answers(question), named_codes(question, languages, own_words), strict=True))
     labelled = {(normalized(str(text)), index) for index, (option, (_, labels)) in boxes for text in (option, *labels)}
     counts = Counter(name for name, _ in labelled)
     labels = {name: index for name, index in labelled if counts[name] == 1}
@@ -127,6 +127,6 @@ def named_codes(question: Question, languages: Sequence[str], own_words: Own | N
     """Return each code of a question with its labels, one for each language of the survey."""
     labels = [
         [question.label(option, code, phrases(code, own_words)) for code in languages]
-        for option in answers_of(question)
+        for option in printed_answers(question)
     ]
     return list(zip(box_codes(question), labels, strict=True))

@@ -22,7 +22,7 @@ from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import as_number, headings, page_words
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.paper.coding import box_codes
-from toolkit.survey.questions.question import Question, answers_of
+from toolkit.survey.questions.question import Question, printed_answers
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import numbers_apart, right_to_left, text_in
 from toolkit.texts.phrases import phrases
@@ -184,7 +184,7 @@ def _answer_area(
     question: Question, survey: Survey, code: str, voice: Voice
 ) -> tuple[list[tuple[int, str]], bool, int, float]:
     """Return the boxes with codes and labels, whether they are in a row, the lines to write on, and the size."""
-    options = answers_of(question)
+    options = printed_answers(question)
     if not options:
         lines = 4 if question.free_text else 1
         return [], False, lines, 10.5 * lines

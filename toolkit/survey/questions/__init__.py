@@ -1,1 +1,1 @@
-"""What a survey is made of: questions, the fields of both, and the files that people write them in."""
+"""Questions, the fields of surveys and questions, and the files that describe them."""

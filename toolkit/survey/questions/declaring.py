@@ -1,6 +1,7 @@
 """Declarations of the fields of surveys and questions: their types, defaults and checks.
 
-A class is a frozen dataclass whose fields hold their check as metadata; `check_fields` runs them when it is made.
+A class is a frozen dataclass whose fields hold their checks as metadata; `check_fields` runs the checks when an object
+is created.
 """
 
 import dataclasses
@@ -8,22 +9,22 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from toolkit.survey.questions.errors import in_field
+from toolkit.survey.questions.errors import run_field_check
 
-Given = TypeVar("Given")
+Accepted = TypeVar("Accepted")
 Stored = TypeVar("Stored")
 
 
-class Declared(Generic[Given, Stored]):
-    """The type of a field that accepts more types than it stores: `Declared[what is accepted, what is stored]`.
+class FieldType(Generic[Accepted, Stored]):
+    """The type of a field that accepts more types than it stores: `FieldType[accepted type, stored type]`.
 
-    Type checkers read the two methods. `help` shows the accepted type in the signature.
+    Type checkers read the two methods; `help` shows the accepted type in the signature.
     """
 
     if TYPE_CHECKING:
 
         def __get__(self, instance: object, owner: type) -> Stored: ...
-        def __set__(self, instance: object, value: Given) -> None: ...
+        def __set__(self, instance: object, value: Accepted) -> None: ...
 
     else:
 
@@ -32,39 +33,41 @@ class Declared(Generic[Given, Stored]):
 
 
 Check = Callable[..., Any]
-"""A function of the value, the name of the field, and its owner, whose earlier fields are already checked.
+"""A function of the value, the name of the field, and the object, whose earlier fields are already checked.
 
 It returns the value to store, which must pass the same check unchanged.
 """
 
 
-def declare(check: Check, default: object = dataclasses.MISSING, *, omit_default: bool = False, **options: Any) -> Any:
-    """Declare a field; without a default it must be given. Options go to the check.
+def declare_field(
+    check: Check, default: object = dataclasses.MISSING, *, omit_default: bool = False, **options: Any
+) -> Any:
+    """Declare a field, which is required if it has no default; `options` are passed to the check.
 
-    With `omit_default` the default is left out of files and hashes, which are then those of earlier versions, where the
-    field did not exist.
+    With `omit_default` the default value is left out of files and hashes, so that they are the same as in earlier
+    versions, which did not have the field.
     """
     metadata = {"check": partial(check, **options) if options else check, "omit_default": omit_default}
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def check_fields(owner: Any, first: str | None = None) -> None:
-    """Check every declared field in turn, and convert it to its final form; an error names its field.
+def check_fields(owner: Any, first_field: str | None = None) -> None:
+    """Check every declared field in turn, and convert its value to the final form; errors name the field.
 
-    All others may depend on the field `first`.
+    The field `first_field` is checked first, because all others may depend on it.
     """
-    for field in sorted(declared_fields(owner), key=lambda field: field.name != first):
-        value = in_field(field.name, field.metadata["check"], getattr(owner, field.name), field.name, owner)
+    for field in sorted(declared_fields(owner), key=lambda field: field.name != first_field):
+        value = run_field_check(field.name, field.metadata["check"], getattr(owner, field.name), field.name, owner)
         object.__setattr__(owner, field.name, value)
 
 
 def declared_fields(owner: Any) -> Iterator[dataclasses.Field[Any]]:
-    """Return the fields that can be given, in the order of a file."""
+    """Return the fields that can be given, in the order in which files have them."""
     return (field for field in dataclasses.fields(owner) if "check" in field.metadata)
 
 
-def names_checked_by(owner: Any, *checks: Check) -> tuple[str, ...]:
-    """Return the names of the fields with one of these checks."""
+def field_names_checked_by(owner: Any, *checks: Check) -> tuple[str, ...]:
+    """Return the names of the fields that are checked by one of these functions."""
     return tuple(
         field.name
         for field in declared_fields(owner)
@@ -73,5 +76,5 @@ def names_checked_by(owner: Any, *checks: Check) -> tuple[str, ...]:
 
 
 def is_omitted(field: dataclasses.Field[Any], value: object) -> bool:
-    """Return whether a value is left out of files: there is none, or it is a default that earlier versions lacked."""
+    """Return whether a value is left out of files: it is None, or the default of a field that is newer."""
     return value is None or bool(field.metadata.get("omit_default") and value == field.default)

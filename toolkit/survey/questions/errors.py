@@ -1,4 +1,4 @@
-"""Errors and warnings about a survey, with the question and the field that they are about."""
+"""Errors and warnings about a survey, with the question and the field concerned."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,11 +16,11 @@ class SurveyError(ValueError):
     Parameters
     ----------
     message : str
-        The whole message, which begins with the file and the question.
+        The complete message, which begins with the file and the question.
     question : str, optional
         The name of the question; None if the error is about the survey.
     field : str, optional
-        The field of the question or survey, such as "cap" or "protection.review"; None if there are several.
+        The field of the question or survey, such as "cap" or "protection.review"; None if several are concerned.
     reason : str, optional
         The message without file and question, for interfaces that show these separately.
 
@@ -52,7 +52,7 @@ class SurveyWarning(UserWarning):
     question : str, optional
         The name of the question; None if the warning is about the survey.
     field : str, optional
-        The field of the question or survey; None if there are several.
+        The field of the question or survey; None if several are concerned.
 
     Examples
     --------
@@ -67,18 +67,18 @@ class SurveyWarning(UserWarning):
 
 @contextmanager
 def error_location(where: str = "", *, question: str | None = None, field: str | None = None) -> Iterator[None]:
-    """Raise errors from inside the context as a `SurveyError` with their location.
+    """Convert errors raised inside the context to a `SurveyError` with their location.
 
-    The message begins with `where`, or else with the question. Locations nest: a field "review" inside of
-    "protection" is "protection.review".
+    The message begins with `where`, or else with the question. Locations nest: the field "review" inside
+    "protection" is reported as "protection.review".
     """
     try:
         yield
     except (ValueError, TypeError) as error:
         inner = error if isinstance(error, SurveyError) else SurveyError(str(error))
-        before = where or (f"question {question!r}" if question and not inner.question else "")
+        prefix = where or (f"question {question!r}" if question and not inner.question else "")
         raise SurveyError(
-            f"{before}: {inner}" if before else str(inner),
+            f"{prefix}: {inner}" if prefix else str(inner),
             question=inner.question or question,
             field=".".join(filter(None, (field, inner.field))) or None,
             reason=inner.reason,
@@ -90,7 +90,7 @@ def reject_field(field: str, rule: str, received: object, consequence: str) -> N
     reject(rule, received, consequence, partial(SurveyError, field=field))
 
 
-def in_field(field: str, check: Callable[..., Value], *args: object) -> Value:
-    """Call `check` with `args`; errors are raised with the name of this field."""
+def run_field_check(field: str, check: Callable[..., Value], *args: object) -> Value:
+    """Call `check` with `args`; an error is raised with the name of the field."""
     with error_location(field=field):
         return check(*args)

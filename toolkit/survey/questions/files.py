@@ -1,4 +1,4 @@
-"""Survey files in TOML and JSON, and explanations of fields that other tools offer and this one does not."""
+"""Survey files in TOML and JSON, and explanations of fields that other tools offer but this one does not."""
 
 import json
 import re
@@ -28,7 +28,7 @@ _DEFAULT = "nothing is selected in advance, since leaving it unchanged would loo
 _REPEAT = "an answer is randomized once and sent once: repeating it would weaken the protection"
 _PERSON = "nothing about the respondent is stored except the reports"
 
-_WHY = {
+_REASONS_BY_FIELDS = {
     _ORDER: "order order_by random_order randomize_order randomise_order rotate shuffle",
     _QUOTA: "quota quotas screen_out screenout strata",
     _SKIP: "branch filter goto hide_if jump logic relevance relevant skip skip_if skip_to visible_if",
@@ -40,36 +40,37 @@ _WHY = {
 }
 
 
-def reject_unknown(fields: Mapping[str, Any], allowed: Collection[str], owner: str) -> None:
-    """Reject a field that does not exist, and explain why if other tools have it."""
-    for field in fields:
+def reject_unknown(data: Mapping[str, Any], allowed: Collection[str], owner: str) -> None:
+    """Reject unknown fields; for a field that other tools have, explain why it does not exist here."""
+    for field in data:
         if field not in allowed:
-            spelled = str(field).lower().replace("-", "_")
-            why = next((reason for reason, names in _WHY.items() if spelled in names.split()), None)
+            normalized = str(field).lower().replace("-", "_")
+            why = next((reason for reason, names in _REASONS_BY_FIELDS.items() if normalized in names.split()), None)
             rule = f"{owner} has the fields {', '.join(allowed)}"
             reject_field(str(field), rule, repr(field)[:60], why or "check its spelling")
 
 
 _MOST_DIGITS = 4000  # exact fractions may have long numerators and denominators
 _MOST_BYTES = 2_000_000  # enough for a thousand questions in several languages
-_MOST_PARTS = 20  # parts of a key such as a.b.c; the time to parse it grows with their square
-_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
+_MOST_PARTS = 20  # parts of a key such as a.b.c; parsing time is quadratic in their number
+_QUOTED_TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
 
 
 def read(path: str | Path) -> Any:
+    """Return the data in a survey file."""
     file = Path(path)
     suffix = _suffix(file)
     if not file.is_file():
-        near = ", ".join(sorted(neighbor.name for neighbor in file.absolute().parent.glob("*.toml"))[:5])
+        neighbors = ", ".join(sorted(neighbor.name for neighbor in file.absolute().parent.glob("*.toml"))[:5])
         rule = "a survey's file must exist"
-        why = f"this folder has {near}" if near else "`toolkit new survey.toml` writes one to start from"
+        why = f"this folder has {neighbors}" if neighbors else "`toolkit new survey.toml` writes one to start from"
         reject(rule, f"no file {file.name!r} in {str(file.parent)!r}", why, FileNotFoundError)
     with file.open("rb") as stream:
         raw = stream.read(_MOST_BYTES + 1)
     if len(raw) > _MOST_BYTES:
         reject(f"a survey's file must have at most {_MOST_BYTES:,} bytes", "more", "nobody would answer so much")
     if suffix == ".json":
-        return loads(raw, digits=_MOST_DIGITS)
+        return loads(raw, max_digits=_MOST_DIGITS)
     text = raw.decode("utf-8")
     if any(key.count(".") >= _MOST_PARTS for key in map(_key, text.splitlines())):
         reject(f"a key must have at most {_MOST_PARTS} parts", "more", "no field of a survey has so many")
@@ -79,17 +80,18 @@ def read(path: str | Path) -> Any:
         raise ValueError("nested too deeply") from None
     except tomllib.TOMLDecodeError:
         raise
-    except ValueError:  # Python limits the digits of a number
+    except ValueError:  # Python limits the number of digits of an integer
         reject("a number must have a few thousand digits at most", "more", "no field of a survey needs them")
 
 
 def _key(line: str) -> str:
-    """Return the part of a line that may be a key, without quoted text: a heading, or all before the first =."""
-    key, equals, _ = _QUOTED.sub("", line).partition("=")
+    """Return the part of a line that may be a key, without quoted text: a heading, or everything before the first =."""
+    key, equals, _ = _QUOTED_TEXT.sub("", line).partition("=")
     return key if equals or key.lstrip().startswith("[") else ""
 
 
 def write(path: str | Path, data: dict[str, Any]) -> None:
+    """Write data to a survey file, in the format of its suffix."""
     file = Path(path)
     if _suffix(file) == ".toml":
         text: str = extra("tomli_w").dumps(data)

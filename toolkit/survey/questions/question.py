@@ -23,16 +23,16 @@ from toolkit.local.questionnaire import Likert
 from toolkit.local.waves import Memo
 from toolkit.survey.questions import question_fields as checks
 from toolkit.survey.questions.declaring import (
-    Declared,
+    FieldType,
     check_fields,
-    declare,
+    declare_field,
     declared_fields,
+    field_names_checked_by,
     is_omitted,
-    names_checked_by,
 )
-from toolkit.survey.questions.errors import error_location, in_field, reject_field
+from toolkit.survey.questions.errors import error_location, reject_field, run_field_check
 from toolkit.survey.questions.files import reject_unknown
-from toolkit.survey.questions.strict_json import as_plain
+from toolkit.survey.questions.strict_json import plain_data
 from toolkit.survey.questions.survey_fields import ARM
 from toolkit.texts.multilingual import Frozen, Text, Words, in_language
 from toolkit.texts.phrases import label
@@ -41,12 +41,12 @@ Kind = Literal["choice", "ticks", "number", "text"]
 Mode = Literal["auto", "guided", "physical", "plain"]
 
 LONGEST_ANSWER = 2000
-"""Largest number of characters of a free text."""
+"""Maximum number of characters of a free text."""
 
 MOST_QUESTIONS = 1000
-"""Largest number of questions in a survey."""
+"""Maximum number of questions in a survey."""
 
-_WHOLE = re.compile(r"-?[0-9]{1,9}")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -69,10 +69,10 @@ class Question:
     design : Randomizer, Memo or Likert, optional
         A randomizer, or None for a plain question. With a `toolkit.local.waves.Memo`, for yes/no questions in several
         waves, the phone draws a permanent answer once and adds fresh noise in each wave; the attribute `design` is then
-        that of one report. With a `toolkit.local.likert` scale respondents choose one of its points, and the shares of
-        the points are estimated; if only the mean is needed, pass the `mean` of the scale.
+        the design of a single report. With a `toolkit.local.likert` scale respondents choose one of its points, and the
+        shares of the points are estimated; if only the mean is needed, pass the `mean` of the scale.
     options : sequence, optional
-        The answers of a plain question.
+        The possible answers to a plain question.
     labels : mapping, optional
         Labels of options and reports, by option.
     mode : str
@@ -83,25 +83,25 @@ class Question:
     instructions : str or mapping, optional
         Instructions for mode "physical"; generated if a coin, a die or slips can draw the design.
     anchor : str or int, optional
-        The option that is everybody's true answer; the share of other answers measures inattention.
+        The option that is everybody's true answer; the share of different answers measures inattention.
     show_if : mapping, optional
         {plain question: [options]}; the question is asked only after these answers to all of the plain questions.
     required : bool
         Whether a plain question must be answered.
     bounds : pair of numbers, optional
-        The range of a plain question for a number.
+        The range of the answers, if a plain question asks for a number.
     multiple : bool
         Whether several options may be ticked.
     free_text : bool
         Whether the answer is a free text.
     warning : str or mapping, optional
-        A text that people read before they write.
+        A text that people read before they write a free text.
     whole : bool
         Whether a number must be a whole number.
     innocent : mapping, optional
         {"born": "jan-apr"}: in mode "physical", the innocent question of a crosswise, triangular or unrelated design
-        is whether somebody's birthday is in these months. The share is computed from their days, and the instructions
-        are generated; the design is then `crosswise(toolkit.local.born("jan-apr"))`.
+        asks whether somebody's birthday is in these months. The share of such birthdays is computed from the number of
+        days, and the instructions are generated; the design is then `crosswise(toolkit.local.born("jan-apr"))`.
 
     Examples
     --------
@@ -110,35 +110,45 @@ class Question:
     <Question cheated: choice, auto, epsilon 0.6931>
     """
 
-    # The fields in the order of files, in which they are also checked.
-    name: str = declare(checks.checked_name)
-    text: Declared[Words, str | Text] = declare(checks.question_text, most=2000)
+    # The fields in the order of files, which is also the order in which they are checked.
+    name: str = declare_field(checks.checked_name)
+    text: FieldType[Words, str | Text] = declare_field(checks.checked_text, most=2000)
     _: dataclasses.KW_ONLY
-    design: Declared[Randomizer | Memo | Likert | None, Randomizer | None] = declare(checks.checked_design, None)
-    options: Declared[Sequence[str | int] | None, Labels] = declare(checks.checked_options, None)
-    labels: Declared[Mapping[Any, Words] | None, Frozen[str | int, str | Text]] = declare(checks.checked_labels, None)
-    mode: Declared[str, Mode] = declare(checks.checked_mode, "auto")
-    help: Declared[Words | None, str | Text | None] = declare(checks.question_text, None, most=4000)
-    instructions: Declared[Words | None, str | Text | None] = declare(checks.checked_instructions, None, most=4000)
-    anchor: str | int | None = declare(checks.checked_anchor, None)
-    show_if: Declared[Mapping[str, Sequence[str | int]] | None, Frozen[str, Labels] | None] = declare(
+    design: FieldType[Randomizer | Memo | Likert | None, Randomizer | None] = declare_field(checks.checked_design, None)
+    options: FieldType[Sequence[str | int] | None, Labels] = declare_field(checks.checked_options, None)
+    labels: FieldType[Mapping[Any, Words] | None, Frozen[str | int, str | Text]] = declare_field(
+        checks.checked_labels, None
+    )
+    mode: FieldType[str, Mode] = declare_field(checks.checked_mode, "auto")
+    help: FieldType[Words | None, str | Text | None] = declare_field(checks.checked_text, None, most=4000)
+    instructions: FieldType[Words | None, str | Text | None] = declare_field(
+        checks.checked_instructions, None, most=4000
+    )
+    anchor: str | int | None = declare_field(checks.checked_anchor, None)
+    show_if: FieldType[Mapping[str, Sequence[str | int]] | None, Frozen[str, Labels] | None] = declare_field(
         checks.checked_condition, None
     )
-    required: bool = declare(checks.flag, True)
-    bounds: Declared[Sequence[Number] | None, tuple[Fraction, Fraction] | None] = declare(checks.question_bounds, None)
-    multiple: bool = declare(checks.plain_flag, False)
-    free_text: bool = declare(checks.plain_flag, False)
-    warning: Declared[Words | None, str | Text | None] = declare(checks.question_text, None, most=2000)
+    required: bool = declare_field(checks.checked_flag, True)
+    bounds: FieldType[Sequence[Number] | None, tuple[Fraction, Fraction] | None] = declare_field(
+        checks.checked_range, None
+    )
+    multiple: bool = declare_field(checks.checked_plain_flag, False)
+    free_text: bool = declare_field(checks.checked_plain_flag, False)
+    warning: FieldType[Words | None, str | Text | None] = declare_field(checks.checked_text, None, most=2000)
     memo: Memo | None = dataclasses.field(init=False, default=None)
-    whole: bool = declare(checks.whole_flag, False, omit_default=True)
-    innocent: Declared[Mapping[str, str] | None, Frozen[str, str] | None] = declare(checks.question_innocent, None)
-    chances: tuple[Fraction, ...] | None = dataclasses.field(init=False, default=None)
-    """The probability of each option if the answer is drawn at random, as for the arms of a survey."""
+    whole: bool = declare_field(checks.checked_whole_flag, False, omit_default=True)
+    innocent: FieldType[Mapping[str, str] | None, Frozen[str, str] | None] = declare_field(
+        checks.checked_innocent, None
+    )
+    draw_probabilities: tuple[Fraction, ...] | None = dataclasses.field(init=False, default=None)
+    """The probability of each option if the device draws the answer, as for the arms of a survey; otherwise None."""
 
     def __post_init__(self) -> None:
         given: Any = self.design
         object.__setattr__(self, "memo", given if isinstance(given, Memo) else None)
-        in_field("name", checks.checked_name, self.name, "name", self)  # first, because other errors quote it
+        run_field_check(
+            "name", checks.checked_name, self.name, "name", self
+        )  # first, because other errors quote the name
         with error_location(question=self.name):
             check_fields(self)
 
@@ -163,12 +173,12 @@ class Question:
 
     @property
     def report_options(self) -> Labels:
-        """The reports that a design with a matrix can produce, in the order of their codes."""
+        """The possible reports of a design with a matrix, in the order of their codes; otherwise empty."""
         return () if self.design is None else self.design.report_options
 
     @property
     def loss(self) -> Pure:
-        """The privacy loss of one report. A plain answer is not protected, and counts as zero."""
+        """The privacy loss of one report; zero for a plain answer, which is not protected."""
         return self.design.loss if self.design is not None else Pure(0)
 
     def label(self, option: str | int, language: str, phrases: Mapping[str, str]) -> str:
@@ -201,9 +211,9 @@ class Question:
         """
         derived = ("options", "bounds") if self.randomized else ()
         given = {field: getattr(self, field.name) for field in declared_fields(self) if field.name not in derived}
-        data = {field.name: as_plain(value) for field, value in given.items() if not is_omitted(field, value)}
+        data = {field.name: plain_data(value) for field, value in given.items() if not is_omitted(field, value)}
         if self.memo is not None:
-            data["design"] = as_plain(self.memo)
+            data["design"] = plain_data(self.memo)
         return {key: value for key, value in data.items() if value not in ([], {})}
 
     def __repr__(self) -> str:
@@ -211,14 +221,15 @@ class Question:
         return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
 
 
-TEXTS = names_checked_by(Question, checks.question_text, checks.checked_instructions)
-"""The fields of a question that people read, in the languages of the survey."""
+TEXT_FIELDS = field_names_checked_by(Question, checks.checked_text, checks.checked_instructions)
+"""The fields of a question with texts for respondents, in the languages of the survey."""
 
 
-def is_share(question: Question) -> bool:
-    """Return whether the estimates of a question are shares of people; else it is the mean of a number.
+def estimates_shares(question: Question) -> bool:
+    """Return whether a question is estimated by shares of people; otherwise it is estimated by a mean.
 
-    >>> (is_share(Question("age", "Age?", bounds=(18, 99))), is_share(Question("sex", "Sex?", options=["f", "m"])))
+    >>> age, sex = Question("age", "Age?", bounds=(18, 99)), Question("sex", "Sex?", options=["f", "m"])
+    >>> estimates_shares(age), estimates_shares(sex)
     (False, True)
     """
     return question.kind != "number" or isinstance(question.design, SquareWave)
@@ -227,8 +238,8 @@ def is_share(question: Question) -> bool:
 def loss_over_waves(question: Question, waves: int = 1) -> Pure:
     """Return the largest privacy loss of one person who answers a question in several waves.
 
-    Fresh noise in each wave adds up. With a memo it is the maximum over all ways in which the answer changes and the
-    phone loses its memos.
+    With fresh noise in each wave the losses add up. With a memo the loss is the maximum over all histories of the true
+    answer and of the phone, which may lose its memos.
 
     >>> from toolkit import warner
     >>> question = Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")))
@@ -246,7 +257,7 @@ def _loss_of_memo(memo: Memo, waves: int) -> Pure:
 
 
 def accepts(question: Question, value: object) -> bool:
-    """Return whether a value from JSON is a possible report, or a possible plain answer, of a question.
+    """Return whether a value from JSON is a possible report, or a possible plain answer, to a question.
 
     >>> year = Question("year", "Year of study?", options=[1, 2, 3])
     >>> accepts(year, 2), accepts(year, 3), accepts(year, True)
@@ -264,30 +275,32 @@ def accepts(question: Question, value: object) -> bool:
 
 
 def _is_finite(value: object) -> TypeGuard[int | float]:
-    """Return whether a value is a number: not a truth value, not infinite and not NaN."""
+    """Return whether a value is a finite number; booleans are not numbers."""
     return type(value) is int or (type(value) is float and value - value == 0)
 
 
-def localized(question: Question, language: str) -> Question:
+def localized_question(question: Question, language: str) -> Question:
     """Return a copy of a question whose plain strings are texts in the given language."""
-    local = copy(question)
-    for name in TEXTS:
+    copied = copy(question)
+    for name in TEXT_FIELDS:
         if (text := getattr(question, name)) is not None:
-            object.__setattr__(local, name, in_language(text, language))
+            object.__setattr__(copied, name, in_language(text, language))
     labels = {option: in_language(text, language) for option, text in question.labels.items()}
-    object.__setattr__(local, "labels", Frozen(labels))
-    return local
+    object.__setattr__(copied, "labels", Frozen(labels))
+    return copied
 
 
-def drawn_question(name: str, text: Mapping[str, str], chances: Mapping[str, Fraction]) -> Question:
-    """Return a plain question that the device answers at random with these probabilities, without showing it."""
-    question = Question(name, text, options=list(chances), labels={arm: dict.fromkeys(text, arm) for arm in chances})
-    object.__setattr__(question, "chances", tuple(chances.values()))
+def arm_question(name: str, text: Mapping[str, str], probabilities: Mapping[str, Fraction]) -> Question:
+    """Return a plain question about the arm, which the device answers at random without showing the question."""
+    question = Question(
+        name, text, options=list(probabilities), labels={arm: dict.fromkeys(text, arm) for arm in probabilities}
+    )
+    object.__setattr__(question, "draw_probabilities", tuple(probabilities.values()))
     return question
 
 
-def by_wheel(question: Question) -> Question:
-    """Return the question for a device that must not learn the truth: mode "auto" becomes a wheel."""
+def station_question(question: Question) -> Question:
+    """Return the question for a device that must not learn the truth: with a wheel instead of mode "auto"."""
     if question.mode != "auto" or question.design is None:
         return question
     if not has_matrix(question.design):
@@ -295,13 +308,13 @@ def by_wheel(question: Question) -> Question:
         why = "write auto = true in [field]: the device then learns the truth, and respondents are informed"
         with error_location(question=question.name, field="mode"):
             reject("on a station it must be asked by a wheel, or by hand", received, why)
-    guided = copy(question)
-    object.__setattr__(guided, "mode", "guided")
-    return guided
+    version = copy(question)
+    object.__setattr__(version, "mode", "guided")
+    return version
 
 
 def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question, ...]:
-    """Return the questions of a survey, with plain strings as texts in its first language.
+    """Check and return the questions of a survey, with plain strings as texts in its first language.
 
     The question that draws the arm is left out, because the survey adds a new one.
     """
@@ -309,18 +322,20 @@ def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question,
     for question in items:
         if not isinstance(question, Question):
             reject("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
-    return tuple(localized(question, survey.languages[0]) for question in items if question.chances is None)
+    return tuple(
+        localized_question(question, survey.languages[0]) for question in items if question.draw_probabilities is None
+    )
 
 
 def read_questions(data: object) -> list[Question]:
     """Return questions from the data of a file or of `to_dict`; designs may be given by name."""
-    items = in_field("questions", _checked_list, data, "tables", "write [[questions]] before each")
+    items = run_field_check("questions", _checked_list, data, "tables", "write [[questions]] before each")
     return [_read_question(item, number) for number, item in enumerate(items, start=1)]
 
 
-def _checked_list(items: object, of: str, consequence: str) -> Sequence[Any]:
+def _checked_list(items: object, item_kind: str, consequence: str) -> Sequence[Any]:
     if isinstance(items, str | Question) or not isinstance(items, Sequence):
-        reject(f"`questions` must be a list of {of}", type(items).__name__, consequence, TypeError)
+        reject(f"`questions` must be a list of {item_kind}", type(items).__name__, consequence, TypeError)
     check_integer(len(items), "questions", minimum=0, maximum=MOST_QUESTIONS)
     return items
 
@@ -337,43 +352,43 @@ def _read_question(data: object, number: int) -> Question:
                 reject_field(field, f"a question must have `{field}`", "none", why)
         design = {}
         if "design" in data:
-            around = {name: data.get(name) for name in ("options", "bounds", "innocent")}
+            context = {name: data.get(name) for name in ("options", "bounds", "innocent")}
             with error_location(field="design"):
-                design["design"] = checks.read_design(data["design"], **around)
+                design["design"] = checks.read_design(data["design"], **context)
     return Question(**{**data, **design})
 
 
-def code_labels(question: Question) -> tuple[str | int, ...]:
-    """Return the labels of codes: the reports of a matrix, or the options of a plain choice."""
+def coded_labels(question: Question) -> tuple[str | int, ...]:
+    """Return the reports of a design with a matrix, or the options of a plain choice, in the order of their codes."""
     plain = question.kind == "choice" and not question.randomized
     return question.options if plain else question.report_options
 
 
-def answers_of(question: Question) -> tuple[str | int, ...]:
-    """Return the possible answers on paper: the reports of a matrix, or the options."""
+def printed_answers(question: Question) -> tuple[str | int, ...]:
+    """Return the answers printed on paper: the reports of a design with a matrix, otherwise the options."""
     return question.report_options or question.options
 
 
 def answer_codes(question: Question) -> list[int]:
-    """Return the numeric codes of `code_labels` in statistics files.
+    """Return the numeric codes of `coded_labels` in statistics files.
 
-    A whole number of up to nine digits, the most for which Stata has labels, is its own code; "01" is 1 unless "1" is
-    another option. Other options get free numbers: from 1 if some options are numbers, as on paper, and otherwise from
-    0, so that no is 0 and yes is 1.
+    A whole number of up to nine digits, the maximum for which Stata has labels, is its own code; "01" is coded as 1
+    unless "1" is also an option. The other options get unused numbers: starting at 1 if some options are numbers, as on
+    paper, and otherwise at 0, so that no is 0 and yes is 1.
     """
-    options = list(map(str, code_labels(question)))
-    numbers = [int(option) if _WHOLE.fullmatch(option) else None for option in options]
-    times = Counter(numbers)
+    options = list(map(str, coded_labels(question)))
+    numbers = [int(option) if _WHOLE_NUMBER.fullmatch(option) else None for option in options]
+    occurrences = Counter(numbers)
     codes = [
-        number if times[number] == 1 or str(number) == option else None
+        number if occurrences[number] == 1 or str(number) == option else None
         for number, option in zip(numbers, options, strict=True)
     ]
-    free = (number for number in count(1 if set(codes) - {None} else 0) if number not in codes)
-    return [next(free) if number is None else number for number in codes]
+    free_numbers = (number for number in count(1 if set(codes) - {None} else 0) if number not in codes)
+    return [next(free_numbers) if number is None else number for number in codes]
 
 
 def arm_pairs(questions: Sequence[Question]) -> list[tuple[Question, Question]]:
-    """Return pairs of questions with the same text and answers in different arms, the plain one first."""
+    """Return pairs of questions with the same text and options in different arms, the plain question first."""
     by_arm = [question for question in questions if question.arms and question.kind == "choice"]
     ordered = sorted(by_arm, key=lambda question: question.randomized)
     return [

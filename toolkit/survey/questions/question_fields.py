@@ -1,6 +1,6 @@
-"""Checks of a question's fields, each of which converts a value to its final form.
+"""Checks of a question's fields; each check returns the value in its final form.
 
-Designs can be given by name, `{warner = {p = "2/3"}}`, or as `to_dict` writes them.
+Designs can be given by name, as in `{warner = {p = "2/3"}}`, or in the form that `to_dict` writes.
 """
 
 import re
@@ -25,14 +25,14 @@ from toolkit.texts.multilingual import Frozen, Text, checked_words
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER
 
 MOST_OPTIONS = 1000
-"""Largest number of options of a question."""
+"""Maximum number of options of a question."""
 
 _LONGEST_OPTION = 100
 _LONGEST_LABEL = 300
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
-def flag(value: object, name: str, *_: object) -> bool:
+def checked_flag(value: object, name: str, *_: object) -> bool:
     """Return a boolean; reject anything else."""
     if not isinstance(value, bool):
         reject(f"`{name}` must be true or false", type(value).__name__, "write true or false", TypeError)
@@ -40,26 +40,26 @@ def flag(value: object, name: str, *_: object) -> bool:
 
 
 def checked_name(value: object, *_: object) -> str:
-    """Return the name of a question, which becomes the name of a column."""
+    """Check and return the name of a question, which becomes the name of a column."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         rule = "a question's `name` must be up to 40 of a–z, 0–9 and _, starting with a letter"
         reject(rule, repr(value)[:60], "it becomes a column of the results")
     return value
 
 
-def question_text(value: object, name: str, _question: object, most: int) -> str | Text | None:
-    """Return a text of a question; only `text` is required."""
+def checked_text(value: object, name: str, _question: object, most: int) -> str | Text | None:
+    """Check and return a text of a question; only the field `text` is required."""
     if value is None and name != "text":
         return None
     return checked_words(value, name, most)
 
 
 def checked_design(value: object, *_: object) -> Randomizer | None:
-    """Return the randomizer of a single report."""
+    """Check the design, and return the randomizer of a single report."""
     if value is None:
         return None
     design = value.distribution if isinstance(value, Likert) else value
-    design = _one_report(design) if isinstance(design, Memo) else design
+    design = _single_report_design(design) if isinstance(design, Memo) else design
     if not isinstance(design, Randomizer):
         reject(
             "`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError
@@ -68,7 +68,7 @@ def checked_design(value: object, *_: object) -> Randomizer | None:
     return design
 
 
-def _one_report(memo: Memo) -> Design:
+def _single_report_design(memo: Memo) -> Design:
     """Return the design of a single report of a memo; phones must be able to draw it exactly."""
     if not memo._is_exact:
         rule = "the denominators of a memo's two designs must multiply to at most 2**32"
@@ -77,57 +77,57 @@ def _one_report(memo: Memo) -> Design:
     return memo.design
 
 
-_HIDDEN = "other answers would not be protected; leave the field out, or make it equal"
+_SAME_AS_DESIGN = "other answers would not be protected; leave the field out, or make it equal"
 
 
 def checked_options(value: Any, name: str, question: Any) -> Labels:
-    """Return the options of the design, or the given options of a plain question."""
+    """Check and return the options: those of the design, or the given options of a plain question."""
     design = question.design
     if design is None:
-        kinds = _kinds(question)
-        if len(kinds) != 1:
+        given_fields = _given_answer_fields(question)
+        if len(given_fields) != 1:
             rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
-            reject(rule, " and ".join(kinds) or "none", "this determines the kind of answer")
-        check_count(value)
-        options = check_labels(value, name) if kinds == ["options"] else ()
+            reject(rule, " and ".join(given_fields) or "none", "this determines the kind of answer")
+        check_option_count(value)
+        options = check_labels(value, name) if given_fields == ["options"] else ()
     else:
         options = design.options
         if value is not None and tuple(value) != options:
-            rule = f"a randomized question has the options of its design, in their order ({_preview(options)})"
-            reject(rule, _preview(value), _HIDDEN)
+            rule = f"a randomized question has the options of its design, in their order ({_option_list(options)})"
+            reject(rule, _option_list(value), _SAME_AS_DESIGN)
         _check_options(design.report_options)
     _check_options(options)
     return options
 
 
-def _kinds(question: Any) -> list[str]:
-    """Return which of the fields that determine the kind of answer a plain question has."""
+def _given_answer_fields(question: Any) -> list[str]:
+    """Return the names of the given fields among those that determine the kind of answer to a plain question."""
     given = {name: getattr(question, name) for name in ("options", "bounds", "free_text")}
     return [name for name, value in given.items() if value is not None and value is not False]
 
 
-def _preview(options: Any) -> str:
+def _option_list(options: Any) -> str:
     return ", ".join(map(str, options[:8])) + (", …" if len(options) > 8 else "")
 
 
-def check_count(options: object) -> None:
-    """Reject too many options, given as a list or as a number, before they are processed."""
-    count = options if isinstance(options, int) else len(options) if isinstance(options, Sized) else 0
-    if count > MOST_OPTIONS:
+def check_option_count(options: object) -> None:
+    """Reject too many options, given as a list or as a number, before processing them."""
+    n_options = options if isinstance(options, int) else len(options) if isinstance(options, Sized) else 0
+    if n_options > MOST_OPTIONS:
         rule = f"a question must have at most {MOST_OPTIONS} options"
         why = "nobody could find an answer among more"
-        reject(rule, count if count < 10**20 else "a number of more than 20 digits", why)
+        reject(rule, n_options if n_options < 10**20 else "a number of more than 20 digits", why)
 
 
 def _check_options(options: Labels) -> None:
-    check_count(options)
+    check_option_count(options)
     for option in options:
         if isinstance(option, str):
             checked_words(option, "options", _LONGEST_OPTION)
 
 
 def checked_labels(value: object, _name: str, question: Any) -> Frozen[str | int, str | Text]:
-    """Return labels by option; options are compared as text, because all keys of a file are strings."""
+    """Check and return the labels by option; options are compared as text, because all keys of a file are strings."""
     if value is not None and not isinstance(value, Mapping):
         rule = "`labels` must be a mapping from option to label"
         reject(rule, type(value).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
@@ -145,7 +145,7 @@ def checked_labels(value: object, _name: str, question: Any) -> Frozen[str | int
 
 
 def checked_mode(value: object, name: str, question: Any) -> str:
-    """Return the mode of a question, which is "plain" without a design."""
+    """Check and return the mode of a question, which is "plain" without a design."""
     design = question.design
     if question.memo is not None and value != "auto":
         rule = '`mode` must be "auto" with a memo'
@@ -161,7 +161,7 @@ def checked_mode(value: object, name: str, question: Any) -> str:
 
 
 def checked_instructions(value: object, name: str, question: Any, most: int) -> str | Text | None:
-    """Return the instructions for randomizing by hand; without them, a device must be able to draw the design."""
+    """Check the instructions for randomizing by hand; without them, a coin, a die or slips must draw the design."""
     design = question.design
     if value is not None:
         if design is None:
@@ -174,11 +174,11 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
         and not any(device.exact and device._by_hand for device in design.devices())
     ):
         rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
-        reject(rule, design.name, f"people must know what to do; {_advice(design)}")
+        reject(rule, design.name, f"people must know what to do; {_device_advice(design)}")
     return None
 
 
-def _advice(design: Any) -> str:
+def _device_advice(design: Any) -> str:
     nearest = next((device for device in design.devices() if device._by_hand), None)
     if nearest is None:
         return "use fewer options"
@@ -187,7 +187,7 @@ def _advice(design: Any) -> str:
 
 
 def checked_anchor(value: object, _name: str, question: Any) -> str | int | None:
-    """Return the option that is everybody's true answer, or None."""
+    """Check and return the option that is everybody's true answer, or None."""
     if value is None:
         return None
     if question.multiple or not question.options or (question.randomized and question.design.asks != "choice"):
@@ -200,7 +200,7 @@ def checked_anchor(value: object, _name: str, question: Any) -> str | int | None
 
 
 def checked_condition(value: object, *_: object) -> Frozen[str, Labels] | None:
-    """Return the condition of a question: the required options of each earlier question."""
+    """Check and return the condition of a question: for each earlier question, the options that fulfil it."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not value:
@@ -210,11 +210,11 @@ def checked_condition(value: object, *_: object) -> Frozen[str, Labels] | None:
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
             rule = "`show_if` must give a list of options"
             reject(rule, type(options).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
-    return Frozen({str(other): tuple(options) for other, options in value.items()})
+    return Frozen({str(question_name): tuple(options) for question_name, options in value.items()})
 
 
-def question_bounds(value: Any, _name: str, question: Any) -> tuple[Fraction, Fraction] | None:
-    """Return the range of a number: that of the design, or the given one of a plain question."""
+def checked_range(value: Any, _name: str, question: Any) -> tuple[Fraction, Fraction] | None:
+    """Check and return the range of a number: that of the design, or the given range of a plain question."""
     bounds = None if value is None else checked_bounds(value)
     if bounds is not None and question.whole is True and any(bound.denominator != 1 for bound in bounds):
         low, high = map(float, bounds)
@@ -222,13 +222,13 @@ def question_bounds(value: Any, _name: str, question: Any) -> tuple[Fraction, Fr
     if question.design is None:
         return bounds
     if bounds is not None and bounds != question.design.bounds:
-        reject("a randomized question has the bounds of its design", value, _HIDDEN)
+        reject("a randomized question has the bounds of its design", value, _SAME_AS_DESIGN)
     return question.design.bounds  # type: ignore[no-any-return]
 
 
-def plain_flag(value: object, name: str, question: Any) -> bool:
-    """Return a boolean that only a plain question may set: `multiple` or `free_text`."""
-    if flag(value, name) and question.randomized:
+def checked_plain_flag(value: object, name: str, question: Any) -> bool:
+    """Check `multiple` or `free_text`, which only a plain question may set to true."""
+    if checked_flag(value, name) and question.randomized:
         rule = "`multiple` and `free_text` are for plain questions"
         reject(rule, "a design as well", "the design determines the kind of answer")
     if value and name == "multiple" and not question.options:
@@ -237,20 +237,20 @@ def plain_flag(value: object, name: str, question: Any) -> bool:
     return bool(value)
 
 
-def whole_flag(value: object, name: str, question: Any) -> bool:
-    """Return whether a number must be a whole number, which is allowed only for questions with bounds."""
-    if not flag(value, name):
+def checked_whole_flag(value: object, name: str, question: Any) -> bool:
+    """Check `whole`, which only a question with bounds may set to true."""
+    if not checked_flag(value, name):
         return False
     if question.bounds is None:
         reject("`whole` needs a question for a number", "another kind", "give it `bounds`")
     return True
 
 
-def question_innocent(value: object, _name: str, question: Any) -> Frozen[str, str] | None:
-    """Return the innocent question, whose months must match the innocent share of the design."""
+def checked_innocent(value: object, _name: str, question: Any) -> Frozen[str, str] | None:
+    """Check and return the innocent question, whose months must match the innocent share of the design."""
     if value is None:
         return None
-    design, mode, months = question.design, question.mode, checked_innocent(value)["born"]
+    design, mode, months = question.design, question.mode, innocent_months(value)
     share = innocent_share(design) if design is not None and has_matrix(design) else None
     if share is None or mode != "physical":
         rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
@@ -263,33 +263,33 @@ def question_innocent(value: object, _name: str, question: Any) -> Frozen[str, s
     return Frozen({"born": months})
 
 
-def checked_innocent(innocent: object) -> dict[str, str]:
-    """Return the innocent question; its months are checked when their days are counted."""
+def innocent_months(innocent: object) -> str:
+    """Return the months of the innocent question, which are checked when their days are counted."""
     if not isinstance(innocent, Mapping) or set(innocent) != {"born"} or not isinstance(innocent["born"], str):
         rule = "`innocent` must be the months of a birthday"
         reject(
             rule, type(innocent).__name__, 'write {"born": "jan-apr"}, in TOML innocent = {born = "jan-apr"}', TypeError
         )
-    return dict(innocent)
+    return innocent["born"]
 
 
-Made = TypeVar("Made")
-_AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
+Product = TypeVar("Product")
+_MEMO_EXAMPLE = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
 
 _MOST_CELLS = 10_000
 
 
-def read_design(data: object, **question: object) -> Randomizer | Memo:
-    """Return the randomizer that a file describes; `question` has other fields of the question that makers need."""
+def read_design(data: object, **question_fields: object) -> Randomizer | Memo:
+    """Return the randomizer that a file describes; `question_fields` are other fields that makers may need."""
     if not isinstance(data, Mapping):
         rule = "`design` must be a table"
         reject(rule, type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)
     if data.get("kind") == MEMO:
         return Memo.from_dict(dict(data))
     if set(data) == {MEMO}:
-        return _memo(data[MEMO], question)
+        return _read_memo(data[MEMO], question_fields)
     if set(data) == {"likert"}:
-        return _likert(data["likert"])
+        return _read_likert(data["likert"])
     if "weights" in data or "kind" in data:
         return restore(dict(data))
     available = makers()
@@ -300,63 +300,68 @@ def read_design(data: object, **question: object) -> Randomizer | Memo:
     ((name, arguments),) = data.items()
     if not isinstance(arguments, Mapping):
         rule = f"`design.{name}` must be a table of its arguments"
-        reject(rule, type(arguments).__name__, _example(name, available[name]), TypeError)
-    return _call_maker(name, available[name], arguments, question)
+        reject(rule, type(arguments).__name__, _usage_example(name, available[name]), TypeError)
+    return _named_design(name, available[name], arguments, question_fields)
 
 
-def _likert(arguments: Any) -> Randomizer:
-    """Return the design for the distribution of a Likert scale."""
+def _read_likert(arguments: Any) -> Randomizer:
+    """Return the design that estimates the distribution on a Likert scale."""
     if not isinstance(arguments, Mapping) or set(arguments) != {"points", "epsilon"}:
         received = ", ".join(map(str, arguments)) if isinstance(arguments, Mapping) else type(arguments).__name__
         rule = "`design.likert` must have points and epsilon"
         reject(rule, received[:80] or "nothing", "write design = {likert = {points = 5, epsilon = 0.8}}")
-    return _make(likert, arguments, {"points": 5, "epsilon": 1.0}).distribution
+    return _call_maker(likert, arguments, {"points": 5, "epsilon": 1.0}).distribution
 
 
-def _memo(data: object, question: Mapping[str, Any]) -> Memo:
-    """Return the memo that a file describes by its two designs."""
+def _read_memo(data: object, question_fields: Mapping[str, Any]) -> Memo:
+    """Return the memo that a file describes by two designs."""
     if not isinstance(data, Mapping) or set(data) != {"permanent", "fresh"}:
         received = ", ".join(map(str, data))[:80] if isinstance(data, Mapping) else type(data).__name__
-        reject("`design.memo` must have the designs permanent and fresh", received or "nothing", _AS_A_MEMO)
+        reject("`design.memo` must have the designs permanent and fresh", received or "nothing", _MEMO_EXAMPLE)
     designs: dict[str, Any] = {}
     for name in ("permanent", "fresh"):
         with error_location(f"design.memo.{name}"):
-            designs[name] = read_design(data[name], **question)
+            designs[name] = read_design(data[name], **question_fields)
     return Memo(**designs)
 
 
-def _call_maker(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
+def _named_design(
+    name: str, maker: Maker, arguments: Mapping[str, Any], question_fields: Mapping[str, Any]
+) -> Randomizer:
     accepted = parameters(maker)
-    inherited = {key: value for key, value in question.items() if key in accepted and value is not None}
-    if (innocent := question.get("innocent")) is not None and name in NEEDS_SECRET_ANSWER:
-        inherited["prevalence" if "prevalence" in accepted else "p"] = born(checked_innocent(innocent)["born"])
+    inherited = {key: value for key, value in question_fields.items() if key in accepted and value is not None}
+    if (innocent := question_fields.get("innocent")) is not None and name in NEEDS_SECRET_ANSWER:
+        inherited["prevalence" if "prevalence" in accepted else "p"] = born(innocent_months(innocent))
     filled = {**inherited, **arguments}
-    check_count(filled.get("options"))
+    check_option_count(filled.get("options"))
     rows = filled.get("matrix")
     cells = sum(len(row) for row in rows if isinstance(row, Sized)) if isinstance(rows, list) else 0
     if cells > _MOST_CELLS:
         reject(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "use k_ary")
-    check_arguments(maker, filled, label=f"design.{name}", example=_example(name, maker))
-    return _make(maker, filled, {"epsilon": 1.0, **CATALOGUE[name].example})
+    check_arguments(maker, filled, label=f"design.{name}", example=_usage_example(name, maker))
+    return _call_maker(maker, filled, {"epsilon": 1.0, **CATALOGUE[name].example})
 
 
-def _make(maker: Callable[..., Made], arguments: Mapping[str, Any], usable: Mapping[str, Any]) -> Made:
-    """Call a maker; an error gets the field of the argument that, replaced by a usable value, removes the error."""
+def _call_maker(
+    maker: Callable[..., Product], arguments: Mapping[str, Any], valid_arguments: Mapping[str, Any]
+) -> Product:
+    """Call a maker; an error names the argument whose replacement by a valid value removes the error."""
     try:
         return maker(**arguments)
     except (ValueError, TypeError) as error:
         message = str(error)
-    replaced = ((name, {**arguments, name: usable[name]}) for name in arguments if name in usable)
-    raise SurveyError(message, field=next((name for name, others in replaced if _succeeds(maker, others)), None))
+    corrected = ((name, {**arguments, name: valid_arguments[name]}) for name in arguments if name in valid_arguments)
+    raise SurveyError(message, field=next((name for name, values in corrected if _succeeds(maker, values)), None))
 
 
 def _succeeds(maker: Callable[..., Any], arguments: Mapping[str, Any]) -> bool:
+    """Return whether a maker accepts these arguments."""
     with suppress(ValueError, TypeError), warnings.catch_warnings(action="ignore"):
         maker(**arguments)
         return True
     return False
 
 
-def _example(name: str, maker: Maker) -> str:
+def _usage_example(name: str, maker: Maker) -> str:
     arguments = ", ".join(f"{key} = …" for key in parameters(maker))
     return f"write design = {{{name} = {{{arguments}}}}}"

@@ -1,4 +1,4 @@
-"""Strict JSON: without repeated fields, numbers that readers interpret differently, or excessive nesting."""
+"""Strict JSON: no repeated fields, no numbers that parsers interpret differently, no excessive nesting."""
 
 import datetime as dt
 import hashlib
@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 
-def as_plain(value: Any) -> Any:
-    """Return plain data for JSON and TOML: fractions as text unless whole, days as text, tuples as lists."""
+def plain_data(value: Any) -> Any:
+    """Return plain data for JSON and TOML: fractions as text or whole numbers, dates as text, tuples as lists."""
     if isinstance(value, float) and math.isinf(value):
         return "inf"
     if value is None or isinstance(value, str | int | float):
@@ -21,63 +21,67 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(key): as_plain(item) for key, item in value.items()}
+        return {str(key): plain_data(item) for key, item in value.items()}
     if isinstance(value, tuple):
-        return [as_plain(item) for item in value]
+        return [plain_data(item) for item in value]
     return value.to_dict()
 
 
-def canonical(data: object) -> str:
+def canonical_json(data: object) -> str:
     """Return JSON with sorted keys, no spaces, and no NaN or infinity."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def digest(data: object) -> str:
-    return hashlib.sha256(canonical(data).encode()).hexdigest()
+def json_digest(data: object) -> str:
+    """Return the SHA-256 hash of the canonical JSON, in hexadecimal."""
+    return hashlib.sha256(canonical_json(data).encode()).hexdigest()
 
 
-def loads(raw: bytes, *, digits: int) -> Any:
+def loads(raw: bytes, *, max_digits: int) -> Any:
     """Parse strict JSON in UTF-8; raise ValueError for anything else.
 
-    Repeated fields, NaN, infinities (also by overflow), minus zero, whole numbers of more than `digits` digits, and
+    Repeated fields, NaN, infinities (also by overflow), minus zero, whole numbers of more than `max_digits` digits, and
     nesting beyond Python's recursion limit are errors.
     """
     try:
-        return _reader(digits).decode(raw.decode("utf-8"))
+        return _decoder(max_digits).decode(raw.decode("utf-8"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 @cache
-def _reader(digits: int) -> json.JSONDecoder:
-    """Return a decoder, cached because creating one takes as long as parsing a submission."""
+def _decoder(max_digits: int) -> json.JSONDecoder:
+    """Return a decoder, which is cached because creating one takes as long as parsing a submission."""
     return json.JSONDecoder(
-        object_pairs_hook=_once, parse_int=_whole(digits), parse_float=_finite, parse_constant=_refused
+        object_pairs_hook=_unique_fields,
+        parse_int=_whole_number_parser(max_digits),
+        parse_float=_parse_finite,
+        parse_constant=_reject_constant,
     )
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
         raise ValueError("a field occurs twice")
     return data
 
 
-def _whole(most: int) -> Callable[[str], int]:
+def _whole_number_parser(max_digits: int) -> Callable[[str], int]:
     def read(digits: str) -> int:
-        if len(digits.removeprefix("-")) > most or digits == "-0":
+        if len(digits.removeprefix("-")) > max_digits or digits == "-0":
             raise ValueError("a whole number is too long, or minus zero")
         return int(digits)
 
     return read
 
 
-def _finite(digits: str) -> float:
+def _parse_finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number) or (number == 0 and digits.startswith("-")):
         raise ValueError("a number is too large, or minus zero")
     return number
 
 
-def _refused(_: str) -> float:
+def _reject_constant(_: str) -> float:
     raise ValueError("NaN and infinity are not JSON")

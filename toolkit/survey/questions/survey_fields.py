@@ -1,4 +1,4 @@
-"""Checks of a survey's fields, each of which converts a value to its final form, and the panel of several waves."""
+"""Checks of a survey's fields, which return values in their final form, and the panel of several waves."""
 
 import datetime as dt
 import math
@@ -11,154 +11,163 @@ from typing import Any
 
 from toolkit.core.checks import check_choice, check_integer, exact_fraction, reject
 from toolkit.core.loss import Amount, Pure
-from toolkit.survey.questions.declaring import names_checked_by
-from toolkit.survey.questions.errors import in_field
+from toolkit.survey.questions.declaring import field_names_checked_by
+from toolkit.survey.questions.errors import run_field_check
 from toolkit.survey.questions.files import reject_unknown
-from toolkit.survey.questions.question_fields import flag
-from toolkit.survey.questions.strict_json import as_plain
+from toolkit.survey.questions.question_fields import checked_flag
+from toolkit.survey.questions.strict_json import plain_data
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
 from toolkit.texts.phrases import OWN, base_language, phrases
 
-PROTECTION = (*("legal_basis", "subjects", "processors", "transfers", "officer", "authority", "review", "necessity"),)
-"""Fields of a data protection impact assessment that do not follow from the survey."""
+PROTECTION_FIELDS = (
+    "legal_basis",
+    "subjects",
+    "processors",
+    "transfers",
+    "officer",
+    "authority",
+    "review",
+    "necessity",
+)
+"""Fields of a data protection impact assessment that cannot be derived from the survey."""
 
 ARM = "arm"
-"""The randomly drawn arm of a person, in a survey with experimental arms; `show_if` may name it."""
+"""The question whose answer is a person's randomly drawn arm, in surveys with experimental arms."""
 
 BY_LINK = "link"
-"""The code for payment that is part of each personal link."""
+"""The value of `completion` for a payment code that is part of each personal link."""
 
-STATIONS = ("kiosk", "interviewer")
+STATION_KINDS = ("kiosk", "interviewer")
 """Kinds of stations: an unattended kiosk, and a device that an interviewer hands over."""
 
-STEP = 10
+DEFAULT_STEP = 10
 """Default number of reports by which the results of an open collection advance."""
 
 MOST_WAVES = 24
-"""Largest number of waves."""
+"""Maximum number of waves."""
 
 MOST_ARMS = 8
-"""Largest number of experimental arms."""
+"""Maximum number of experimental arms."""
 
 MOST_LANGUAGES = 100
-"""Largest number of languages of a survey."""
+"""Maximum number of languages of a survey."""
 
 MOST_REPORTS = 10**9
-"""Largest number of reports of a collection."""
+"""Maximum number of reports in a collection."""
 
 PERSON = "person"
-"""The field and column that joins a phone's reports, in surveys of several waves only."""
+"""The field and column that links a phone's reports across waves; only in surveys with several waves."""
 
 UNDERSTOOD = "understood"
 """The column with the result of the comprehension check."""
 
 CHANNEL, PAPER, PHONE = "channel", "paper", "phone"
-"""The column with the origin of a report, if some were entered from sheets of paper."""
+"""The column with the origin of a report, and its two values; present if reports were entered from paper sheets."""
 
 REHEARSAL = "REHEARSAL"
-"""The column that marks every row of a rehearsal, also in copies; no question can have this name."""
+"""The column that marks every row of a rehearsal, even in copies; no question can have this name."""
 
 
-def prose(value: object, name: str, survey: Any, most: int) -> Text:
-    """Return a required text by language."""
+def checked_prose(value: object, name: str, survey: Any, most: int) -> Text:
+    """Check and return a required text by language."""
     return in_language(checked_words(value, name, most), survey.languages[0])
 
 
-def closing_text(value: object, name: str, survey: Any, most: int) -> Text | None:
-    """Return an optional text for final screens, by language."""
-    return None if value is None else prose(value, name, survey, most)
+def checked_closing_text(value: object, name: str, survey: Any, most: int) -> Text | None:
+    """Check and return an optional text for the final screens, by language."""
+    return None if value is None else checked_prose(value, name, survey, most)
 
 
-def statement(value: object, name: str, survey: Any) -> Text | None:
-    """Return an optional statement of the researchers, by language."""
-    return None if value is None else _stated(value, name, survey)
+def checked_statement(value: object, name: str, survey: Any) -> Text | None:
+    """Check and return an optional statement of the researchers, by language."""
+    return None if value is None else _required_statement(value, name, survey)
 
 
-def _stated(value: object, name: str, survey: Any) -> Text:
-    """Return a statement by language; reject a single letter."""
-    text = prose(value, name, survey, 2000)
+def _required_statement(value: object, name: str, survey: Any) -> Text:
+    """Check and return a required statement by language; reject a single letter."""
+    text = checked_prose(value, name, survey, 2000)
     if any(sum(map(str.isalnum, sentence)) < 2 for sentence in text.values()):
         reject(f"`{name}` must be a statement", "a single letter", "people, or a board, must be able to rely on it")
     return text
 
 
 def statements(survey: Any) -> dict[str, Text | None]:
-    """Return the statements of the researchers, by the name of the field."""
-    return {name: getattr(survey, name) for name in names_checked_by(type(survey), statement)}
+    """Return the statements of the researchers by field name."""
+    return {name: getattr(survey, name) for name in field_names_checked_by(type(survey), checked_statement)}
 
 
 def closing_texts(survey: Any) -> dict[str, Text | None]:
-    """Return the texts for final screens, by the name of the field."""
-    return {name: getattr(survey, name) for name in names_checked_by(type(survey), closing_text)}
+    """Return the texts for the final screens by field name."""
+    return {name: getattr(survey, name) for name in field_names_checked_by(type(survey), checked_closing_text)}
 
 
 def checked_protection(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:
-    """Return the texts of the section `protection`, by name and language; a review is a date."""
+    """Check and return the texts of the section `protection` by name and language; a review is a date."""
     if value is None:
         return None
     if not isinstance(value, Mapping):
         reject("`protection` must be a table", type(value).__name__, "write [protection] before it", TypeError)
-    reject_unknown(value, PROTECTION, "`protection`")
-    return Frozen({key: in_field(key, _protection_text, text, key, survey) for key, text in value.items()})
+    reject_unknown(value, PROTECTION_FIELDS, "`protection`")
+    return Frozen({key: run_field_check(key, _protection_text, text, key, survey) for key, text in value.items()})
 
 
 def _protection_text(value: object, key: str, survey: Any) -> Text:
     if key == "review" and not isinstance(value, Mapping):
         value = str(read_day(value, key))
-    return _stated(value, f"protection.{key}", survey)
+    return _required_statement(value, f"protection.{key}", survey)
 
 
-def count(value: object, name: str, _survey: object, most: int = MOST_REPORTS) -> int:
-    """Return a positive whole number."""
+def checked_count(value: object, name: str, _survey: object, most: int = MOST_REPORTS) -> int:
+    """Check and return a positive whole number."""
     return check_integer(value, name, maximum=most)
 
 
-def optional_count(value: object, name: str, survey: Any) -> int | None:
-    """Return a positive whole number, or None."""
-    return None if value is None else count(value, name, survey)
+def checked_optional_count(value: object, name: str, survey: Any) -> int | None:
+    """Check and return a positive whole number or None."""
+    return None if value is None else checked_count(value, name, survey)
 
 
-def one_of(value: object, name: str, _survey: object, allowed: Sequence[str]) -> str:
-    """Return one of the allowed values."""
+def checked_choice(value: object, name: str, _survey: object, allowed: Sequence[str]) -> str:
+    """Check and return one of the allowed values."""
     return check_choice(value, name, allowed)
 
 
-def amount(value: Any, *_: object) -> Amount:
-    """Return an exact epsilon, which may be infinite."""
+def checked_epsilon(value: Any, *_: object) -> Amount:
+    """Check and return an epsilon as an exact number, which may be infinite."""
     return Pure(math.inf if value == "inf" else value).amount
 
 
 def checked_practice(value: object, *_: object) -> bool | int:
-    """Return the number of practice questions; True means one."""
+    """Check and return the number of practice questions; True means one."""
     if not isinstance(value, bool) and value not in (2, 3):
         reject("`practice` must be true or false, or 2 or 3 practice questions", repr(value)[:40], "write true for one")
     return value if isinstance(value, bool) else int(value)
 
 
 def checked_check(value: object, *_: object) -> bool | str:
-    """Return the kind of comprehension check, or False for none."""
+    """Check and return the kind of comprehension check, or False for none."""
     if value is not True and value is not False and value != "device":
         reject('`check` must be true or false, or "device"', repr(value)[:40], "write one of these", TypeError)
     return value
 
 
 def checked_completion(value: object, name: str, survey: Any) -> str | None:
-    """Return the code for payment, which needs personal links if each link has its own."""
+    """Check and return the completion code; one code per link requires personal links."""
     if value == BY_LINK and survey.access == "open":
         reject("`completion` by link needs access by token or blind", "open", "everybody has the same link")
     return None if value is None else checked_string(value, name, 40)
 
 
 def checked_household(value: object, name: str, survey: Any) -> bool:
-    """Return whether several people may answer on one phone."""
-    if flag(value, name) and (survey.access != "open" or survey.waves > 1):
+    """Check and return whether several people may answer on one phone."""
+    if checked_flag(value, name) and (survey.access != "open" or survey.waves > 1):
         received = f"access {survey.access!r}" if survey.access != "open" else f"{survey.waves} waves"
         reject("`household` needs open access, and one wave", received, "a phone could not tell people apart")
     return bool(value)
 
 
 def checked_field(value: object, _name: str, survey: Any) -> Frozen[str, Any] | None:
-    """Return the settings of stations; `auto` tells whether these devices may learn the truth."""
+    """Check and return the settings of stations; `auto` states whether these devices may learn the truth."""
     if value is None:
         return None
     if not isinstance(value, Mapping):
@@ -172,12 +181,12 @@ def checked_field(value: object, _name: str, survey: Any) -> Frozen[str, Any] | 
     if strange := [code for code in survey.languages if base_language(code) is None]:
         rule = "a survey with stations must be in languages of the toolkit"
         reject(rule, repr(strange[0]), "the consent text for phones is not true on a station")
-    auto = flag(value.get("auto", False), "field.auto")
-    return Frozen({"station": check_choice(value.get("station"), "field.station", STATIONS), "auto": auto})
+    auto = checked_flag(value.get("auto", False), "field.auto")
+    return Frozen({"station": check_choice(value.get("station"), "field.station", STATION_KINDS), "auto": auto})
 
 
 def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
-    """Return the exact probabilities of the arms."""
+    """Check and return the exact probabilities of the arms."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not 2 <= len(value) <= MOST_ARMS:
@@ -193,7 +202,7 @@ def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
 
 
 def checked_wave(value: object, name: str, survey: Any) -> int:
-    """Return the number of the wave."""
+    """Check and return the number of the wave."""
     wave = check_integer(value, name)
     if wave > survey.waves:
         reject(f"`wave` must be at most `waves`, {survey.waves}", wave, "people read how often they are asked")
@@ -208,8 +217,8 @@ class Panel:
     ----------
     identity : str
         128 random bits, under which phones store their draws and the waves that they have answered.
-    loss : Fraction or float
-        The largest total epsilon of all waves, which the first wave promised.
+    total_epsilon : Fraction or float
+        The maximum total epsilon of all waves, as announced in the first wave.
 
     Examples
     --------
@@ -218,16 +227,16 @@ class Panel:
     """
 
     identity: str
-    loss: Amount
+    total_epsilon: Amount
 
     @classmethod
     def new(cls, loss: Pure) -> "Panel":
-        """Make a panel with a new random identity.
+        """Create a panel with a new random identity.
 
         Parameters
         ----------
         loss : Pure
-            The largest total privacy loss of all waves.
+            The maximum total privacy loss of all waves.
 
         Returns
         -------
@@ -237,18 +246,18 @@ class Panel:
         return cls(secrets.token_hex(16), loss.amount)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON.
+        """Return the panel as plain data for JSON.
 
         Returns
         -------
         dict
-            The value of a survey's field `panel`.
+            The value of the survey field `panel`.
         """
-        return {"identity": self.identity, "loss": as_plain(self.loss)}
+        return {"identity": self.identity, "loss": plain_data(self.total_epsilon)}
 
 
 def checked_panel(value: object, name: str, survey: Any) -> Panel | None:
-    """Return the panel, or None before there is a collection."""
+    """Check and return the panel, or None before a collection exists."""
     if value is None or isinstance(value, Panel):
         return value
     fields = ["identity", "loss"]
@@ -257,12 +266,12 @@ def checked_panel(value: object, name: str, survey: Any) -> Panel | None:
         reject(rule, "others", "leave it out: it is created with the collection of the first wave")
     if not re.fullmatch("[0-9a-f]{32}", str(value["identity"])):
         reject("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
-    return Panel(value["identity"], amount(value["loss"], name, survey))
+    return Panel(value["identity"], checked_epsilon(value["loss"], name, survey))
 
 
 def panel_terms(survey: Any) -> dict[str, Any]:
-    """Return the properties of a survey that must not change over waves, so that a phone's draws remain valid."""
-    codes = survey.languages
+    """Return the properties of a survey that must not change between waves, so that a phone's draws remain valid."""
+    languages = survey.languages
     with_memo = [question for question in survey.questions if question.memo is not None]
     terms = {
         "number of waves": survey.waves,
@@ -272,11 +281,12 @@ def panel_terms(survey: Any) -> dict[str, Any]:
     for question in with_memo:
         options = (*question.options, *question.report_options)
         labels = {
-            code: [question.label(option, code, phrases(code, survey.words)) for option in options] for code in codes
+            language: [question.label(option, language, phrases(language, survey.words)) for option in options]
+            for language in languages
         }
         for name in ("text", "help", "instructions", "warning"):
             text = getattr(question, name)
-            versions = None if text is None else {code: text[code] for code in codes}
+            versions = None if text is None else {language: text[language] for language in languages}
             terms[f"{name} of {question.name!r}"] = versions
         terms |= {
             f"labels of {question.name!r}": labels,
@@ -286,19 +296,19 @@ def panel_terms(survey: Any) -> dict[str, Any]:
     return terms
 
 
-def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
-    """Reject two surveys that are not waves of one panel, with the given rule and consequence."""
+def check_panel(survey: Any, earlier_survey: Any, rule: str, consequence: str) -> None:
+    """Reject a survey that is not a wave of the same panel as an earlier one, with this rule and consequence."""
     if survey.waves == 1:
         reject(rule, "a survey without waves", consequence)
-    terms, before = panel_terms(survey), panel_terms(earlier)
-    if other := next((name for name, term in before.items() if terms.get(name) != term), None):
-        reject(rule, f"other {other}" if "labels" in other else f"another {other}", consequence)
-    if None not in (survey.panel, earlier.panel) and survey.panel != earlier.panel:
+    terms, earlier_terms = panel_terms(survey), panel_terms(earlier_survey)
+    if changed := next((name for name, term in earlier_terms.items() if terms.get(name) != term), None):
+        reject(rule, f"other {changed}" if "labels" in changed else f"another {changed}", consequence)
+    if None not in (survey.panel, earlier_survey.panel) and survey.panel != earlier_survey.panel:
         reject(rule, "another panel", consequence)
 
 
 def checked_languages(value: object, name: str, _survey: object) -> tuple[str, ...]:
-    """Return the language codes of a survey, each once."""
+    """Check and return the language codes of a survey; repeated codes are rejected."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not value:
         reject("`languages` must be a list of codes", type(value).__name__, 'write ["en", "de"]', TypeError)
     check_integer(len(value), name, maximum=MOST_LANGUAGES)
@@ -308,8 +318,8 @@ def checked_languages(value: object, name: str, _survey: object) -> tuple[str, .
     return codes
 
 
-def own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:
-    """Return the researcher's own texts of the interface, by language and name."""
+def checked_own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:
+    """Check and return the researcher's texts of the interface, by language and name."""
     if not value:
         return None
     if not isinstance(value, Mapping) or not all(isinstance(texts, Mapping) for texts in value.values()):
@@ -331,11 +341,11 @@ def own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | Non
 
 
 Day = dt.date
-_LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # the last time zone in which a day ends
+_LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # a day ends last in this time zone
 
 
 def read_day(value: object, name: str, *_: object) -> Day | None:
-    """Parse a day from a TOML date or from text; None stays None."""
+    """Return a day given as a TOML date or as text; None stays None."""
     if value is None or (isinstance(value, dt.date) and not isinstance(value, dt.datetime)):
         return value
     try:
@@ -346,5 +356,5 @@ def read_day(value: object, name: str, *_: object) -> Day | None:
 
 
 def is_over(day: Day, now: dt.datetime | None = None) -> bool:
-    """Return whether a day has ended everywhere: "until this day" holds by every person's own clock."""
+    """Return whether a day has ended in every time zone, because "until this day" refers to each person's clock."""
     return (now or dt.datetime.now(dt.UTC)).astimezone(_LAST_ZONE).date() > day

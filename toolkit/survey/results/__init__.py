@@ -27,7 +27,7 @@ from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.survey_results import AGAIN, PASSED, Results, SurveyEstimate
 from toolkit.survey.results.table import GroupedRows, checked_groups, reject_invalid_values, turnout, value_of
-from toolkit.survey.spec import TRIED_OUT, Survey
+from toolkit.survey.spec import REHEARSAL_REMARK, Survey
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,7 +170,7 @@ def _birthdays(results: Results) -> list[str]:
 
 def _remarks(survey: Survey, reports: DataFrame, findings: Findings, least: int) -> tuple[str, ...]:
     """Return the sentences that apply to all estimates."""
-    remarks = [TRIED_OUT] if survey.rehearsal or has_column(reports, REHEARSAL) else []
+    remarks = [REHEARSAL_REMARK] if survey.rehearsal or has_column(reports, REHEARSAL) else []
     if least != survey.minimum:
         sentence = f"Shown from {least:,} people on, as requested; the survey's minimum is {survey.minimum:,}."
         remarks.append(sentence)

@@ -19,7 +19,7 @@ from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import chance
-from toolkit.survey.questions.question import Question, is_share
+from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.questions.survey_fields import CHANNEL
 from toolkit.survey.results.comparing import ArmDifference, Between, between, check_waves, differences, frame_of
 from toolkit.survey.results.registration import Registration
@@ -456,7 +456,7 @@ class Results(Findings):
     def _outside(self, question: Question) -> bool:
         """Tell whether an estimated share of the question lies outside 0 to 100 %."""
         values = [np.ravel(finding.estimate.value) for finding in self._of(question.name)]
-        return is_share(question) and bool(is_outside(np.concatenate(values)).any())
+        return estimates_shares(question) and bool(is_outside(np.concatenate(values)).any())
 
     def _trust(self) -> list[str]:
         notes = list(self.remarks)
@@ -511,7 +511,7 @@ def group_label(results: Results, group: Group) -> str:
 def table_rows(results: Results, name: str, level: float = 0.95) -> list[Row]:
     """Return the rows of one question's table; a star marks a share outside 0 to 100 %."""
     survey = results.survey
-    lines = lines_of(results._of(name), check_level(level), share=is_share(survey[name]))
+    lines = lines_of(results._of(name), check_level(level), share=estimates_shares(survey[name]))
     return [
         Row(
             tuple(label_of(survey, by, value) for by, value in zip(results.by, line.finding.group, strict=True)),
@@ -538,7 +538,7 @@ def footnotes(results: Results, question: Question) -> list[str]:
         lines += [f"Note: {prefix}{note}." for note in finding.estimate.notes]
     liars = max((finding.liars for finding in findings if finding.liars is not None), default=None)
     if liars is not None:
-        size = f"{100 * liars:.2g} percentage points" if is_share(question) else f"{liars:.2g}"
+        size = f"{100 * liars:.2g} percentage points" if estimates_shares(question) else f"{liars:.2g}"
         lines.append(f"If 1 % of the people lied in concert, this could be off by up to {size} more.")
     return lines
 

@@ -9,7 +9,7 @@ from toolkit.core.checks import is_missing, reject
 from toolkit.core.extras import check_extras, extra
 from toolkit.frames.counts import Group, row_counts
 from toolkit.survey.questions.errors import error_location
-from toolkit.survey.questions.question import Question, accepts, code_labels
+from toolkit.survey.questions.question import Question, accepts, coded_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.spec import Survey
 
@@ -56,7 +56,7 @@ def cell(question: Question, value: Any) -> Any:
         return None
     if isinstance(value, list):
         return json.dumps(value, separators=(",", ":"))
-    labels = code_labels(question)
+    labels = coded_labels(question)
     if not labels:
         return value
     mixed = len({isinstance(label, str) for label in labels}) > 1  # no engine could sort or write such a column
@@ -66,7 +66,7 @@ def cell(question: Question, value: Any) -> Any:
 def value_of(question: Question, entry: object) -> Any:
     """Return the code, number or list that a cell represents, also if an engine wrote 3.0 or "3" instead of 3."""
     plain = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
-    if labels := code_labels(question):
+    if labels := coded_labels(question):
         names = {str(label): code for code, label in enumerate(labels)}
         return names.get(str(plain), -1)  # -1 is no report of any question
     return json.loads(plain) if isinstance(plain, str) and plain.startswith("[") else plain

@@ -22,7 +22,7 @@ from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.payload import padded_length
 from toolkit.survey.serving.station import sealed_length
-from toolkit.survey.spec import Survey, at_station
+from toolkit.survey.spec import Survey, station_version
 from toolkit.texts.phrases import HEADINGS, Own, phrases
 
 HEADING_PREFIX = "head_"
@@ -67,7 +67,7 @@ def page_content(
     survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
 ) -> dict[str, Any]:
     """Build the data for the scripts, in which the practice question and the check are items like all questions."""
-    version = survey if station is None else at_station(survey)
+    version = survey if station is None else station_version(survey)
     data, words = shown_survey(version), page_words(version)
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice_item(question, words, index) for index, question in enumerate(practice)]

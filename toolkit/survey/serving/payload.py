@@ -104,7 +104,7 @@ def parse_json(raw: bytes) -> Any:
     """Parse strict JSON; the error reveals only that the bytes are not valid."""
     # Not `except`: an exception raised there would refer to the decoder's exception and thereby to the body.
     with suppress(ValueError):
-        return strict_json.loads(raw, digits=_MOST_DIGITS)
+        return strict_json.loads(raw, max_digits=_MOST_DIGITS)
     raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")
 
 

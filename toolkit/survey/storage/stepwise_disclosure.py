@@ -26,7 +26,7 @@ from typing import Any
 
 from toolkit.core.checks import reject
 from toolkit.survey.questions.survey_fields import UNDERSTOOD
-from toolkit.survey.spec import OPEN_ACCESS, Survey
+from toolkit.survey.spec import OPEN_ACCESS_REMARK, Survey
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.protocol import KEY_BYTES, State, StoreError
 
@@ -175,7 +175,7 @@ def disclosure_remarks(survey: Survey, disclosed: DisclosedReports, by: Sequence
     can_flood = is_open_access and disclosed.is_open and not survey.rehearsal
     sentences = (
         disclosure_note(survey, disclosed, by),
-        OPEN_ACCESS if is_open_access else "",
+        OPEN_ACCESS_REMARK if is_open_access else "",
         FLOODED if can_flood else "",
     )
     return tuple(filter(None, sentences))
