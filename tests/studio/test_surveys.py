@@ -222,7 +222,7 @@ def test_every_setting_of_a_slider_is_a_question_with_its_stated_cost(monkeypatc
             changed = {key: value for key, value in {**table, **row["change"]}.items() if value is not None}
             (question,) = checking.read_questions([changed])
             assert question.design.epsilon == row["epsilon"]
-            planned = checking.planned("", [question], 1000, subgroup=0.1).questions[0]
+            planned = checking.plan_questions("", [question], 1000, subgroup=0.1).questions[0]
             assert row["small_margin"] == margin_text(planned, planned.subgroup_margin)
             assert question.kind == {"yesno": "choice", "options": "choice", "likert": "choice"}.get(kind, kind)
 

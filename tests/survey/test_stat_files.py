@@ -117,7 +117,7 @@ def test_what_is_too_long_is_cut_within_the_limit_of_the_program():
     for suffix, *sizes in ((".sav", 256 - 2, 120 - 2), (".dta", 80, 2000 - 2)):  # a label of Stata counts characters
         file = _StatFile(suffix)
         file.add("a", "x" * 3000, [0], {0: "y" * 3000})
-        assert [len(file.labels["a"]), len(file.values["a"][0])] == sizes
+        assert [len(file.labels["a"]), len(file.value_labels["a"][0])] == sizes
 
 
 def test_the_name_of_a_column_is_cut_where_the_program_says_so():

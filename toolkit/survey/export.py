@@ -61,7 +61,9 @@ def write(
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)
         elif survey is not None and _REQUIRED_PACKAGES[target.suffix] == "pyreadstat":
-            label_language = survey.languages[0] if language is None else check_choice(language, "language", survey.languages)
+            label_language = (
+                survey.languages[0] if language is None else check_choice(language, "language", survey.languages)
+            )
             write_stat(frame, file, target.suffix, survey, label_language, _spss_notes(survey))
         else:
             _write_arrow(frame, file, target.suffix, codebook_data)

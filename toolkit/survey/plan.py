@@ -284,7 +284,11 @@ def _assumed_truth(question: Question, guess: Any) -> tuple[Any, str]:
     """Return the assumed truth and its description; by default answers are equally common, or in mid-range."""
     if guess is not None:
         is_list = isinstance(guess, Sequence) and not isinstance(guess, str)
-        truth = [float(exact_fraction(share, "prevalence")) for share in guess] if is_list else float(exact_fraction(guess, "prevalence"))
+        truth = (
+            [float(exact_fraction(share, "prevalence")) for share in guess]
+            if is_list
+            else float(exact_fraction(guess, "prevalence"))
+        )
         return (
             truth,
             "as given" if is_list else f"{100 * truth:.3g} %" if estimates_shares(question) else f"mean {truth:.4g}",
