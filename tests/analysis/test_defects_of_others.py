@@ -61,7 +61,7 @@ def test_coefficients_are_exact_to_the_last_digits_that_matter() -> None:
     fit = logistic("forced" + COVARIATES, DATA, DIE)
     model = BinaryModel(fit.data.covariates.matrix, fit.link, fit.data.channel, fit.data.people)
     gradient = model.evaluate(fit.value).score
-    assert np.abs(np.linalg.solve(model.observed(fit.value), gradient)).max() < 1e-9
+    assert np.abs(np.linalg.solve(model.observed_information(fit.value), gradient)).max() < 1e-9
 
 
 def test_log_likelihoods_are_those_of_the_counts() -> None:

@@ -50,7 +50,7 @@ def test_all_parameters_are_those_of_brute_integration(fit) -> None:
     assert (fit.labels, fit.cov.tolist()) == (("Intercept", "x"), fit.everything.cov[:2, :2].tolist())
     assert fit.interval(0.9).high == pytest.approx(norm.ppf(0.95, fit.value, fit.se))
     assert "standard deviation of groups" in str(fit.summary())
-    assert fit._measures()[-2:] == [("groups", "40"), ("standard deviation of groups", "0.731")]
+    assert fit._fit_measures()[-2:] == [("groups", "40"), ("standard deviation of groups", "0.731")]
 
 
 def test_the_null_of_no_groups_lies_on_the_edge(fit) -> None:

@@ -78,7 +78,7 @@ def results(fit: Any) -> list[float]:
     numbers = [fit.value, fit.se, fit.llf, fit.n]
     if hasattr(fit, "margins") and not isinstance(fit, PredictorFit):
         numbers += [fit.margins().value, fit.margins().se]
-    if isinstance(fit, LogisticFit | MultinomialFit) and not fit.provenance.penalized:
+    if isinstance(fit, LogisticFit | MultinomialFit) and not fit.provenance.is_penalized:
         numbers += [fit.margins(respondents="sample").se]
     if hasattr(fit, "agreement"):
         numbers += [float(fit.difference), fit.difference.se, fit.agreement.p]

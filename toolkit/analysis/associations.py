@@ -10,8 +10,8 @@ import numpy as np
 from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
 from toolkit.analysis.plain import as_design
-from toolkit.analysis.regression.rows import design_of
-from toolkit.analysis.reports import Designs, QuestionModel, checked_designs, with_matrix
+from toolkit.analysis.regression.rows import design_of_question
+from toolkit.analysis.reports import Designs, QuestionModel, as_matrix_design, checked_designs
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, as_array
 from toolkit.core.checks import explain_call, reject
@@ -222,7 +222,7 @@ def association(
     models = _pair_of_models(designs, questions)
     (first_name, first), (second_name, second) = models.items()
     names = first_name, second_name
-    if not (with_matrix(first) and with_matrix(second)):
+    if not (as_matrix_design(first) and as_matrix_design(second)):
         reject("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
     joint, shape = first.joint(second), (len(first.options), len(second.options))
     kinds = (len(first.report_options), len(second.report_options))
@@ -244,7 +244,7 @@ def association(
 def _pair_of_models(designs: Designs, questions: Sequence[str]) -> dict[str, QuestionModel]:
     """Return the two designs that are meant, by question."""
     if hasattr(designs, "questions"):
-        by_name = {question.name: design_of(designs, question.name) for question in designs.questions}
+        by_name = {question.name: design_of_question(designs, question.name) for question in designs.questions}
         designs = {name: design for name, design in by_name.items() if design is not None}
     if unknown := [str(name) for name in questions if name not in designs]:
         reject(

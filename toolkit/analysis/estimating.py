@@ -20,9 +20,9 @@ from toolkit.analysis.reports import (
     GroupEstimate,
     QuestionModel,
     Reader,
+    as_matrix_design,
     checked_designs,
     empty_estimate,
-    with_matrix,
 )
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
@@ -251,7 +251,7 @@ class CountSource:
             consequence = "the design determines the test of counts"
             reject("`method` must be left out without a sample", repr(method)[:40], consequence)
         design = self.readers[name].design
-        if not with_matrix(design):
+        if not as_matrix_design(design):
             rule = "the design must have a matrix to test homogeneity"
             reject(rule, type(design).__name__, "use .differences(…)", TypeError)
         return homogeneity(design, list(self.counts(name).values()))

@@ -18,9 +18,15 @@ from toolkit.analysis.random_intercepts import (
     maximum_without_groups,
 )
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fit import MANY, Comparison, PredictiveFit, as_estimate, provenance_of
-from toolkit.analysis.regression.margins import Effect, basis_of
-from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_order, read_rows
+from toolkit.analysis.regression.fit import (
+    MAX_PREDICTIONS_WITH_COV,
+    Comparison,
+    PredictiveFit,
+    coefficient_estimate,
+    provenance_of,
+)
+from toolkit.analysis.regression.margins import Effect, interval_basis
+from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_row_order, read_model_rows
 from toolkit.analysis.regression.scoring import Evaluation, negative_hessian, newton
 from toolkit.analysis.reports import Asked, Data
 from toolkit.core.arrays import Array, Values
@@ -126,12 +132,12 @@ class MixedFit(PredictiveFit):
         return self.data.covariates
 
     @property
-    def _parameter_count(self) -> int:
+    def _n_parameters(self) -> int:
         return len(self.labels) + 1  # and the standard deviation of the groups
 
-    def _measures(self) -> list[tuple[str, str]]:
+    def _fit_measures(self) -> list[tuple[str, str]]:
         several = [("groups", f"{len(self.groups):,}"), ("standard deviation of groups", f"{self.group_sd:.3f}")]
-        return [*super()._measures(), *several]
+        return [*super()._fit_measures(), *several]
 
     def predict(
         self, data: Data | Values | None = None, *, at: Literal["population", "typical", "group"] = "population"
@@ -157,7 +163,7 @@ class MixedFit(PredictiveFit):
         places = self._places(data) if way == "group" else np.full(len(matrix), _NO_GROUP)
         pieces = [
             (matrix[rows], places[rows], np.eye(len(rows)))
-            for rows in np.array_split(np.arange(len(matrix)), 1 + len(matrix) // MANY)
+            for rows in np.array_split(np.arange(len(matrix)), 1 + len(matrix) // MAX_PREDICTIONS_WITH_COV)
         ]
         parts = [self._averages(*piece, way == "typical") for piece in pieces]
         value, se = (
@@ -175,7 +181,7 @@ class MixedFit(PredictiveFit):
     def _margin_coefficients(self) -> Estimate:
         return replace(self.everything, cov=np.nan_to_num(np.asarray(self.everything.cov)))
 
-    def _effects(self, matrix: Array) -> list[Effect]:
+    def _predictions(self, matrix: Array) -> list[Effect]:
         """Each row's prevalence, averaged over groups, and its gradient by all parameters."""
         points, chances = _normal_rule()
         share = expit((matrix @ self.value)[:, None] + self.group_sd * points)
@@ -265,7 +271,7 @@ class MixedFit(PredictiveFit):
         """With intervals of the log odds, inside 0 to 1."""
         logit, spread, one = np.log(value / (1 - value)), se / np.maximum(value * (1 - value), LEAST), len(labels) == 1
         center, error = (float(logit[0]), float(spread[0])) if one else (logit, spread)
-        inner = basis_of(self.everything, center, error, shares=False)
+        inner = interval_basis(self.everything, center, error, are_shares=False)
         return Estimate(
             value=float(value[0]) if one else value,
             se=float(se[0]) if one else se,
@@ -470,8 +476,8 @@ def mixed_logistic(
     """
     if not 9 <= check_integer(nodes, "nodes") <= MOST_NODES:
         reject(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "fewer give no gradient of the sum")
-    check_order(data)
-    rows = read_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
+    check_row_order(data)
+    rows = read_model_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
     if len(rows.channel.options) != 2:
         reject("`design` must have two options", len(rows.channel.options), "the truth is yes or no")
     labels = column(rows.covariates.data, group, "the groups").tolist()
@@ -519,14 +525,14 @@ def _as_fit(
     method = f"{rows.channel.description}, logit link, intercepts by {group}, {model.nodes} nodes, {how} errors"
     people = rows.people if weighted else replace(rows.people, clusters=None)  # the intercepts stand for them
     labels = (*rows.covariates.labels, "log sd")
-    everything = as_estimate(value, cov, labels, people, rows.channel.loss, method, ())
+    everything = coefficient_estimate(value, cov, labels, people, rows.channel.loss, method, ())
     shared = provenance_of(replace(rows, people=people), "logit", how, False)
     return MixedFit(
         _without_last(everything, notes),
         plain.loglike if zero else point.loglike,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
-        replace(shared, reports=(*shared.reports, rows.people.clusters)),
+        replace(shared, shared_data=(*shared.shared_data, rows.people.clusters)),
         0.0 if zero else float(np.exp(point.params[-1])),
         everything,
         Comparison(edge.statistic, 1, edge.p, "likelihood ratio, on the edge"),
@@ -564,7 +570,7 @@ def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
     """The coefficients of the covariates."""
     value, se, cov = (np.asarray(one) for one in (everything.value, everything.se, everything.cov))
     rest: dict[str, Any] = {"labels": everything.labels[:-1], "cov": cov[:-1, :-1], "notes": notes}
-    rest["basis"] = basis_of(everything, value[:-1], se[:-1], shares=False)
+    rest["basis"] = interval_basis(everything, value[:-1], se[:-1], are_shares=False)
     return replace(everything, value=value[:-1], se=se[:-1], **rest)
 
 

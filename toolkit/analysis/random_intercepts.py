@@ -144,7 +144,7 @@ def maximum_without_groups(model: GroupModel) -> Evaluation:
         expected = model.columns.T @ (model.columns * (weight + 1e-12)[:, None])
         return Evaluation(params, float(weights @ log), model.columns.T @ (weights * score), expected)
 
-    ascent = maximize(evaluate, np.zeros(model.columns.shape[1]), steps=400)
+    ascent = maximize(evaluate, np.zeros(model.columns.shape[1]), max_steps=400)
     point, _ = newton(evaluate, ascent.point)
     return point
 
@@ -155,11 +155,11 @@ def maximum(model: GroupModel, plain: Evaluation) -> tuple[GroupModel, Evaluatio
     Where groups differ much, the likelihood of a group through a device is one-sided, and with few nodes the
     log-likelihood does not match its score.
     """
-    point = maximize(model.evaluate, np.append(plain.params, np.log(0.5)), steps=8).point
+    point = maximize(model.evaluate, np.append(plain.params, np.log(0.5)), max_steps=8).point
     while model.nodes <= MOST_NODES:
         finer, converged = replace(model, nodes=2 * model.nodes + 1), False
         if _same_loglike(finer, point):
-            point, converged = newton(model.evaluate, point, exact=QUADRATURE)
+            point, converged = newton(model.evaluate, point, relative_error=QUADRATURE)
         if point.params[-1] <= LEAST_LOG_SD or (converged and _same_loglike(finer, point)):
             return model, point
         model, point = finer, finer.evaluate(point.params)

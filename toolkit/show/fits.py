@@ -107,10 +107,10 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
         ax.margins(x=0.15)
     if value.shape[1] > 1:
         ax.legend(frameon=False)
-    ax.set(xlabel=variable, ylabel="mean prediction" if fit.in_units else "prevalence")
-    if not fit.in_units:
+    ax.set(xlabel=variable, ylabel="mean prediction" if fit.predicts_means else "prevalence")
+    if not fit.predicts_means:
         percent_ticks(ax, "y")
-    as_text = "{:.3g}".format if fit.in_units else percent
+    as_text = "{:.3g}".format if fit.predicts_means else percent
     ends = [f"{as_text(value[end, 0])} at {_level(grid[end])}" for end in (0, -1)]
     alt = f"mean prediction along {variable} with {100 * level:g} % intervals: {', '.join(ends)}"
     return finish(ax, f"Averaged over the people of the fit, with {100 * level:g} % intervals", alt)
@@ -123,7 +123,7 @@ def _level(value: object) -> str:
 def _grid(covariates: Any, variable: str) -> tuple[list[Any], bool]:
     """Return the values of a variable to draw, and whether it is a quantity."""
     values = covariates.values(variable)
-    declared = covariates.declared(variable)
+    declared = covariates.declared_categories(variable)
     if declared is not None or values.dtype.kind in "OUTb":
         return list(declared or sorted(set(values.tolist()))), False
     distinct = np.unique(values)

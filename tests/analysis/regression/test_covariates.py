@@ -13,7 +13,7 @@ import pytest
 from tests.analysis.reference_survey import DIE, survey
 from tests.slowly import each
 from toolkit.analysis import Sample, estimates, logistic, multinomial, predictor
-from toolkit.analysis.regression.covariates import from_formula, variables
+from toolkit.analysis.regression.covariates import covariates_from_formula, variables
 
 DATA = survey()[:400]
 Y = np.where(DATA.forced == 1, "yes", "no")
@@ -51,7 +51,7 @@ def test_dates_of_pandas_are_dates_and_categories_may_be_anything() -> None:
     margins = logistic("y ~ n", ordered, DIE, penalty="jeffreys").margins("n")
     assert margins.labels == ("n: 0 − 2", "n: 1 − 2")
     truths = pd.DataFrame({"g": np.array([True, False, True], dtype=object)})
-    assert from_formula("g", truths).labels == ("Intercept", "g[T.True]")
+    assert covariates_from_formula("g", truths).labels == ("Intercept", "g[T.True]")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -117,13 +117,13 @@ def test_a_formula_speaks_of_columns_and_of_numpy() -> None:
 def test_a_name_that_comes_twice_is_refused_wherever_it_stands() -> None:
     data = pd.DataFrame({"g": list("abab"), "x": [1.0, 2, 4, 8], "g[T.b]": [3.0, 1, 4, 1]})
     with pytest.raises(ValueError, match=r"names of their own, got 'g\[T\.b\]' twice"):
-        from_formula("x + g + `g[T.b]`", data)
+        covariates_from_formula("x + g + `g[T.b]`", data)
 
 
 def test_numbers_are_held_once_and_apart_from_the_frame() -> None:
     """Of pandas the columns that a fit keeps share memory with its matrix, never with the frame it was given."""
     frame = pd.DataFrame({"x": [1.0, 2.0, 4.0, 7.0], "k": [1, 2, 3, 1], "g": list("abab")}, index=[7, 7, 9, 9])
-    covariates = from_formula("x + k + g", frame)
+    covariates = covariates_from_formula("x + k + g", frame)
     assert np.shares_memory(covariates.data["x"].to_numpy(), covariates.matrix)
     frame.loc[:, "x"] = 0.0
     frame.loc[:, "k"] = 0

@@ -11,15 +11,15 @@ from toolkit import forced
 from toolkit.analysis import logistic, mixed_logistic, plain
 from toolkit.analysis.regression.fit import covers_of
 from toolkit.analysis.regression.logistic import LINKS
-from toolkit.analysis.regression.margins import basis_of
+from toolkit.analysis.regression.margins import interval_basis
 
 DATA = survey()
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
 
 
 def test_limits_of_shares_are_cut_and_those_of_differences_are_not() -> None:
-    assert basis_of(FIT.coefficients, 0.99, 0.05, shares=True).within == (0, 1)
-    assert basis_of(FIT.coefficients, 0.99, 0.05, shares=False).within == (-np.inf, np.inf)
+    assert interval_basis(FIT.coefficients, 0.99, 0.05, are_shares=True).within == (0, 1)
+    assert interval_basis(FIT.coefficients, 0.99, 0.05, are_shares=False).within == (-np.inf, np.inf)
 
 
 def test_rows_of_margins_are_subtracted_as_the_model_subtracts_them() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from toolkit import forced, k_ary
 from toolkit.analysis import linear
-from toolkit.analysis.regression.linear import _noise
+from toolkit.analysis.regression.linear import _randomization_variance
 from toolkit.local import numeric
 
 E = np.e
@@ -150,15 +150,15 @@ def test_no_error_is_below_that_of_the_device_alone(device) -> None:
     means = np.array([low - 1, low, 0.7 * low + 0.3 * high, high, high + 1])
     same = {} if device.bounds is None else {"sd": 0}
     known = [device.variance(float(mean), 1, **same) for mean in np.clip(means, low, high)]
-    assert _noise(device, means) == pytest.approx(known)
-    assert _noise(None, means).tolist() == [0] * 5
+    assert _randomization_variance(device, means) == pytest.approx(known)
+    assert _randomization_variance(None, means).tolist() == [0] * 5
     alike = {
         "r": np.ones(10) if device.bounds is None else device.randomize(np.full(10, high), rng=np.random.default_rng(0))
     }
     alike["r"][:] = alike["r"][0]
     for se in (None, "HC1"):
         fit = linear("r ~ 1", alike, device, se=se)
-        floor = np.sqrt(_noise(device, fit.value) / 10)
+        floor = np.sqrt(_randomization_variance(device, fit.value) / 10)
         assert fit.se == pytest.approx(floor if se is None else [0], abs=1e-9)
 
 

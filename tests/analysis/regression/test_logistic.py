@@ -368,8 +368,8 @@ ETA = np.linspace(-4, 2, 61)
 def test_share_and_rest_sum_to_one(name: str) -> None:
     """The derivatives are those of finite differences."""
     link, step = link_named(name), 1e-5
-    assert np.allclose(link.share(ETA) + link.rest(ETA), 1, atol=1e-15)
-    slope = (link.share(ETA + step) - link.share(ETA - step)) / (2 * step)
+    assert np.allclose(link.probability(ETA) + link.complement(ETA), 1, atol=1e-15)
+    slope = (link.probability(ETA + step) - link.probability(ETA - step)) / (2 * step)
     assert np.allclose(link.slope(ETA), slope, rtol=1e-7)
     bend = (link.slope(ETA + step) - link.slope(ETA - step)) / (2 * step) / link.slope(ETA)
     assert np.allclose(link.curvature(ETA), bend, rtol=1e-6, atol=1e-8)
@@ -378,7 +378,7 @@ def test_share_and_rest_sum_to_one(name: str) -> None:
 @pytest.mark.parametrize("name", LINKS)
 def test_the_far_ends_are_finite_and_keep_their_small_tail(name: str) -> None:
     link, far = link_named(name), np.array([-30.0, 3.0, 800.0, -800.0])
-    for part in (link.share, link.rest, link.slope, link.curvature):
+    for part in (link.probability, link.complement, link.slope, link.curvature):
         assert np.isfinite(part(far)).all()
-    assert 0 < link.share(far)[0] < 1e-12
-    assert link.rest(np.array([3.0]))[0] > 0
+    assert 0 < link.probability(far)[0] < 1e-12
+    assert link.complement(np.array([3.0]))[0] > 0

@@ -10,7 +10,7 @@ import pytest
 
 from tests.analysis.reference_survey import COVARIATES, DIE, survey
 from toolkit.analysis import logistic
-from toolkit.analysis.regression.margins import Effect, effects
+from toolkit.analysis.regression.margins import Effect, margin_effects
 
 DATA = survey().assign(sex=lambda frame: np.where(frame.female, "f", "m"))
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
@@ -163,9 +163,9 @@ def test_an_effect_knows_its_derivatives() -> None:
 
     def effect(value: np.ndarray, variable: str | None) -> Effect:
         def shares(matrix: np.ndarray) -> list[Effect]:
-            return [Effect("", link.share(matrix @ value), link.slope(matrix @ value)[:, None] * matrix)]
+            return [Effect("", link.probability(matrix @ value), link.slope(matrix @ value)[:, None] * matrix)]
 
-        return effects(covariates, shares, variable, None)[0]
+        return margin_effects(covariates, shares, variable, None)[0]
 
     step = 1e-6 * np.eye(4)[1]
     for variable in (None, "age10", "female"):

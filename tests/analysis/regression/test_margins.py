@@ -7,7 +7,7 @@ from scipy.stats import t as student
 
 from tests.analysis.reference_survey import DIE, LIKERT, survey
 from toolkit.analysis import logistic, multinomial
-from toolkit.analysis.regression.margins import basis_of
+from toolkit.analysis.regression.margins import interval_basis
 
 DATA = survey()
 
@@ -58,7 +58,7 @@ def test_intervals_of_rare_shares_cover_what_they_claim() -> None:
     error = np.sqrt(seen * (1 - seen) / n) * 1.5
     fit = logistic((counts[:n] < 70).astype(int), np.zeros((n, 0)), DIE, penalty="jeffreys")
     assert (fit.margins().value, fit.margins().se) == pytest.approx((found[70], error[70]), rel=0.01)
-    low, high = basis_of(fit.coefficients, found, error, shares=True).interval(0.95, "wald")
+    low, high = interval_basis(fit.coefficients, found, error, are_shares=True).interval(0.95, "wald")
     for truth in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5):
         chance = binom.pmf(counts, n, 1 / 6 + truth * 2 / 3)
         assert 0.94 < chance @ ((low <= truth) & (truth <= high)) < 0.98

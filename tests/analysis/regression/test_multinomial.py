@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, LIKERT, survey
 from toolkit import Design, forced_options, k_ary
 from toolkit.analysis import logistic, multinomial
-from toolkit.analysis.regression.multinomial import OptionsModel
+from toolkit.analysis.regression.multinomial import MultinomialModel
 
 DATA = survey()
 VALUE = [
@@ -97,13 +97,13 @@ def test_shares_and_their_differences_add_up() -> None:
 
 def test_the_gradient_and_the_observed_information_match_differences() -> None:
     data = FIT.data
-    model = OptionsModel(data.covariates.matrix, data.channel, data.people, (0, 1, 2, 3, 4))
+    model = MultinomialModel(data.covariates.matrix, data.channel, data.people, (0, 1, 2, 3, 4))
     at, step = FIT.value + 0.1, 1e-6
     found = model.evaluate(at)
     sides = [(model.evaluate(at + step * axis), model.evaluate(at - step * axis)) for axis in np.eye(12)]
     assert np.allclose([(up.loglike - down.loglike) / (2 * step) for up, down in sides], found.score, atol=1e-3)
     bent = np.array([(down.score - up.score) / (2 * step) for up, down in sides])
-    assert np.allclose(model.observed(at), bent, atol=1e-3)
+    assert np.allclose(model.observed_information(at), bent, atol=1e-3)
 
 
 def test_two_ways_of_asking_are_one_model() -> None:

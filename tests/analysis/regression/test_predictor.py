@@ -15,7 +15,7 @@ from toolkit import k_ary
 from toolkit.analysis import predictor
 from toolkit.analysis.regression.fit import covers_of
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
-from toolkit.analysis.regression.predictor import _items, combinations, read_predictor_rows
+from toolkit.analysis.regression.predictor import _randomized_columns, read_predictor_rows, truth_combinations
 
 DATA = survey().assign(high=lambda frame: (frame.outcome > 2.5).astype(int))
 FORMULA = "outcome ~ female + age10 + forced"
@@ -46,15 +46,15 @@ def test_a_linear_outcome_has_the_reference_fit() -> None:
     assert np.allclose(fit.truth.se, [0.10923425, 0.14401232, 0.04123070], rtol=1e-6)
     rows = read_predictor_rows(FORMULA, DATA, DESIGNS, None, {}, "refuse")
     model = MixtureModel(
-        np.array(rows.columns),
-        rows.truths.matrix,
+        np.array(rows.outcome_covariates),
+        rows.truth_covariates.matrix,
         rows.report_likelihood,
         rows.outcome,
         FAMILIES["linear"],
         rows.people,
     )
     at = np.concatenate([fit.value, [np.log(fit.sigma)], fit.truth.value])
-    assert np.sqrt(np.linalg.inv(model.observed(at))[4, 4]) == pytest.approx(0.01737128, rel=1e-6)
+    assert np.sqrt(np.linalg.inv(model.observed_information(at))[4, 4]) == pytest.approx(0.01737128, rel=1e-6)
     assert abs(predictor(FORMULA, DATA, DESIGNS, se="opg").se[3] - 0.07317920) < 1e-7
     columns = np.column_stack([np.ones(2400), DATA.female, DATA.age10, DATA.forced])
     raw = np.linalg.lstsq(columns, DATA.outcome, rcond=None)[0][3]
@@ -81,7 +81,7 @@ def test_two_randomized_predictors_have_the_reference_fit() -> None:
     fit = predictor("outcome ~ a + b", two_items(), {"a": DIE, "b": COINS})
     assert np.allclose(fit.value, [1.05399340, 0.64997146, -0.49814326], atol=2e-8)
     assert abs(np.log(fit.sigma) - 0.01236387) < 1e-8
-    assert np.allclose(fit.cells, [0.58968565, 0.09656121, 0.17506066, 0.13869248], atol=1e-8)
+    assert np.allclose(fit.combination_shares, [0.58968565, 0.09656121, 0.17506066, 0.13869248], atol=1e-8)
     assert fit.combinations == ((0, 0), (0, 1), (1, 0), (1, 1))
     assert abs(fit.llf + 8343.50748841) < 1e-7
     assert np.allclose(fit.se, [0.03092363, 0.09170481, 0.13671494], rtol=2e-6)
@@ -175,19 +175,19 @@ def test_whole_weights_are_that_many_rows_of_one_cluster(family: str) -> None:
 def test_gradient_and_observed_information_are_those_of_differences(family: str) -> None:
     formula = ("outcome" if family == "linear" else "high") + " ~ age10 + forced + warner"
     rows = read_predictor_rows(formula, DATA[:300], {"forced": DIE, "warner": COINS}, None, {}, "refuse")
-    columns = np.array(rows.columns)
+    columns = np.array(rows.outcome_covariates)
     model = MixtureModel(
-        columns, rows.truths.matrix, rows.report_likelihood, rows.outcome, FAMILIES[family], rows.people
+        columns, rows.truth_covariates.matrix, rows.report_likelihood, rows.outcome, FAMILIES[family], rows.people
     )
-    at, step = np.linspace(-0.4, 0.5, model.width), 1e-6
-    found, axes = model.evaluate(at), np.eye(model.width)
+    at, step = np.linspace(-0.4, 0.5, model.n_parameters), 1e-6
+    found, axes = model.evaluate(at), np.eye(model.n_parameters)
     sides = [(model.evaluate(at + step * axis), model.evaluate(at - step * axis)) for axis in axes]
     slopes = [(up.loglike - down.loglike) / (2 * step) for up, down in sides]
     assert np.allclose(found.score, slopes, atol=1e-4)
     hessian = [(down.score - up.score) / (2 * step) for up, down in sides]
-    assert np.allclose(model.observed(at), hessian, atol=1e-3)
+    assert np.allclose(model.observed_information(at), hessian, atol=1e-3)
     assert np.allclose(model.scores(at).sum(axis=0), found.score)
-    assert len(combinations(("a", "b", "c"))) == 8
+    assert len(truth_combinations(("a", "b", "c"))) == 8
 
 
 @pytest.mark.parametrize(
@@ -304,9 +304,9 @@ def test_an_outcome_that_is_explained_without_error_is_refused() -> None:
 
 def test_seven_items_are_refused() -> None:
     seven = tuple("abcdefg")
-    assert _items(dict.fromkeys(seven[:6], DIE), seven) == seven[:6]
+    assert _randomized_columns(dict.fromkeys(seven[:6], DIE), seven) == seven[:6]
     with pytest.raises(ValueError, match="at most 6 randomized answers, got 7"):
-        _items(dict.fromkeys(seven, DIE), seven)
+        _randomized_columns(dict.fromkeys(seven, DIE), seven)
 
 
 def test_what_is_assumed_is_said() -> None:

@@ -14,8 +14,8 @@ from tests.analysis.reference_survey import BIRTHDAY, COINS, DIE, survey
 from tests.slowly import each
 from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
-from toolkit.analysis.regression.covariates import from_arrays, sides, standardize
-from toolkit.analysis.regression.rows import TIMES, channel, complete_rows, group_codes, missing_in, people
+from toolkit.analysis.regression.covariates import covariates_from_table, split_formula, standardize
+from toolkit.analysis.regression.rows import TIMES, channel, complete_rows, group_codes, missing_cells, people
 from toolkit.frames.table import column, missing_mask
 
 DATA = survey()[:400]
@@ -98,8 +98,8 @@ def test_missing_values_are_left_out_and_counted_by_their_first_reason() -> None
     counted = complete_rows(lost, "drop", np.where(np.arange(20) < 10, np.nan, 3.0))[1]
     assert counted == {"times": 10, "reports": 6}  # a row without a number is one
     numbers = {"times": np.array([1.0, np.nan]), "reports": np.ones(2)}
-    assert missing_in(numbers, {"times": "n"})["times"].tolist() == [False, True]
-    assert list(missing_in(numbers, {"times": TIMES})) == ["reports"]  # an engine has counted them
+    assert missing_cells(numbers, {"times": "n"})["times"].tolist() == [False, True]
+    assert list(missing_cells(numbers, {"times": TIMES})) == ["reports"]  # an engine has counted them
     fit = logistic("forced ~ age10", reports, DIE, missing="drop")
     assert fit.rows == {"used": 360, "reports": 8, "covariates": 32}
     assert fit.n == 360
@@ -149,11 +149,11 @@ def test_reports_of_any_kind_are_read(reports: Any) -> None:
 
 
 def test_parts_of_the_reading() -> None:
-    assert sides("`a b` ~ x") == ("a b", "x")
+    assert split_formula("`a b` ~ x") == ("a b", "x")
     assert group_codes(np.array(["b", None, "b"], dtype=object)).tolist() == [0, 1, 0]
     assert missing_mask(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
     assert column({"a": [1, 2]}, "a", "it").tolist() == [1, 2]
-    columns, back = standardize(from_arrays(np.array([[1.0], [3.0], [8.0]])))
+    columns, back = standardize(covariates_from_table(np.array([[1.0], [3.0], [8.0]])))
     assert np.allclose(columns[:, 1].mean(), 0)
     assert np.allclose(columns @ np.linalg.inv(back), [[1, 1], [1, 3], [1, 8]])
 
@@ -297,17 +297,21 @@ def by_hand(parts: np.ndarray, strata: np.ndarray, clusters: np.ndarray) -> np.n
 
 def test_units_within_strata_are_told_apart() -> None:
     them = people(120, None, None, STRATA, CLUSTERS)
-    assert np.allclose(them.scatter(PARTS), by_hand(PARTS, STRATA, CLUSTERS))
+    assert np.allclose(them.variance_of_sum(PARTS), by_hand(PARTS, STRATA, CLUSTERS))
     assert them.df == 24 - 3
 
 
 def test_without_clusters_persons_are_the_units() -> None:
-    assert np.allclose(people(120, None, None, STRATA, None).scatter(PARTS), by_hand(PARTS, STRATA, np.arange(120)))
+    assert np.allclose(
+        people(120, None, None, STRATA, None).variance_of_sum(PARTS), by_hand(PARTS, STRATA, np.arange(120))
+    )
     pairs = np.arange(120) // 2
-    assert np.allclose(people(120, None, None, pairs, None).scatter(PARTS), by_hand(PARTS, pairs, np.arange(120)))
+    assert np.allclose(
+        people(120, None, None, pairs, None).variance_of_sum(PARTS), by_hand(PARTS, pairs, np.arange(120))
+    )
     plain = people(120, None, None, None, None)
-    assert np.allclose(plain.scatter(PARTS), 120 * np.cov(PARTS.T))
-    assert (plain.df, plain.complex, plain.n) == (119, False, 120)
+    assert np.allclose(plain.variance_of_sum(PARTS), 120 * np.cov(PARTS.T))
+    assert (plain.df, plain.is_complex, plain.n) == (119, False, 120)
 
 
 @pytest.mark.parametrize("clustered", [True, False])
@@ -319,4 +323,4 @@ def test_a_row_that_stands_for_many_is_as_many_rows(clustered: bool) -> None:
     spread = people(len(rows), None, None, STRATA[rows], None if clusters is None else clusters[rows])
     assert counted.n == spread.n
     assert counted.df == spread.df
-    assert np.allclose(counted.scatter(PARTS), spread.scatter(PARTS[rows]))
+    assert np.allclose(counted.variance_of_sum(PARTS), spread.variance_of_sum(PARTS[rows]))

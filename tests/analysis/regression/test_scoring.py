@@ -8,22 +8,22 @@ import pytest
 from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
 from toolkit import mangat
 from toolkit.analysis import Sample, logistic
-from toolkit.analysis.regression.covariates import from_arrays, standardize
+from toolkit.analysis.regression.covariates import covariates_from_table, standardize
 from toolkit.analysis.regression.logistic import LINKS, BinaryModel, link_named
 from toolkit.analysis.regression.rows import People, channel, people
 from toolkit.analysis.regression.scoring import (
     Evaluation,
     Maximization,
+    checked_error_kind,
     covariance,
-    error_kind,
     interior_maximum,
-    inverse,
+    inverse_information,
     line_search,
     maximize,
     negative_hessian,
     newton,
     penalized_maximum,
-    with_penalty,
+    with_jeffreys_penalty,
 )
 from toolkit.analysis.sampling.sample import SampleRows
 
@@ -31,7 +31,7 @@ DATA = survey()
 
 
 def model(report: str, design, link: str = "logit", jeffreys: bool = False, rows: int = 400) -> BinaryModel:
-    table = from_arrays(DATA[["female", "age10"]][:rows].to_numpy())
+    table = covariates_from_table(DATA[["female", "age10"]][:rows].to_numpy())
     weights = people(rows, DATA.weight[:rows].to_numpy(), None, None, None)
     reports = channel(DATA[report][:rows].to_numpy(), design, None)
     return BinaryModel(standardize(table)[0], link_named(link), reports, weights, jeffreys)
@@ -50,7 +50,7 @@ def test_gradients_and_hessians_are_those_of_differences(report, design, link: s
     assert np.allclose([(up.loglike - down.loglike) / (2 * step) for up, down in sides], found.score, atol=1e-5)
     if not jeffreys:
         bent = np.array([(down.score - up.score) / (2 * step) for up, down in sides])
-        assert np.allclose(one.observed(at), bent, atol=1e-4)
+        assert np.allclose(one.observed_information(at), bent, atol=1e-4)
         assert np.allclose(one.scores(at).sum(axis=0), found.score)
 
 
@@ -58,14 +58,14 @@ def test_the_expected_information_is_the_mean_of_the_observed() -> None:
     """By enumeration of the four reports of each of 40 people."""
     one, at = model("both", BOTH, rows=40), np.array([-0.8, 0.3, -0.2])
     eta = one.columns @ at
-    share = one.link.share(eta)
+    share = one.link.probability(eta)
     total = np.zeros((3, 3))
     for code in range(4):
         chance = BOTH.matrix[0, code] * (1 - share) + BOTH.matrix[1, code] * share
         everybody = channel(np.full(40, code), BOTH, None)
         mass = one.people.weights * chance
         told = BinaryModel(one.columns, one.link, everybody, people(40, mass, None, None, None))
-        total += told.observed(at) * mass.mean()
+        total += told.observed_information(at) * mass.mean()
     assert np.allclose(total, one.evaluate(at).information)
 
 
@@ -74,12 +74,12 @@ def test_a_maximization_ends_where_the_gradient_is_zero() -> None:
     one = model("forced", DIE)
     found = maximize(one.evaluate, np.zeros(3))
     assert found.converged
-    assert not found.flat
+    assert not found.is_flat
     assert np.abs(found.point.score).max() < 1e-6
     reports, x = runaway()
-    columns, _ = standardize(from_arrays(x))
+    columns, _ = standardize(covariates_from_table(x))
     away = BinaryModel(columns, link_named("logit"), channel(reports, DIE, None), people(300, None, None, None, None))
-    assert maximize(away.evaluate, np.zeros(2)).flat
+    assert maximize(away.evaluate, np.zeros(2)).is_flat
 
 
 def test_a_step_is_cut_to_3_and_halved_until_it_does_not_fall() -> None:
@@ -91,7 +91,7 @@ def test_a_step_is_cut_to_3_and_halved_until_it_does_not_fall() -> None:
         return Evaluation(at, -0.15 if at[0] > 0.5 else -0.09, np.zeros(2), np.eye(2))
 
     start = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
-    assert line_search(evaluate, start, np.array([6.0, -0.4]), exact=0.1).params.tolist() == pytest.approx(
+    assert line_search(evaluate, start, np.array([6.0, -0.4]), relative_error=0.1).params.tolist() == pytest.approx(
         [0.375, -0.025]
     )
     assert tried == [pytest.approx([3 / 2**k, -0.2 / 2**k]) for k in range(4)]
@@ -140,7 +140,7 @@ def test_newtons_step_is_that_of_the_curvature() -> None:
         return Evaluation(at, 0.0, np.zeros(2), np.eye(2))
 
     assert negative_hessian(lambda at: evaluate(at).score, np.ones(2)) == pytest.approx(bent)
-    point, converged = newton(evaluate, evaluate(np.ones(2)), steps=2, information=lambda _: bent)
+    point, converged = newton(evaluate, evaluate(np.ones(2)), max_steps=2, information=lambda _: bent)
     assert (converged, point.params) == (True, pytest.approx(np.zeros(2), abs=1e-9))
     for other in (np.diag([1.0, -1.0]), np.zeros((2, 2))):
         assert not newton(level, level(np.ones(2)), information=lambda _, other=other: other)[1]
@@ -168,21 +168,21 @@ def test_a_penalized_likelihood_is_lowest_where_nothing_bends_it() -> None:
 def test_what_is_singular_is_neither_climbed_nor_inverted() -> None:
     flat = Evaluation(np.zeros(2), 0.0, np.ones(2), np.zeros((2, 2)))
     assert not maximize(lambda _at: flat, np.zeros(2)).converged
-    assert Maximization(flat, False, flat).flat
+    assert Maximization(flat, False, flat).is_flat
     with pytest.raises(ValueError, match="the information at the maximum must be positive definite"):
-        inverse(np.zeros((2, 2)))
+        inverse_information(np.zeros((2, 2)))
 
 
 def test_the_kind_of_error_follows_from_the_sample() -> None:
     alone, heavy = people(3, None, None, None, None), people(3, np.ones(3), None, None, None)
-    assert error_kind(None, alone, False) == "observed"
-    assert error_kind(None, alone, True) == "expected"
-    assert error_kind(None, heavy, True) == "robust"
+    assert checked_error_kind(None, alone, False) == "observed"
+    assert checked_error_kind(None, alone, True) == "expected"
+    assert checked_error_kind(None, heavy, True) == "robust"
     again = People(4, sample_rows=SampleRows(Sample(np.ones(4)).jackknife(), np.ones(4, dtype=bool)))
-    assert error_kind(None, again, False) == "replicate"
+    assert checked_error_kind(None, again, False) == "replicate"
     for se, jeffreys in ((None, True), ("robust", False)):
         with pytest.raises(ValueError, match="`se` and `penalty` must be left out with replicate weights"):
-            error_kind(se, again, jeffreys)
+            checked_error_kind(se, again, jeffreys)
     one = model("forced", DIE)
     at = maximize(one.evaluate, np.zeros(3)).point.params
     assert np.allclose(
@@ -195,7 +195,7 @@ def test_mangats_impossible_report_does_not_spoil_the_fit(link: str) -> None:
     """A carrier never says no: a zero in the matrix, and no logarithm of zero."""
     design, rng = mangat("3/4"), np.random.default_rng(2)
     x = rng.normal(size=800)
-    truth = rng.random(800) < link_named(link).share(-0.8 + 0.6 * x)
+    truth = rng.random(800) < link_named(link).probability(-0.8 + 0.6 * x)
     fit = logistic(design.randomize(truth, rng=rng), x, design, link=link)
     assert np.abs(fit.value - [-0.8, 0.6]).max() < 4 * fit.se.max()
 
@@ -239,15 +239,15 @@ def test_a_direction_with_little_information_left_is_flat(left: float, flat: boo
     """
     start = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, 1.0]))
     end = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, left]))
-    assert Maximization(end, True, start).flat is flat
+    assert Maximization(end, True, start).is_flat is flat
     many = [Evaluation(one.params, 0.0, one.score, 10_000 * one.information) for one in (end, start)]
-    assert not Maximization(many[0], True, many[1]).flat
+    assert not Maximization(many[0], True, many[1]).is_flat
 
 
 def test_a_penalty_differenced_twice_has_a_curvature_of_nine_digits() -> None:
     """Half the logarithm of the information's determinant: sum(log(cosh(at))) / 2 here, with a slope of tanh / 2."""
     flat = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
-    penalized = with_penalty(lambda at: replace(flat, params=at), lambda at: np.diag(np.cosh(at)))
+    penalized = with_jeffreys_penalty(lambda at: replace(flat, params=at), lambda at: np.diag(np.cosh(at)))
     at = np.array([0.3, -1.1])
     assert penalized(at).score == pytest.approx(np.tanh(at) / 2, rel=1e-11)
     bent = negative_hessian(lambda near: penalized(near).score, at)
@@ -259,6 +259,6 @@ def test_an_information_matrix_singular_up_to_rounding_has_no_inverse(gap: float
     """A Cholesky factor may exist there, but the inverse would have variances of any size and sign."""
     columns = np.diag([1.0, 1e-4]) @ np.array([[1.0, 1.0], [1.0, 1.0 + gap]]) @ np.diag([1.0, 1e-4])
     with pytest.raises(ValueError, match="must be positive definite"):
-        inverse(columns)
+        inverse_information(columns)
     sound = np.diag([1.0, 1e-12])
-    assert inverse(sound).tolist() == [[1.0, 0.0], [0.0, 1e12]]
+    assert inverse_information(sound).tolist() == [[1.0, 0.0], [0.0, 1e12]]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.reference_survey import COVARIATES, DIE, survey
 from toolkit.analysis import compare_models, list_experiment, logistic, mixed_logistic, multinomial, predictor
-from toolkit.analysis.regression.tables import FitTable, p_value
+from toolkit.analysis.regression.tables import FitTable, format_p_value
 
 DATA = survey()
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
@@ -34,8 +34,8 @@ def test_the_names_of_other_packages_say_what_they_say_there() -> None:
 
 def test_all_parameters_of_a_likelihood_count() -> None:
     frame = DATA.assign(g=np.arange(len(DATA)) % 40)
-    assert mixed_logistic("forced ~ female", frame, DIE, group="g")._parameter_count == 3
-    assert predictor("age ~ forced", DATA, {"forced": DIE})._parameter_count == 2 + 1 + 1
+    assert mixed_logistic("forced ~ female", frame, DIE, group="g")._n_parameters == 3
+    assert predictor("age ~ forced", DATA, {"forced": DIE})._n_parameters == 2 + 1 + 1
     likert = multinomial("forced ~ female", DATA, DIE)
     assert likert.aic == pytest.approx(SMALL.aic, abs=1e-6)
 
@@ -46,8 +46,8 @@ def test_where_there_is_no_likelihood_there_is_no_criterion() -> None:
     counts = {"y": rng.binomial(3, 0.4, 400) + (on & (rng.random(400) < 0.4)), "t": on}
     squares = list_experiment("y ~ 1", counts, treatment="t", items=3)
     penalized = logistic("forced ~ female", DATA, DIE, penalty="jeffreys")
-    assert squares._measures()[-1] == ("privacy loss", "no privacy claim")
-    assert FIT._measures()[-1] == ("privacy loss", str(DIE.loss))
+    assert squares._fit_measures()[-1] == ("privacy loss", "no privacy claim")
+    assert FIT._fit_measures()[-1] == ("privacy loss", str(DIE.loss))
     for fit in (HEAVY, penalized, squares):
         assert np.isnan(fit.aic)
         assert np.isnan(fit.bic)
@@ -63,7 +63,7 @@ def test_a_summary_prints_shows_and_writes_the_same_numbers() -> None:
     assert "$-$1544.59" in tex
     assert text.splitlines()[1].split()[:4] == ["estimate", "se", "z", "p"]
     assert str(HEAVY.summary(0.9)).splitlines()[1].split()[2:] == ["t", "p", "90", "%", "interval"]
-    assert ("degrees of freedom", "59") in HEAVY._measures()
+    assert ("degrees of freedom", "59") in HEAVY._fit_measures()
     assert "weighted log-likelihood" in str(HEAVY.summary())
 
 
@@ -89,7 +89,8 @@ def test_stars_are_of_chances_below_their_limits() -> None:
     chances = np.array([0.05, 0.0499, 0.01, 0.0099, 0.001, 0.0009])
     rows = [(place, "1.0", "0.1", "0.8 to 1.2") for place in range(6)]
     fit = SimpleNamespace(
-        coefficients=SimpleNamespace(text_rows=lambda: rows, test=lambda: SimpleNamespace(p=chances)), _measures=list
+        coefficients=SimpleNamespace(text_rows=lambda: rows, test=lambda: SimpleNamespace(p=chances)),
+        _fit_measures=list,
     )
     cells = [row[1] for row in compare_models([fit], below="p").rows]
     assert cells[::2] == ["1.0", "1.0*", "1.0*", "1.0**", "1.0**", "1.0***"]
@@ -113,5 +114,5 @@ def test_what_is_no_fit_is_a_sentence() -> None:
         compare_models([])
     with pytest.raises(ValueError, match="logarithms of ratios"):
         compare_models([logistic("forced ~ female", DATA, DIE, link="probit")], exp=True)
-    assert p_value(float("nan")) == "—"
+    assert format_p_value(float("nan")) == "—"
     assert isinstance(FIT.summary(), FitTable)

@@ -28,10 +28,10 @@ from toolkit.analysis.latent.model import (
     trait_share,
     vanishing_share,
 )
-from toolkit.analysis.regression.covariates import sides, standardize
-from toolkit.analysis.regression.fit import Comparison, FitProvenance, as_estimate, covers_of
-from toolkit.analysis.regression.rows import Answers, Codes, People, read_answers
-from toolkit.analysis.regression.scoring import Error, Evaluation, least_remaining, maximize, newton
+from toolkit.analysis.regression.covariates import split_formula, standardize
+from toolkit.analysis.regression.fit import Comparison, FitProvenance, coefficient_estimate, covers_of
+from toolkit.analysis.regression.rows import AnswerRows, Codes, People, read_answer_rows
+from toolkit.analysis.regression.scoring import ErrorKind, Evaluation, maximize, newton, smallest_remaining_share
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
@@ -133,7 +133,7 @@ def list_experiment(
     direct: Values | None = None,
     second: Values | None = None,
     control_items: Sequence[str] | None = None,
-    se: Error | None = None,
+    se: ErrorKind | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
@@ -233,7 +233,7 @@ def _fit(
     law: Mapping[str, Any],
     sampling: Mapping[str, Any],
     missing: str,
-    se: Error | None,
+    se: ErrorKind | None,
 ) -> ListFit:
     """Fit a formula: by least squares, or by the likelihood of one list or of all that a person tells."""
     control = check_choice(law["control"], "control", ("binomial", "beta-binomial", "logit-normal"))
@@ -278,14 +278,14 @@ def _read(
     sampling: Mapping[str, Any],
     missing: str,
     rest: Mapping[str, bool | str],
-) -> tuple[Answers, Array, Mask]:
+) -> tuple[AnswerRows, Array, Mask]:
     """The columns, the counts, and who saw the long list."""
     shares = {name: text for name, text in rest.items() if isinstance(text, str)}
     columns = {name: value for name, value in named.items() if value is not None}
     if control_items is not None:
         data = _with_sums(formula, data, named["treatment"], control_items, most)
         columns |= {f"control item {name}": name for name in control_items}
-    answers = read_answers(formula, data, columns, sampling, missing, shares)
+    answers = read_answer_rows(formula, data, columns, sampling, missing, shares)
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     counts = _counts(answers.columns["answers"], treated, most)
     return replace(answers, notes=(*answers.notes, NO_EPSILON)), counts, treated
@@ -295,7 +295,7 @@ def _with_sums(formula: str, data: Data, treatment: object, control_items: Seque
     """Those with the short list were asked item by item: their count is the sum; the others have no single items."""
     if len(control_items) != most:
         reject("`control_items` must name the items of the short list", len(control_items), f"there are {most}")
-    frame, left = as_frame(data), sides(formula)[0]
+    frame, left = as_frame(data), split_formula(formula)[0]
     treated = encode(column(frame, treatment, "`treatment`"), ("no", "yes"), "treatment").codes == 1
     single = []
     for name in control_items:
@@ -308,7 +308,7 @@ def _with_sums(formula: str, data: Data, treatment: object, control_items: Seque
     return with_column(frame, left, np.where(treated, np.nan if counts is None else counts, np.sum(single, axis=0)))
 
 
-def _design(answers: Answers, counts: Array, treated: Mask, most: int) -> "Lists":
+def _design(answers: AnswerRows, counts: Array, treated: Mask, most: int) -> "Lists":
     """What the columns are of: one list, two, or items that were asked one by one."""
     single = {
         name: values.astype(float) for name, values in answers.columns.items() if name.startswith("control item ")
@@ -335,9 +335,9 @@ def _difference(people: People, told: Array, treated: Mask, method: str) -> tupl
     share /= share.sum(axis=0)
     means = told @ share
     moves = np.asarray(((told[:, None] - means) * share) @ np.array([1.0, -1.0]))
-    if not people.complex:
+    if not people.is_complex:
         return plain, moves
-    value, cov = float(means[0] - means[1]), people.scatter(moves[:, None])
+    value, cov = float(means[0] - means[1]), people.variance_of_sum(moves[:, None])
     se, covers = float(np.sqrt(cov[0, 0])), covers_of(people).replaced(ErrorSource.RANDOMIZATION)
     return replace(plain, value=value, se=se, cov=cov, covers=covers, basis=Student(value, se, people.df)), moves
 
@@ -391,7 +391,7 @@ class Lists:
         }
 
 
-def _least_squares(answers: Answers, design: Lists) -> ListFit:
+def _least_squares(answers: AnswerRows, design: Lists) -> ListFit:
     """A curve for each short list or control item, then what long lists add to their sum; errors are the sandwich of
     both steps together (Imai 2011, appendix): a person's row of scores holds all that the person told.
     """
@@ -436,20 +436,20 @@ def _least_squares(answers: Answers, design: Lists) -> ListFit:
 def _with_gap(fit: ListFit, influence: Callable[[], Array], moves: Array) -> ListFit:
     """With what each person moves the model's mean and the difference in means by, where they were not drawn alike."""
     people = fit.answers.people
-    if not people.complex:
+    if not people.is_complex:
         return fit
     shares, gradient = fit._shares_of([one.covariates.matrix for one in fit.predictors])
     row_weights = people.row_weights / people.row_weights.sum()
     apart = row_weights * (shares - row_weights @ shares) + influence() @ (row_weights @ gradient) - moves
-    gap = float(people.scatter(apart[:, None])[0, 0])
+    gap = float(people.variance_of_sum(apart[:, None])[0, 0])
     return replace(fit, gap=gap if gap > _SAME * float(np.asarray(fit.difference.se)) ** 2 else np.nan)
 
 
 def _scatter(people: People, scores: Array) -> Array:
     if people.weights is not None:
         scores = scores * people.weights[:, None]
-    if people.complex:
-        return people.scatter(scores)
+    if people.is_complex:
+        return people.variance_of_sum(scores)
     return np.asarray(scores.T @ (scores * (1 if people.times is None else people.times[:, None])))
 
 
@@ -475,7 +475,7 @@ def _curve_fit(x: Array, y: Array, row_weights: Array, start: Array) -> Array | 
     first = evaluate(start).information
     for steps in (_GAUSS_NEWTON, 0):
         point, converged = newton(evaluate, maximize(evaluate, start, steps).point, information=information)
-        if converged and least_remaining(first, point.information) > _STEP:
+        if converged and smallest_remaining_share(first, point.information) > _STEP:
             return point.params
     return None
 
@@ -489,13 +489,17 @@ def _finite(name: str, curve: Array | None) -> Array:
 
 
 def _as_list_fit(
-    answers: Answers, names: tuple[str, ...], value: Array, cov: Array, about: tuple[Estimate, str, tuple[Array, ...]]
+    answers: AnswerRows,
+    names: tuple[str, ...],
+    value: Array,
+    cov: Array,
+    about: tuple[Estimate, str, tuple[Array, ...]],
 ) -> ListFit:
     people, covariates, (plain, title, reports) = answers.people, answers.covariates, about
     predictors = tuple(Predictor(name, covariates, value[:0]) for name in ("", *names))
     labels = tuple(label for one in predictors for label in one.labels)
     method = f"{title}, nonlinear least squares, robust errors"
-    estimate = as_estimate(value, cov, labels, people, None, method, answers.notes)
+    estimate = coefficient_estimate(value, cov, labels, people, None, method, answers.notes)
     provenance = FitProvenance(("nls", *reports, people.row_weights), covariates.matrix, "robust", False, people.df)
     used, about_it = {"used": people.n, **answers.dropped}, f"{title} with covariates (nonlinear least squares)"
     parts = (_without_randomization(estimate), np.nan, used, about_it, provenance, answers, predictors)
@@ -510,7 +514,9 @@ def _without_randomization(estimate: Estimate) -> Estimate:
 # Likelihoods
 
 
-def _likelihood(answers: Answers, law: ListLaw | JointLaw, codes: Codes, design: Lists, se: Error | None) -> ListFit:
+def _likelihood(
+    answers: AnswerRows, law: ListLaw | JointLaw, codes: Codes, design: Lists, se: ErrorKind | None
+) -> ListFit:
     """The maximum; shares that go to 0 on the way are left out, and said."""
     notes: tuple[str, ...] = ()
     x, back = standardize(answers.covariates)

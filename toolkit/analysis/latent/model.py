@@ -11,16 +11,23 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import Covariates, from_arrays, standardize
-from toolkit.analysis.regression.fit import MANY, Comparison, Fit, FitProvenance, PredictiveFit, as_estimate
+from toolkit.analysis.regression.covariates import Covariates, covariates_from_table, standardize
+from toolkit.analysis.regression.fit import (
+    MAX_PREDICTIONS_WITH_COV,
+    Comparison,
+    Fit,
+    FitProvenance,
+    PredictiveFit,
+    coefficient_estimate,
+)
 from toolkit.analysis.regression.margins import Effect
-from toolkit.analysis.regression.rows import Answers, Codes, People
+from toolkit.analysis.regression.rows import AnswerRows, Codes, People
 from toolkit.analysis.regression.scoring import (
-    Error,
+    ErrorKind,
     Evaluation,
     Maximization,
+    checked_error_kind,
     covariance,
-    error_kind,
     finish_by_newton,
     influence_of,
     interior_maximum,
@@ -62,7 +69,7 @@ FORM_ONLY = (
 class FitOptions(TypedDict, total=False):
     """How a formula is fitted: the kind of errors, how people were drawn, and what is done with missing values."""
 
-    se: Error | None
+    se: ErrorKind | None
     sample: Sampled | None
     weights: Values | None
     strata: Values | None
@@ -125,7 +132,7 @@ class Model:
             factors = factors * self.people.weights
         return np.column_stack([x * one[:, None] for x, one in zip(self.columns, factors, strict=True)])
 
-    def observed(self, params: Array) -> Array:
+    def observed_information(self, params: Array) -> Array:
         """Minus the Hessian, by differences of the gradient."""
         return negative_hessian(lambda near: self._gradient(*self.law(self.predictors(near))), params)
 
@@ -159,11 +166,11 @@ def trait_share(eta: Array) -> tuple[Array, Array]:
     return share, slopes
 
 
-def further_share(name: str, answers: Answers, start: float, may_vanish: bool = False) -> Predictor:
+def further_share(name: str, answers: AnswerRows, start: float, may_vanish: bool = False) -> Predictor:
     """The linear predictor of a share beside the trait's: with covariates of its own, or one share for all."""
-    one = answers.shares.get(name)
+    one = answers.share_covariates.get(name)
     if one is None:
-        one = from_arrays(np.empty((len(answers.covariates.matrix), 0)))
+        one = covariates_from_table(np.empty((len(answers.covariates.matrix), 0)))
     return Predictor(name, one, intercept_start(one.labels, start), may_vanish)
 
 
@@ -206,7 +213,7 @@ class LatentFit(PredictiveFit):
     (True, ('Intercept', 'control: Intercept'))
     """
 
-    answers: Answers
+    answers: AnswerRows
     predictors: tuple[Predictor, ...]
     share: Share
     model: Model | None
@@ -232,7 +239,7 @@ class LatentFit(PredictiveFit):
             value=value,
             se=spread,
             labels=tuple(range(len(value))),
-            cov=gradient @ self.cov @ gradient.T if len(value) <= MANY else None,
+            cov=gradient @ self.cov @ gradient.T if len(value) <= MAX_PREDICTIONS_WITH_COV else None,
             notes=(),
             method=f"prediction; {self.method}",
             basis=Mapped(inner, expit),
@@ -264,7 +271,7 @@ class LatentFit(PredictiveFit):
             mixed += math.comb(edge, there) / 2**edge * above
         return replace(plain, p=mixed, method="likelihood ratio, on the edge")
 
-    def _effects(self, matrix: Array) -> list[Effect]:
+    def _predictions(self, matrix: Array) -> list[Effect]:
         first, others = self.covariates, [one.covariates for one in self.predictors[1:]]
         return [Effect("", *self._shares_of([matrix, *(matrix if one is first else one.matrix for one in others)]))]
 
@@ -295,10 +302,10 @@ class FitSettings:
 
 
 def fit_latent(
-    answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: FitSettings
+    answers: AnswerRows, codes: Codes, law: Law, predictors: Sequence[Predictor], how: FitSettings
 ) -> LatentFit:
     """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
-    kind = error_kind(how.error, answers.people, False)
+    kind = checked_error_kind(how.error, answers.people, False)
     scaled = [standardize(one.covariates) for one in predictors]
     model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
     back = _blocks([matrix for _, matrix in scaled])
@@ -311,10 +318,10 @@ def fit_latent(
         f"{how.method}, maximum likelihood, {kind} errors",
         (*answers.notes, *how.notes, *note, *maximum_notes),
     )
-    estimate = as_estimate(back @ point.params, back @ cov @ back.T, labels, people, None, method, notes)
+    estimate = coefficient_estimate(back @ point.params, back @ cov @ back.T, labels, people, None, method, notes)
     columns = np.column_stack([one.covariates.matrix for one in predictors])
     provenance = FitProvenance(
-        (*how.form, codes, people.row_weights), columns, kind, False, people.df if people.complex else None
+        (*how.form, codes, people.row_weights), columns, kind, False, people.df if people.is_complex else None
     )
     used = {"used": people.n, **answers.dropped}
     original = Model(law, tuple(one.covariates.matrix for one in predictors), codes, people)
@@ -325,11 +332,11 @@ def fit_latent(
 
 def _maximum(model: Model, start: Array) -> tuple[Evaluation, Array, tuple[str, ...]]:
     """Return the highest maximum, the observed information there, and a note where infinity is higher still."""
-    ascent = finish_by_newton(model.evaluate, model.observed, maximize(model.evaluate, start))
-    observed, notes = model.observed(ascent.point.params), tuple[str, ...]()
+    ascent = finish_by_newton(model.evaluate, model.observed_information, maximize(model.evaluate, start))
+    observed, notes = model.observed_information(ascent.point.params), tuple[str, ...]()
     proper = is_maximum(ascent, observed)
     for other in _higher_ascents(model, ascent):
-        information = model.observed(other.point.params)
+        information = model.observed_information(other.point.params)
         if is_maximum(other, information):
             ascent, observed, proper, notes = other, information, True, ()
         elif proper:
@@ -339,7 +346,7 @@ def _maximum(model: Model, start: Array) -> tuple[Evaluation, Array, tuple[str, 
     if not proper:
         # Where the information is singular at a point without symmetry, more people would not help.
         _identified(model.evaluate(start + np.random.default_rng(1).normal(size=len(start))).information)
-        interior_maximum(model.observed, ascent, "use fewer covariates, or ask more people")
+        interior_maximum(model.observed_information, ascent, "use fewer covariates, or ask more people")
     return ascent.point, observed, notes
 
 
@@ -353,9 +360,9 @@ def _higher_ascents(model: Model, first: Maximization) -> Iterator[Maximization]
     rng, best = np.random.default_rng(0), first.point.loglike
     for _ in range(_FURTHER_STARTS):
         params = first.start.params + rng.normal(scale=2, size=len(first.start.params))
-        ascent = maximize(model.evaluate, params, steps=20)
-        if ascent.point.loglike > best - _PROMISING and not ascent.converged and not ascent.flat:
-            ascent = finish_by_newton(model.evaluate, model.observed, ascent)
+        ascent = maximize(model.evaluate, params, max_steps=20)
+        if ascent.point.loglike > best - _PROMISING and not ascent.converged and not ascent.is_flat:
+            ascent = finish_by_newton(model.evaluate, model.observed_information, ascent)
         if ascent.point.loglike > best + _HIGHER:
             best = ascent.point.loglike
             yield replace(ascent, start=first.start)
@@ -365,7 +372,7 @@ def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array)
     """The first share that goes to 0 on the way to the maximum, by name."""
     if not any(one.may_vanish for one in predictors):
         return None
-    ascent = maximize(model.evaluate, start, steps=60)
+    ascent = maximize(model.evaluate, start, max_steps=60)
     eta = model.predictors(ascent.point.params)
     for one, value in zip(predictors, eta, strict=True):
         if one.may_vanish and float(value.max()) < -7:

@@ -35,8 +35,8 @@ from toolkit.analysis.latent.model import (
     only_with_formula,
     trait_share,
 )
-from toolkit.analysis.regression.rows import read_answers
-from toolkit.analysis.regression.scoring import Error
+from toolkit.analysis.regression.rows import read_answer_rows
+from toolkit.analysis.regression.scoring import ErrorKind
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
@@ -59,7 +59,7 @@ def cheater_detection(
     *,
     p: Chances,
     group: Values | None = None,
-    se: Error | None = None,
+    se: ErrorKind | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
@@ -129,7 +129,7 @@ def lie_detector(
     p: Chances,
     group: Values | None = None,
     honesty: str | None = None,
-    se: Error | None = None,
+    se: ErrorKind | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
@@ -204,7 +204,7 @@ def extended_crosswise(
     p: Chances,
     group: Values | None = None,
     always_different: str | None = None,
-    se: Error | None = None,
+    se: ErrorKind | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
@@ -278,7 +278,7 @@ def unknown_question(
     p: Chances,
     group: Values | None = None,
     innocuous: str | None = None,
-    se: Error | None = None,
+    se: ErrorKind | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
@@ -384,7 +384,7 @@ def _fit(
     se, missing = options["se"], options["missing"]
     sampling = {key: value for key, value in options.items() if key not in ("se", "missing")}
     chances, further = chances_by_group(p), {} if formula is None else {design.other: formula}
-    answers = read_answers(reports, data, {"group": group}, sampling, missing, further)
+    answers = read_answer_rows(reports, data, {"group": group}, sampling, missing, further)
     codes = np.asarray(encode(answers.columns["answers"], design.reports, "answers").codes, dtype=np.intp)
     odds = np.array([*chances.values()])[group_places(answers.columns["group"], chances)]
     first = Predictor("", answers.covariates, intercept_start(answers.covariates.labels, -1.0))

@@ -1,1 +1,1 @@
-"""Regression through randomized answers: the answer as the outcome, or on the right-hand side."""
+"""Regression with randomized answers, as the outcome or on the right-hand side."""

@@ -1,4 +1,4 @@
-"""The matrix of covariates, made from a formula or from arrays, checked and standardized."""
+"""The design matrix of a regression: read from a formula or from arrays, checked and standardized."""
 
 import math
 import re
@@ -32,16 +32,18 @@ from toolkit.frames.table import (
     with_text_as_objects,
 )
 
-_DEPENDENT = 1e-10  # residual of a column after regression on the others, relative to the column
-_NEAR = 1e-6  # least eigenvalue of the correlations below which columns are checked one by one
+# A column counts as a combination of the others if their regression leaves less than this share of its norm.
+_DEPENDENT = 1e-10
+# Columns are checked one by one only if the smallest eigenvalue of their correlation matrix is below this.
+_NEAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
     """The matrix of covariates, one row per person.
 
-    `labels` are the names of its columns, and `matrix_of` makes the same columns from other data. `data` is what the
-    matrix was made from; `variables` are those of its columns that the formula uses.
+    `labels` are the names of its columns, and `matrix_of` makes the same columns from new data. The matrix was made
+    from `data`; `variables` are the columns of `data` that the formula uses.
     """
 
     matrix: Array
@@ -50,39 +52,39 @@ class Covariates:
     data: Any
     variables: tuple[str, ...] = ()
 
-    def values(self, name: str) -> Values:
+    def values(self, variable: str) -> Values:
         """Return the values of a variable."""
-        if not isinstance(name, str) or name not in self.variables:
-            received = repr(name) if isinstance(name, str) else type(name).__name__
+        if not isinstance(variable, str) or variable not in self.variables:
+            received = repr(variable) if isinstance(variable, str) else type(variable).__name__
             variables = ", ".join(self.variables) or "none"
             reject("a variable must be a covariate of the formula", received, f"there are {variables}")
         if isinstance(self.data, np.ndarray):
-            return np.asarray(self.matrix[:, self.labels.index(name)])
-        return column(self.data, name, "a variable")
+            return np.asarray(self.matrix[:, self.labels.index(variable)])
+        return column(self.data, variable, "a variable")
 
-    def declared(self, name: str) -> list[Any] | None:
-        """Return the categories that a variable declares, in their order; None if it declares none."""
-        declared = None if isinstance(self.data, np.ndarray) else categories(self.data, name)
+    def declared_categories(self, variable: str) -> list[Any] | None:
+        """Return the categories of a categorical variable, in their declared order; None for any other variable."""
+        declared = None if isinstance(self.data, np.ndarray) else categories(self.data, variable)
         return None if declared is None else declared[0]
 
-    def where(self, name: str, values: Values) -> Array:
-        """Return the matrix with other values of one variable."""
+    def matrix_with(self, variable: str, values: Values) -> Array:
+        """Return the matrix after one variable is given these values."""
         if isinstance(self.data, np.ndarray):
             matrix = self.matrix.copy()
-            matrix[:, self.labels.index(name)] = values
+            matrix[:, self.labels.index(variable)] = values
             return matrix
-        return self.matrix_of(with_column(self.data, name, values))
+        return self.matrix_of(with_column(self.data, variable, values))
 
-    def fixed(self, name: str, level: object) -> "Covariates":
-        """Return the covariates with one variable at the same value for everybody."""
-        self.values(name)  # rejects what is not a variable
-        values = np.full(len(self.matrix), level, dtype=float if isinstance(level, int | float | np.number) else object)
-        data = self.data if isinstance(self.data, np.ndarray) else with_column(self.data, name, values)
-        return replace(self, matrix=self.where(name, values), data=data)
+    def with_value(self, variable: str, value: object) -> "Covariates":
+        """Return the covariates with one variable set to the same value for everybody."""
+        self.values(variable)  # rejects what is not a variable
+        values = np.full(len(self.matrix), value, dtype=float if isinstance(value, int | float | np.number) else object)
+        data = self.data if isinstance(self.data, np.ndarray) else with_column(self.data, variable, values)
+        return replace(self, matrix=self.matrix_with(variable, values), data=data)
 
 
-def sides(formula: str) -> tuple[str, str]:
-    """Split a formula into the name on its left and the text on its right."""
+def split_formula(formula: str) -> tuple[str, str]:
+    """Split a formula into the name on its left side and the text of its right side."""
     response, tilde, right = formula.partition("~") if isinstance(formula, str) else ("", "", "")
     name = response.strip().removeprefix("`").removesuffix("`")
     if not tilde or not name or not right.strip() or "~" in right:
@@ -91,9 +93,9 @@ def sides(formula: str) -> tuple[str, str]:
     return name, right.strip()
 
 
-def variables(right: str, data: object) -> tuple[str, ...]:
-    """Return the columns that the right side of a formula uses; names that are not columns are rejected."""
-    mentioned, labels = set(map(str, _formula(right).required_variables)), names(data)
+def variables(right_side: str, data: object) -> tuple[str, ...]:
+    """Return the columns that the right side of a formula uses; reject names that are not columns."""
+    mentioned, labels = set(map(str, _parse_right_side(right_side).required_variables)), names(data)
     if unknown := sorted(name for name in mentioned if name not in labels and name.partition(".")[0] != "np"):
         reject(
             "covariates must be columns of the data", ", ".join(map(repr, unknown)), f"there are {format_columns(data)}"
@@ -101,10 +103,10 @@ def variables(right: str, data: object) -> tuple[str, ...]:
     return tuple(sorted(mentioned & set(labels)))
 
 
-def terms_without(right: str, items: tuple[str, ...]) -> str:
-    """Return the right side of a formula without the terms that use these columns, and with an intercept."""
-    terms = [_term_text(term) for term in _formula(right)]
-    others = [term for term in terms if not set(_formula(term).required_variables) & set(items)]
+def right_side_without(right_side: str, columns: tuple[str, ...]) -> str:
+    """Return the right side of a formula with an intercept and without the terms that use these columns."""
+    terms = [_term_text(term) for term in _parse_right_side(right_side)]
+    others = [term for term in terms if not set(_parse_right_side(term).required_variables) & set(columns)]
     return " + ".join(["1", *(term for term in others if term != "1")])
 
 
@@ -116,57 +118,57 @@ def _term_text(term: Any) -> str:
     )
 
 
-def absent_in(data: object, columns: tuple[str, ...]) -> Mask:
-    """Return the rows in which one of these columns has no value."""
+def rows_with_missing(data: object, columns: tuple[str, ...]) -> Mask:
+    """Return a mask of the rows in which at least one of these columns has a missing value."""
     gaps = [missing_mask(column(data, name, "a covariate")) for name in columns]
     return np.logical_or.reduce(gaps) if gaps else np.zeros(row_count(data), dtype=bool)
 
 
-def from_formula(right: str, data: DataFrame, further: tuple[str, ...] = ()) -> Covariates:
-    """Make the covariates of a formula's right side, with the levels and transforms of these data.
+def covariates_from_formula(right_side: str, data: DataFrame, kept_columns: tuple[str, ...] = ()) -> Covariates:
+    """Build the covariates of a formula's right side; categories and transforms are learned from these data.
 
-    The result keeps the columns that the formula uses, and those in `further`.
+    The result keeps the columns of the data that the formula uses, and those in `kept_columns`.
     """
-    formula = _formula(right)
+    formula = _parse_right_side(right_side)
     factors = [factor for term in formula for factor in term.factors]
     bare = {factor.expr for factor in factors if factor.eval_method.value == "lookup"}
     used = tuple(sorted(set(map(str, formula.required_variables)) & set(names(data))))
     for name in used:
-        _check_kind(data, name, bare=name in bare)
-    model_matrix = _matrix_of(formula, data)
+        _check_covariate(data, name, is_bare=name in bare)
+    model_matrix = _model_matrix(formula, data)
     spec = model_matrix.model_spec
     labels = tuple(str(name) for name in spec.column_names)
-    matrix = _checked(np.asarray(model_matrix, dtype=np.float64), labels)
-    columns = _copy_columns(data, tuple(dict.fromkeys([*used, *further])), matrix, labels)
-    return Covariates(matrix, labels, partial(_new_matrix, spec), columns, used)
+    matrix = _checked_matrix(np.asarray(model_matrix, dtype=np.float64), labels)
+    columns = _copy_columns(data, tuple(dict.fromkeys([*used, *kept_columns])), matrix, labels)
+    return Covariates(matrix, labels, partial(_model_matrix_of_new_data, spec), columns, used)
 
 
-def _copy_columns(data: Any, selection: tuple[str, ...], matrix: Array, labels: tuple[str, ...]) -> Any:
-    """Return some columns of a frame; in pandas, those that are columns of the matrix share its memory."""
-    if not hasattr(data, "assign") or not selection:
-        return select_columns(data, selection)
-    same = [name for name in selection if name in labels and data[name].dtype == np.float64]
-    cells = {name: matrix[:, labels.index(name)] if name in same else data[name].copy() for name in selection}
+def _copy_columns(data: Any, selected: tuple[str, ...], matrix: Array, labels: tuple[str, ...]) -> Any:
+    """Return the selected columns of a frame; in pandas, columns that the matrix also holds share its memory."""
+    if not hasattr(data, "assign") or not selected:
+        return select_columns(data, selected)
+    same = [name for name in selected if name in labels and data[name].dtype == np.float64]
+    cells = {name: matrix[:, labels.index(name)] if name in same else data[name].copy() for name in selected}
     return extra("pandas", "analysis").DataFrame(cells, index=data.index, copy=False)
 
 
-def from_arrays(values: object) -> Covariates:
-    """Make covariates of a table of numbers, after a column of ones for the intercept."""
-    columns = _columns(values)
+def covariates_from_table(values: object) -> Covariates:
+    """Build covariates from a table of numbers, preceded by a column of ones for the intercept."""
+    columns = _numeric_table(values)
     labels = ("Intercept", *(names(values) or (f"x{number}" for number in range(1, columns.shape[1] + 1))))
-    matrix_of = partial(_with_ones, len(labels) - 1)
+    matrix_of = partial(_with_intercept, len(labels) - 1)
     data = values if names(values) else columns
-    return Covariates(_checked(matrix_of(values), labels), labels, matrix_of, data, labels[1:])
+    return Covariates(_checked_matrix(matrix_of(values), labels), labels, matrix_of, data, labels[1:])
 
 
-def _with_ones(count: int, values: object) -> Array:
-    columns = _columns(values)
-    if columns.shape[1] != count:
-        reject(f"new data must have {count} columns", columns.shape[1], "give the covariates of the fit")
+def _with_intercept(n_columns: int, values: object) -> Array:
+    columns = _numeric_table(values)
+    if columns.shape[1] != n_columns:
+        reject(f"new data must have {n_columns} columns", columns.shape[1], "give the covariates of the fit")
     return np.column_stack([np.ones(len(columns)), columns])
 
 
-def _columns(values: object) -> Array:
+def _numeric_table(values: object) -> Array:
     table = np.column_stack(list(values.values())) if isinstance(values, dict) else array_of(values)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2:
@@ -175,24 +177,26 @@ def _columns(values: object) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _formula(right: str) -> Any:
-    """Parse the right side of a formula. A fit asks for it several times, so it is cached."""
+def _parse_right_side(right_side: str) -> Any:
+    """Parse the right side of a formula; the result is cached, because a fit needs it several times."""
     formulaic = extra("formulaic")
-    if number := re.search(r"`\s*[\d.]+\s*`", right):
+    if number := re.search(r"`\s*[\d.]+\s*`", right_side):
         consequence = "it would be read as the number; give the column another name"
         reject("the name of a column in a formula must not be a number", number.group(), consequence)
     try:
-        formula = formulaic.Formula(right)
-        formula.required_variables  # noqa: B018  # raises where a part is not a Python expression
+        formula = formulaic.Formula(right_side)
+        formula.required_variables  # noqa: B018  # raises if a term is not a Python expression
     except (formulaic.errors.FormulaicError, SyntaxError):
         grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"
-        reject("`formula` must be one that formulaic reads", repr(right), grammar)
+        reject("`formula` must be one that formulaic reads", repr(right_side), grammar)
     return formula
 
 
-def _matrix_of(formula_or_spec: Any, data: object) -> Any:
-    """Return the model matrix; categories that the fit has not seen and parts that fail are rejected."""
-    frame = _without_arrow(with_text_as_objects(as_frame(data)), set(map(str, formula_or_spec.required_variables)))
+def _model_matrix(formula_or_spec: Any, data: object) -> Any:
+    """Return the model matrix; reject categories that are new to the fit and terms that cannot be computed."""
+    frame = _without_arrow_columns(
+        with_text_as_objects(as_frame(data)), set(map(str, formula_or_spec.required_variables))
+    )
     matrix, problem = _compute_matrix(formula_or_spec, frame)
     if problem == "levels":
         reject("categories must be those of the fit", "others", "they have no coefficient")
@@ -202,15 +206,15 @@ def _matrix_of(formula_or_spec: Any, data: object) -> Any:
     return matrix
 
 
-def _without_arrow(frame: Any, used: set[str]) -> Any:
-    """Convert Arrow columns of pandas to NumPy, because formulaic recognizes categories only there."""
+def _without_arrow_columns(frame: Any, used_columns: set[str]) -> Any:
+    """Convert Arrow columns of pandas to NumPy columns, the only ones in which formulaic recognizes categories."""
     kinds = frame.dtypes.items() if hasattr(frame, "assign") else ()
-    arrow = {name: kind.numpy_dtype for name, kind in kinds if name in used and hasattr(kind, "pyarrow_dtype")}
+    arrow = {name: kind.numpy_dtype for name, kind in kinds if name in used_columns and hasattr(kind, "pyarrow_dtype")}
     return frame.astype(arrow) if arrow else frame
 
 
 def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
-    """Return the matrix and an empty text, or None and the part that failed.
+    """Return the matrix and an empty text, or None and the term that failed.
 
     The exceptions of other libraries may quote data, so their messages are not passed on.
     """
@@ -219,7 +223,7 @@ def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
         warnings.simplefilter("error", errors.DataMismatchWarning)
         try:
             matrix = formula_or_spec.get_model_matrix(frame, context={}, na_action="ignore", output="numpy")
-            np.asarray(matrix, dtype=np.float64)  # no copy where it holds numbers already
+            np.asarray(matrix, dtype=np.float64)  # makes no copy if the matrix is already of floats
         except errors.DataMismatchWarning:
             return None, "levels"
         except Exception as problem:
@@ -228,17 +232,17 @@ def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
     return matrix, ""
 
 
-def _new_matrix(spec: Any, data: object) -> Array:
-    """Return the columns of a fit for other data."""
+def _model_matrix_of_new_data(spec: Any, data: object) -> Array:
+    """Return the model matrix of a fit for new data."""
     frame = as_frame(data)
     needs = tuple(sorted(str(name) for name in spec.required_variables if str(name) in names(frame)))
-    if missing := int(np.count_nonzero(absent_in(frame, needs))):
+    if missing := int(np.count_nonzero(rows_with_missing(frame, needs))):
         reject("covariates must not be missing", f"{missing} rows with missing values", "they have no prediction")
-    return np.asarray(_matrix_of(spec.update(materializer=None), frame), dtype=np.float64)
+    return np.asarray(_model_matrix(spec.update(materializer=None), frame), dtype=np.float64)
 
 
-def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
-    """Return the matrix, after a check of its names, values and shape."""
+def _checked_matrix(matrix: Array, labels: tuple[str, ...]) -> Array:
+    """Return the matrix after checking its labels, values and shape."""
     if len(set(labels)) < len(labels):
         duplicate = next(label for label in labels if labels.count(label) > 1)
         reject("coefficients must have names of their own", f"{duplicate!r} twice", "give a column another name")
@@ -255,18 +259,18 @@ def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
     return matrix
 
 
-def constants(matrix: Array) -> Codes:
-    """Return the indices of columns that have one value, not 0. The first of them is the intercept."""
+def constant_columns(matrix: Array) -> Codes:
+    """Return the indices of the columns that are constant and not 0; the first such column is the intercept."""
     return np.flatnonzero((matrix == matrix[0]).all(axis=0) & (matrix[0] != 0))
 
 
 def standardize(covariates: Covariates) -> tuple[Array, Array]:
-    """Standardize the columns; return them with the matrix that takes their coefficients back to the original columns.
+    """Return standardized columns, and the matrix that converts their coefficients to those of the original columns.
 
-    Columns get variance 1 and, if there is an intercept, mean 0.
+    Each column gets variance 1 and, if there is an intercept, mean 0.
     """
     matrix, width = covariates.matrix, covariates.matrix.shape[1]
-    constant = constants(matrix)
+    constant = constant_columns(matrix)
     mean = np.zeros(width)
     if len(constant):
         intercept = int(constant[0])
@@ -275,7 +279,7 @@ def standardize(covariates: Covariates) -> tuple[Array, Array]:
     scale, size = (np.sqrt(np.einsum("ij,ij->j", table, table) / len(matrix)) for table in (centred, matrix))
     _reject_dependent(covariates.labels, scale <= _DEPENDENT * size)
     centred /= scale
-    # The eigenvalues of the correlations are cheap; the slower QR decomposition runs only where they are small.
+    # Eigenvalues are cheap to compute; the slower QR decomposition runs only if one of them is small.
     if np.linalg.eigvalsh(centred.T @ centred / len(matrix))[0] < _NEAR:
         residual = np.abs(np.diag(np.linalg.qr(centred, mode="r"))) / np.sqrt(len(matrix))
         _reject_dependent(covariates.labels, residual < _DEPENDENT)
@@ -285,38 +289,41 @@ def standardize(covariates: Covariates) -> tuple[Array, Array]:
     return centred, back
 
 
-def _reject_dependent(labels: tuple[str, ...], dependent: Mask) -> None:
-    if dependent.any():
-        label, remedy = labels[int(np.argmax(dependent))], "leave it out, or one of the others"
+def _reject_dependent(labels: tuple[str, ...], is_dependent: Mask) -> None:
+    if is_dependent.any():
+        label, remedy = labels[int(np.argmax(is_dependent))], "leave it out, or one of the others"
         rule = "no column may be a combination of the columns before it"
         reject(rule, repr(label), f"its coefficient is not determined: {remedy}")
 
 
-def _check_kind(data: object, name: str, *, bare: bool) -> None:
-    """Reject a covariate that formulaic would misread; `bare` says that it is in the formula without C(…)."""
-    values = column(data, name, "a covariate")
+def _check_covariate(data: object, column_name: str, *, is_bare: bool) -> None:
+    """Reject a covariate that formulaic would misread; `is_bare` tells whether the formula uses it without C(…)."""
+    values = column(data, column_name, "a covariate")
     cells = values.tolist() if values.dtype.kind in "OUT" else []
     if any(isinstance(cell, list | dict | set | tuple | np.ndarray) for cell in cells):
-        rule = f"the column {name!r} must hold one value in each row"
+        rule = f"the column {column_name!r} must hold one value in each row"
         reject(rule, "lists", "make one column for each element", TypeError)
-    declared = categories(data, name)
+    declared = categories(data, column_name)
     if declared is not None:
         if declared[1]:
-            remedy = f"leave them out, as by data[{name!r}].cat.remove_unused_categories()"
+            remedy = f"leave them out, as by data[{column_name!r}].cat.remove_unused_categories()"
             received = f"{declared[1]} that nobody has"
-            reject(f"every category of {name!r} must occur", received, f"they have no coefficient; {remedy}")
+            reject(f"every category of {column_name!r} must occur", received, f"they have no coefficient; {remedy}")
         return
-    rule, category = f"the column {name!r} must hold numbers or categories", f"or write C({name}) for categories"
-    if bare and (values.dtype.kind in "mM" or (cells and all(isinstance(cell, date | timedelta) for cell in cells))):
+    rule, category = (
+        f"the column {column_name!r} must hold numbers or categories",
+        f"or write C({column_name}) for categories",
+    )
+    if is_bare and (values.dtype.kind in "mM" or (cells and all(isinstance(cell, date | timedelta) for cell in cells))):
         remedy = f"they have no unit: convert them to days, as by (date - first).days, {category}"
         reject(rule, "dates or times", remedy, TypeError)
-    if bare and cells and all(map(_is_number, cells)):
+    if is_bare and cells and all(map(_is_number, cells)):
         remedy = f"each would be a category of its own; convert the column, as by astype(float), {category}"
         reject(rule, "numbers stored as text", remedy, TypeError)
 
 
 def _is_number(cell: object) -> bool:
-    """Return whether a cell is a number, or text that reads as one."""
+    """Return whether a cell is a number, or text that can be read as a number."""
     if not isinstance(cell, str):
         return isinstance(cell, int | float | Decimal | Fraction | np.number) and not isinstance(cell, bool)
     try:

@@ -1,4 +1,4 @@
-"""The base classes of fitted models: coefficients with their errors, tables, tests, comparisons, predictions."""
+"""Base classes of fitted models: coefficients with standard errors, tables, tests, comparisons, predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +9,9 @@ import numpy as np
 
 from toolkit.analysis.homogeneity import wald_f
 from toolkit.analysis.regression.covariates import Covariates
-from toolkit.analysis.regression.margins import Effect, by_group, effects, margin_estimate
+from toolkit.analysis.regression.margins import Effect, margin_effects, margin_estimate, split_by_group
 from toolkit.analysis.regression.rows import Channel, ModelRows, People
-from toolkit.analysis.regression.tables import FitTable, p_value
+from toolkit.analysis.regression.tables import FitTable, format_p_value
 from toolkit.analysis.reports import Data
 from toolkit.core.arrays import Array, ArrayLike, Values
 from toolkit.core.checks import check_choice, exact_fraction, reject
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MANY = 1000  # predictions beyond which there is no covariance matrix, which would be too large
+MAX_PREDICTIONS_WITH_COV = 1000  # for more predictions no covariance matrix is computed: it would be too large
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Test of a larger model against a smaller one nested in it.
+    """Result of a test of a model against a smaller model nested in it.
 
     Parameters
     ----------
     statistic : float
-        Twice the gain in log-likelihood, or Wald's statistic for a complex sample.
+        The likelihood-ratio statistic, or Wald's F statistic for a complex sample.
     df : float
-        Number of coefficients that the larger model adds.
+        Number of coefficients that only the larger model has.
     p : float
         The p-value.
     method : str
@@ -66,33 +66,33 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class FitProvenance:
-    """What two fits must share to be compared: rows, reports, designs, weights, and how errors were made."""
+    """What two fits must share to be compared: rows, reports, designs and weights, and how they were fitted."""
 
-    reports: tuple[Any, ...]
-    columns: Array
-    error: str
-    penalized: bool
+    shared_data: tuple[Any, ...]
+    covariates: Array
+    error_kind: str
+    is_penalized: bool
     df: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit:
-    """A fitted model: what every regression of this package returns, under the names of statsmodels.
+    """A fitted model, the result of every regression of this package, with the attribute names of statsmodels.
 
     Parameters
     ----------
     coefficients : Estimate
         The coefficients.
     llf : float
-        The log-likelihood at the coefficients, without any penalty; NaN for least squares. With weights, which are
-        divided by their mean, it is a weighted one.
+        The log-likelihood at the coefficients, without any penalty; NaN for least squares. With sampling weights it is
+        the weighted log-likelihood, for weights with mean 1.
     rows : mapping
-        How many rows were used, and how many were left out, by the column whose value was missing. Where a row stands
-        for several people, people are counted.
+        Number of rows that were used, and numbers of rows that were left out, by the column with the missing value. If
+        a row stands for several people, people are counted instead of rows.
     title : str
-        The kind of model, in a few words.
+        Kind of model, as it appears above tables.
     provenance : FitProvenance
-        What another fit must share to be compared with this one.
+        What another fit must share with this one to be compared with it.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Fit:
 
     @property
     def loss(self) -> Loss | None:
-        """Privacy loss of each person's reports; None where nothing is claimed."""
+        """Privacy loss of each person's reports; None if no privacy is claimed."""
         return self.coefficients.loss
 
     @property
@@ -147,7 +147,7 @@ class Fit:
 
     @property
     def method(self) -> str:
-        """How the coefficients were estimated, in words."""
+        """Description of how the coefficients were estimated."""
         return self.coefficients.method
 
     @property
@@ -157,16 +157,16 @@ class Fit:
 
     @property
     def ratio_name(self) -> str:
-        """Name of the exponential of a coefficient, such as "odds ratio"; empty where it has no meaning."""
+        """Name of the exponential of a coefficient, such as "odds ratio"; empty if the exponential has no meaning."""
         return ""
 
     def __getitem__(self, label: str) -> Estimate:
-        """Return the coefficient with this label; the difference of two takes their covariance into account."""
-        self._weights({label: 1.0})
+        """Return the coefficient with this label; a difference of two takes their covariance into account."""
+        self._contrast_weights({label: 1.0})
         return self.coefficients[label]
 
     def contrast(self, weights: Mapping[str, float]) -> Estimate:
-        """Estimate a weighted sum of coefficients, with the error that follows from their covariance.
+        """Estimate a weighted sum of coefficients; its standard error follows from their covariance.
 
         Parameters
         ----------
@@ -176,14 +176,14 @@ class Fit:
         Returns
         -------
         Estimate
-            With the same kind of interval as the coefficients.
+            The weighted sum, with the same kind of interval as the coefficients.
         """
-        row = self._weights(weights)
+        row = self._contrast_weights(weights)
         label = " + ".join(f"{row[self.labels.index(name)]:g} × {name}" for name in weights)
         return replace(self.coefficients.contrast(row), labels=(label,))
 
-    def _weights(self, weights: Mapping[str, float]) -> Array:
-        """Return one weight for each coefficient, zero for those not mentioned."""
+    def _contrast_weights(self, weights: Mapping[str, float]) -> Array:
+        """Return a weight for each coefficient: 0 for labels that `weights` does not mention."""
         if not isinstance(weights, Mapping) or not weights:
             rule = "weights must be numbers by label, as in {'female': 1, 'male': -1}"
             received = "none" if isinstance(weights, Mapping) else type(weights).__name__
@@ -197,7 +197,7 @@ class Fit:
         return row
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Compute an interval for each coefficient: a normal one, or a t interval for a complex sample.
+        """Compute a confidence interval for each coefficient: normal, or a t interval for a complex sample.
 
         Parameters
         ----------
@@ -212,13 +212,13 @@ class Fit:
         return self.coefficients.interval(level)
 
     def to_frame(self, exp: bool = False, level: float = 0.95) -> "pd.DataFrame":
-        """Return one row per coefficient: estimate, standard error, limits, statistic and p-value of the test of zero.
+        """Return one row per coefficient: estimate, standard error, interval, and the test that it is zero.
 
         Parameters
         ----------
         exp : bool
-            Whether to give exponentials of the estimate and its limits (odds ratios for the logit link), with a
-            standard error by the delta method; statistic and p-value stay those of the coefficient.
+            Whether to return exponentials of the estimate and its limits (odds ratios for the logit link), with a
+            standard error by the delta method. Statistic and p-value remain those of the coefficient.
         level : float
             Confidence level.
 
@@ -228,34 +228,34 @@ class Fit:
             One row per coefficient.
         """
         test = self.coefficients.test()
-        frame = (self._ratios() if exp else self.coefficients).to_frame(level)
+        frame = (self._exponentials() if exp else self.coefficients).to_frame(level)
         frame = frame.assign(statistic=test.statistic, p=test.p)
         return frame.rename(columns={"estimate": self.ratio_name}) if exp else frame
 
-    def _ratios(self) -> Estimate:
-        """Return exponentials of the coefficients, with their limits, and errors by the delta method."""
+    def _exponentials(self) -> Estimate:
+        """Return the exponentials of the coefficients and of their limits, with errors by the delta method."""
         if not self.ratio_name:
             rule = "`exp` needs a link whose coefficients are logarithms of ratios"
             reject(rule, "another", "leave out `exp`: exponentials have no meaning here")
         return self.coefficients.map(np.exp, np.exp)
 
-    def _series(self, values: ArrayLike) -> "pd.Series[Any]":
+    def _labelled_series(self, values: ArrayLike) -> "pd.Series[Any]":
         return extra("pandas", "analysis").Series(np.asarray(values, dtype=float), index=list(self.labels))
 
     @property
     def params(self) -> "pd.Series[Any]":
         """Coefficients by label."""
-        return self._series(self.value)
+        return self._labelled_series(self.value)
 
     @property
     def bse(self) -> "pd.Series[Any]":
         """Standard errors by label."""
-        return self._series(self.se)
+        return self._labelled_series(self.se)
 
     @property
     def pvalues(self) -> "pd.Series[Any]":
-        """P-values of the tests that a coefficient is zero, by label."""
-        return self._series(self.coefficients.test().p)
+        """P-values of the tests that each coefficient is zero, by label."""
+        return self._labelled_series(self.coefficients.test().p)
 
     def conf_int(self, *, level: float = 0.95, alpha: float | None = None) -> "pd.DataFrame":
         """Return the limits of each coefficient.
@@ -276,31 +276,31 @@ class Fit:
 
     @property
     def nobs(self) -> int | None:
-        """Number of people, as statsmodels calls `n`."""
+        """Number of people: the name that statsmodels has for `n`."""
         return self.n
 
     @property
-    def _parameter_count(self) -> int:
+    def _n_parameters(self) -> int:
         """Number of parameters of the likelihood, including those that are not coefficients."""
         return len(self.labels)
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion; NaN without a likelihood: least squares, a penalty, weights, strata, clusters."""
-        return 2 * self._parameter_count - 2 * self._likelihood
+        """Akaike's criterion; NaN if there is no likelihood (least squares, a penalty, weights, strata or clusters)."""
+        return 2 * self._n_parameters - 2 * self._comparable_llf
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion, with the number of people; NaN where there is no likelihood."""
-        return float(np.log(self.n or np.nan)) * self._parameter_count - 2 * self._likelihood
+        """Schwarz's criterion, with the number of people as the sample size; NaN if there is no likelihood."""
+        return float(np.log(self.n or np.nan)) * self._n_parameters - 2 * self._comparable_llf
 
     @property
-    def _likelihood(self) -> float:
-        whole = not self.provenance.penalized and self.provenance.df is None
-        return self.llf if whole else np.nan
+    def _comparable_llf(self) -> float:
+        has_likelihood = not self.provenance.is_penalized and self.provenance.df is None
+        return self.llf if has_likelihood else np.nan
 
-    def _measures(self) -> list[tuple[str, str]]:
-        """Return what a table reports of the whole fit, as pairs of name and text."""
+    def _fit_measures(self) -> list[tuple[str, str]]:
+        """Return the measures of the whole fit that tables report, as pairs of name and formatted value."""
         loss, df = "no privacy claim" if self.loss is None else str(self.loss), self.provenance.df
         likelihood = "log-likelihood" if df is None else "weighted log-likelihood"
         numbers = {likelihood: self.llf, "AIC": self.aic, "BIC": self.bic}
@@ -312,7 +312,7 @@ class Fit:
         ]
 
     def summary(self, level: float = 0.95) -> FitTable:
-        """Return a table of the whole fit that prints, with `to_latex` and `to_html`.
+        """Return a printable table of the whole fit, with methods `to_latex` and `to_html`.
 
         Parameters
         ----------
@@ -322,17 +322,17 @@ class Fit:
         Returns
         -------
         FitTable
-            Coefficients, errors, tests and intervals; people, likelihood, privacy; what the errors cover.
+            Coefficients with errors, tests and intervals; number of people, likelihood, privacy loss; notes.
         """
         test, limits = self.coefficients.test(), np.atleast_2d(self.conf_int(level=level))
         columns = zip(self.coefficients.text_rows(), np.atleast_1d(test.statistic), np.atleast_1d(test.p), strict=True)
         rows = [
-            (str(label), value, se, f"{z:.2f}", p_value(float(p)), format_limits(low, high, float(error)))
+            (str(label), value, se, f"{z:.2f}", format_p_value(float(p)), format_limits(low, high, float(error)))
             for ((label, value, se, _), z, p), (low, high), error in zip(columns, limits, self.se, strict=True)
         ]
         letter = "t" if isinstance(self.coefficients.basis, Student) else "z"
         head = ("", "estimate", "se", letter, "p", f"{100 * level:g} % interval")
-        measures = tuple((name, text, "", "", "", "") for name, text in self._measures())
+        measures = tuple((name, text, "", "", "", "") for name, text in self._fit_measures())
         notes = (f"covers {self.covers}; {self.method}", *self._note_lines())
         return FitTable(self.title, head, tuple(rows), measures, notes)
 
@@ -349,18 +349,18 @@ class Fit:
         Returns
         -------
         str or None
-            The text, if there is no path.
+            The text, if no path is given.
         """
         return self.summary(level).to_latex(path)
 
     def plot(self, variable: str | None = None, *, level: float = 0.95, ax: Any = None) -> Any:
-        """Draw the coefficients with their intervals; or the mean prediction along a variable, with its band.
+        """Plot the coefficients with their intervals, or the mean prediction against a variable, with its band.
 
         Parameters
         ----------
         variable : str, optional
-            A variable of the formula: the prediction averaged over the people of the fit, as if all of them had each of
-            its values. Without it, all coefficients but the intercept are drawn.
+            A variable of the formula. For each of its values, the plot shows the prediction averaged over the people of
+            the fit, as if all of them had that value. Without it, all coefficients but the intercept are plotted.
         level : float
             Confidence level.
         ax : matplotlib.axes.Axes, optional
@@ -369,7 +369,7 @@ class Fit:
         Returns
         -------
         matplotlib.axes.Axes
-            The picture.
+            The axes with the plot.
         """
         from toolkit.show import fits
 
@@ -378,10 +378,10 @@ class Fit:
         return fits.along(self, variable, level=level, ax=ax)
 
     def compare(self, smaller: "Fit") -> Comparison:
-        """Test this model against a smaller one nested in it, fitted to the same rows.
+        """Test this model against a smaller model that is nested in it and was fitted to the same rows.
 
-        The test is the likelihood ratio, on chi-squared. With weights, strata or clusters, where the sample has no
-        likelihood, it is Wald's test of the coefficients that the smaller model lacks, on F.
+        The test is a likelihood-ratio test with a chi-squared reference. With weights, strata or clusters, which leave
+        no likelihood to compare, it is a Wald F test of the coefficients that the smaller model lacks.
 
         Parameters
         ----------
@@ -393,8 +393,8 @@ class Fit:
         Comparison
             Statistic, degrees of freedom and p-value.
         """
-        added = self._added(smaller)
-        if self.provenance.penalized or smaller.provenance.penalized:
+        added = self._added_coefficients(smaller)
+        if self.provenance.is_penalized or smaller.provenance.is_penalized:
             remedy = "fit both without `penalty`: penalized likelihoods have no ratio test"
             reject("models to compare must not be penalized", "penalty='jeffreys'", remedy)
         if self.provenance.df is None:
@@ -410,39 +410,41 @@ class Fit:
         test = wald_f(self.value[added], self.cov[np.ix_(added, added)], self.provenance.df)
         return Comparison(test.statistic, len(added), test.p, "Wald, F")
 
-    def _added(self, smaller: "Fit") -> list[int]:
+    def _added_coefficients(self, smaller: "Fit") -> list[int]:
         """Return the indices of the coefficients that the smaller model lacks."""
         rule = "models to compare must be of one kind, through the same designs and rows"
         if type(self) is not type(smaller):
             reject(rule, type(smaller).__name__, "fit both by the same function")
         mine, other = self.provenance, smaller.provenance
-        same = len(mine.reports) == len(other.reports) and all(
-            np.array_equal(first, second) for first, second in zip(mine.reports, other.reports, strict=True)
+        same = len(mine.shared_data) == len(other.shared_data) and all(
+            np.array_equal(first, second) for first, second in zip(mine.shared_data, other.shared_data, strict=True)
         )
         if not same:
             reject(rule, "others", "fit both to the same reports, rows and weights")
         added = [index for index, label in enumerate(self.labels) if label not in smaller.labels]
         # The smaller model is nested if its columns lie in the span of the larger model's columns.
-        residual = other.columns - mine.columns @ np.linalg.lstsq(mine.columns, other.columns, rcond=None)[0]
-        tolerance = 1e-8 * np.abs(other.columns).max(initial=1)
+        residual = (
+            other.covariates - mine.covariates @ np.linalg.lstsq(mine.covariates, other.covariates, rcond=None)[0]
+        )
+        tolerance = 1e-8 * np.abs(other.covariates).max(initial=1)
         if len(self.labels) <= len(smaller.labels) or np.abs(residual).max(initial=0) > tolerance:
             remedy = "call compare on the larger model: larger.compare(smaller)"
             reject("the other model must be a smaller one inside this one", "another", remedy)
         return added
 
     def __repr__(self) -> str:
-        return str(self._table("se"))
+        return str(self._coefficient_table("se"))
 
     def _repr_html_(self) -> str:
-        return self._table("standard error").to_html()
+        return self._coefficient_table("standard error").to_html()
 
-    def _table(self, error: str) -> FitTable:
+    def _coefficient_table(self, error_title: str) -> FitTable:
         pvalues = np.atleast_1d(self.coefficients.test().p)
         rows = [
-            (str(label), value, se, limits, p_value(float(p)))
+            (str(label), value, se, limits, format_p_value(float(p)))
             for (label, value, se, limits), p in zip(self.coefficients.text_rows(), pvalues, strict=True)
         ]
-        head = ("", "estimate", error, "95 % interval", "p")
+        head = ("", "estimate", error_title, "95 % interval", "p")
         return FitTable(self.title, head, tuple(rows), (), (self._footer(), *self._note_lines()))
 
     def _note_lines(self) -> tuple[str, ...]:
@@ -468,28 +470,28 @@ class PredictiveFit(Fit):
     (True, 200)
     """
 
-    in_units: ClassVar[bool] = False
-    """Whether predictions are in the unit of the outcome, rather than shares."""
+    predicts_means: ClassVar[bool] = False
+    """Whether predictions are means in the unit of the outcome, rather than shares."""
 
     @property
     def covariates(self) -> Covariates:
-        """The matrix of covariates, and how it is made from a frame."""
+        """The matrix of covariates, and how it is made from new data."""
         raise NotImplementedError
 
     def predict(self, data: Data | Values | None = None) -> Estimate:
-        """Estimate the prevalence, or the mean of the outcome, among people with these covariates.
+        """Estimate the prevalence of the trait, or the mean of the outcome, among people with these covariates.
 
-        The interval is for the prevalence or mean, not for one person's truth.
+        The interval is for the prevalence or mean, not for the truth of one person.
 
         Parameters
         ----------
         data : frame or array, optional
-            New people; without it, those of the fit.
+            The covariates of new people; without it, predictions are for the people of the fit.
 
         Returns
         -------
         Estimate
-            One entry per row; with several options or outcomes, each of them in order for every row.
+            One entry per row; with several options or outcomes, one entry per row and option or outcome, row by row.
         """
         matrix = self.covariates.matrix if data is None else self.covariates.matrix_of(data)
         return self._predict(matrix)
@@ -506,43 +508,43 @@ class PredictiveFit(Fit):
         by: str | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Estimate prevalences, or how they differ, averaged over the people of the fit.
+        """Estimate mean predicted prevalences or average marginal effects, over the people of the fit.
 
-        Errors are by the delta method; intervals of prevalences are cut to 0 to 1. For a linear model the mean of the
-        outcome takes the place of the prevalence.
+        Errors are by the delta method; intervals of prevalences are truncated to [0, 1]. For a linear model the mean of
+        the outcome takes the place of the prevalence.
 
         Parameters
         ----------
         variable : str, optional
-            Without it, the mean predicted prevalence. With it, the change of the prevalence per unit of the variable
-            (the mean derivative), or, for a variable of two values or of categories, from its first value to each other
-            value.
+            The variable whose average marginal effect is estimated: the mean derivative of the prevalence, or, for a
+            binary or categorical variable, the difference between each value and the first one. Without it, the mean
+            predicted prevalence is estimated.
         levels : sequence, optional
-            The prevalence if everybody had each of these values of the variable.
+            Values of the variable: for each of them, the mean prevalence if everybody had this value.
         at : mapping, optional
-            Values that everybody has of other variables, such as {"age": 30}.
+            Values at which other variables are fixed for everybody, such as {"age": 30}.
         by : str, optional
-            A variable of few values: averages over the people who have each of them, instead of over all people.
+            A variable with few values: averages are then over the people with each value, instead of over all.
         respondents : {"fixed", "sample"}
-            Whether the covariates are fixed, or those of a sample of people. Only `logistic` and `multinomial` fits
-            without penalty have "sample".
+            Whether the covariates are treated as fixed or as sampled. "sample" is available for `logistic` and
+            `multinomial` fits without a penalty.
 
         Returns
         -------
         Estimate
-            One entry for each level, category, option or outcome, and for each value of `by`. Differences of entries
-            know their covariances: ``margins["x = 1"] - margins["x = 0"]``.
+            One entry for each level, category, option or outcome, and for each value of `by`. A difference of entries
+            takes their covariance into account: ``margins["x = 1"] - margins["x = 0"]``.
         """
-        sampled = check_choice(respondents, "respondents", ("fixed", "sample")) == "sample"
+        is_sample = check_choice(respondents, "respondents", ("fixed", "sample")) == "sample"
         covariates = self.covariates
         for name, value in (at or {}).items():
-            covariates = covariates.fixed(name, value)
-        averaged = effects(covariates, self._effects, variable, levels)
+            covariates = covariates.with_value(name, value)
+        effects = margin_effects(covariates, self._predictions, variable, levels)
         if by is not None:
-            averaged = by_group(self.covariates, by, averaged)
-        shares = not self.in_units and (variable is None or levels is not None)
+            effects = split_by_group(self.covariates, by, effects)
+        are_shares = not self.predicts_means and (variable is None or levels is not None)
         return margin_estimate(
-            self._margin_coefficients, self._people, averaged, self._influence() if sampled else None, shares
+            self._margin_coefficients, self._people, effects, self._influence() if is_sample else None, are_shares
         )
 
     @property
@@ -551,10 +553,10 @@ class PredictiveFit(Fit):
 
     @property
     def _margin_coefficients(self) -> Estimate:
-        """The parameters that gradients of effects refer to."""
+        """The parameters with respect to which the gradients of effects are taken."""
         return self.coefficients
 
-    def _effects(self, matrix: Array) -> list[Effect]:
+    def _predictions(self, matrix: Array) -> list[Effect]:
         raise NotImplementedError
 
     def _influence(self) -> Array:
@@ -564,7 +566,7 @@ class PredictiveFit(Fit):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnswerFit(PredictiveFit):
-    """A regression with randomized answers as its outcome.
+    """A fitted regression with randomized answers as its outcome.
 
     Parameters
     ----------
@@ -583,18 +585,18 @@ class AnswerFit(PredictiveFit):
         return self.data.people
 
     def _refit(self, channel: Channel) -> "AnswerFit":
-        """Fit the same model again, with the reports read through other designs."""
+        """Fit the same model again under different randomization designs."""
         raise NotImplementedError
 
 
 def covers_of(people: People) -> Covers:
-    """Return the sources of error for these people: sampling and randomization, with the sample's description."""
-    if not people.complex:
+    """Return the sources of error that are covered, with a description of the sample if it is complex."""
+    if not people.is_complex:
         return SAMPLED
     return Covers(SAMPLED.sources, f"({', '.join(people.description)}; {people.df:,} df)")
 
 
-def as_estimate(
+def coefficient_estimate(
     value: Array,
     cov: Array,
     labels: tuple[str, ...],
@@ -603,15 +605,15 @@ def as_estimate(
     method: str,
     notes: tuple[str, ...],
 ) -> Estimate:
-    """Return coefficients with t intervals where the sample has degrees of freedom, else with normal ones."""
+    """Return the coefficients as an estimate: with t intervals for a complex sample, else with normal intervals."""
     se = np.sqrt(np.diag(cov))
-    basis = Student(value, se, people.df) if people.complex else Normal(value, se)
+    basis = Student(value, se, people.df) if people.is_complex else Normal(value, se)
     return Estimate(value, se, labels, cov, people.n, loss, covers_of(people), method, notes, basis)
 
 
-def provenance_of(rows: ModelRows, form: str, kind: str, jeffreys: bool) -> FitProvenance:
-    """Return what another fit must share with a fit to these rows to be compared with it."""
+def provenance_of(rows: ModelRows, model_form: str, error_kind: str, is_penalized: bool) -> FitProvenance:
+    """Return what another fit must share to be compared with a fit to these rows."""
     matrices = tuple(design.matrix for design in rows.channel.designs)
-    shared = (form, *matrices, rows.channel.design_index, rows.channel.codes, rows.people.row_weights)
-    df = rows.people.df if rows.people.complex else None
-    return FitProvenance(shared, rows.covariates.matrix, kind, jeffreys, df)
+    shared = (model_form, *matrices, rows.channel.design_index, rows.channel.codes, rows.people.row_weights)
+    df = rows.people.df if rows.people.is_complex else None
+    return FitProvenance(shared, rows.covariates.matrix, error_kind, is_penalized, df)

@@ -1,4 +1,4 @@
-"""The likelihood of an outcome and of reports, summed over the possible truths.
+"""The likelihood of an outcome and randomized reports, summed over the possible truths.
 
 l_i = sum over cells c of Pr(c | z_i) Pr(reports_i | c) f(outcome_i | x_i, c): given the truths, reports and
 outcome are independent.
@@ -18,14 +18,15 @@ from toolkit.core.inference.special import expit
 
 
 class OutcomeLaw(Protocol):
-    """The law of an outcome given its linear predictor and `nuisance_count` nuisance parameters.
+    """The distribution of an outcome given its linear predictor and `n_nuisance` nuisance parameters.
 
-    `expected_information` is the expected information of one outcome on each nuisance parameter. For each person the
-    methods return the log-density; its derivatives with respect to the linear predictor and the nuisance parameters;
-    and minus the second derivatives: with respect to the predictor, to both, and to the nuisance parameters.
+    `expected_information` is the expected information of one outcome on each nuisance parameter. For each person,
+    `log_density` returns the log-density, and `score` its derivatives with respect to the linear predictor and the
+    nuisance parameters. `negative_hessian` returns minus the second derivatives: with respect to the predictor, mixed,
+    and with respect to the nuisance parameters.
     """
 
-    nuisance_count: int
+    n_nuisance: int
     expected_information: Array
 
     def log_density(self, outcome: Array, eta: Array, nuisance: Array) -> Array: ...
@@ -38,7 +39,7 @@ class OutcomeLaw(Protocol):
 class NormalOutcome:
     """Normal errors; the nuisance parameter is the logarithm of their standard deviation."""
 
-    nuisance_count = 1
+    n_nuisance = 1
     expected_information = np.array([2.0])
 
     def log_density(self, outcome: Array, eta: Array, nuisance: Array) -> Array:
@@ -55,9 +56,9 @@ class NormalOutcome:
 
 
 class BinaryOutcome:
-    """Yes or no, with the logit link."""
+    """A binary outcome with the logit link."""
 
-    nuisance_count = 0
+    n_nuisance = 0
     expected_information = np.empty(0)
 
     def log_density(self, outcome: Array, eta: Array, _nuisance: Array) -> Array:
@@ -75,7 +76,7 @@ FAMILIES: dict[str, OutcomeLaw] = {"linear": NormalOutcome(), "logistic": Binary
 
 
 def checked_outcome(values: Array, family: str) -> Array:
-    """Return the outcomes, after a check that the family allows them and that they vary."""
+    """Return the outcomes after checking that the family allows them and that they vary."""
     if np.all(values == values[0]):
         reject("the outcome must vary", "one value", "there is nothing to explain")
     if family == "logistic" and not np.isin(values, (0, 1)).all():
@@ -89,56 +90,62 @@ def checked_outcome(values: Array, family: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class MixtureModel:
-    """Coefficients stand in this order: of the outcome, its extra parameter, of the truths cell by cell.
+    """The log-likelihood of outcomes and reports; a cell is a combination of possible truths.
 
-    `columns` : for each cell of truths the covariates of the outcome, if it were true. `seen` : Pr(the reports that
-    were seen | cell), one row per cell. `newton` : steps by the observed information, where that is positive definite.
+    The parameters are the coefficients of the outcome, its nuisance parameters, then the coefficients of the truths,
+    cell by cell.
+
+    `outcome_covariates` holds, for each cell, the covariates of the outcome if that cell is the truth.
+    `report_likelihood` is Pr(observed reports | cell), one row per cell. `with_newton` uses steps by the observed
+    information where it is positive definite.
     """
 
-    columns: Array
-    truths: Array
+    outcome_covariates: Array
+    truth_covariates: Array
     report_likelihood: Array
     outcome: Array
     law: OutcomeLaw
     people: People
-    newton: bool = False
+    with_newton: bool = False
 
     @property
-    def cells(self) -> int:
+    def n_cells(self) -> int:
         return len(self.report_likelihood)
 
     @property
-    def width(self) -> int:
-        return int(self.columns.shape[2]) + self.law.nuisance_count + (self.cells - 1) * int(self.truths.shape[1])
-
-    def split(self, params: Array) -> tuple[Array, Array, Array]:
-        """Split the parameters: coefficients of the outcome, nuisance parameters, coefficients of the truths."""
-        first = self.columns.shape[2]
+    def n_parameters(self) -> int:
         return (
-            params[:first],
-            params[first : first + self.law.nuisance_count],
-            params[first + self.law.nuisance_count :],
+            int(self.outcome_covariates.shape[2])
+            + self.law.n_nuisance
+            + (self.n_cells - 1) * int(self.truth_covariates.shape[1])
         )
 
+    def split_parameters(self, params: Array) -> tuple[Array, Array, Array]:
+        """Split the parameters: coefficients of the outcome, nuisance parameters, coefficients of the truths."""
+        first = self.outcome_covariates.shape[2]
+        return (params[:first], params[first : first + self.law.n_nuisance], params[first + self.law.n_nuisance :])
+
     def shares(self, params: Array) -> Array:
-        """Return Pr(cell) before reports and outcome are observed."""
-        return option_shares(self.truths, self.split(params)[2], self.cells)
+        """Return the prior Pr(cell | covariates): one row per cell, one column per person."""
+        return option_shares(self.truth_covariates, self.split_parameters(params)[2], self.n_cells)
 
     def posterior(self, params: Array) -> tuple[Array, Array]:
         """Return Pr(cell | reports, outcome) for each person, and each person's log-likelihood."""
-        beta, nuisance, _ = self.split(params)
+        beta, nuisance, _ = self.split_parameters(params)
         with np.errstate(divide="ignore"):  # a report may be impossible in a cell
             joint = np.log(self.shares(params) * self.report_likelihood)
-        joint = joint + np.array([self.law.log_density(self.outcome, x @ beta, nuisance) for x in self.columns])
+        joint = joint + np.array(
+            [self.law.log_density(self.outcome, x @ beta, nuisance) for x in self.outcome_covariates]
+        )
         total = np.logaddexp.reduce(joint, axis=0)
         return np.exp(joint - total), total
 
     def evaluate(self, params: Array) -> Evaluation:
-        """Return log-likelihood and score, with the complete-data information of EM, or the observed information."""
+        """Return log-likelihood and score, with the complete-data information of EM or the observed information."""
         posterior, total = self.posterior(params)
         gradient = self.people.row_weights @ self._scores(params, posterior)
-        information = self._complete_information(params, posterior, expected=True)
-        if self.newton:
+        information = self._complete_information(params, posterior, is_expected=True)
+        if self.with_newton:
             observed = self._complete_information(params, posterior) - self._missing_information(params, posterior)
             if np.linalg.eigvalsh(observed)[0] > 0:
                 information = observed
@@ -149,18 +156,18 @@ class MixtureModel:
         scores = self._scores(params, self.posterior(params)[0])
         return scores if self.people.weights is None else scores * self.people.weights[:, None]
 
-    def observed(self, params: Array) -> Array:
+    def observed_information(self, params: Array) -> Array:
         """Return the observed information: complete-data information minus missing information (Louis 1982)."""
         posterior, _ = self.posterior(params)
         return self._complete_information(params, posterior) - self._missing_information(params, posterior)
 
     def complete_information(self, params: Array) -> Array:
-        """Return the information on the coefficients if the truths were observed, at nuisance parameters of 0."""
-        beta, nuisance, _ = self.split(params)
+        """Return the information on the coefficients if the truths were observed, with nuisance parameters at 0."""
+        beta, nuisance, _ = self.split_parameters(params)
         shares, first = self.shares(params), len(beta)
         last = self._truth_information(shares)
         information = np.zeros((first + len(last),) * 2)
-        for x, share in zip(self.columns, shares, strict=True):
+        for x, share in zip(self.outcome_covariates, shares, strict=True):
             weight = (
                 self.people.row_weights * share * self.law.negative_hessian(self.outcome, x @ beta, 0 * nuisance)[0]
             )
@@ -169,15 +176,17 @@ class MixtureModel:
         return information
 
     def _cell_score(self, params: Array, cell: int, shares: Array) -> Array:
-        """Return each person's complete-data score if this cell were the truth."""
-        beta, nuisance, _ = self.split(params)
-        factor, by_nuisance = self.law.score(self.outcome, self.columns[cell] @ beta, nuisance)
-        truths = [((cell == other) - shares[other])[:, None] * self.truths for other in range(1, self.cells)]
-        return np.concatenate([factor[:, None] * self.columns[cell], by_nuisance, *truths], axis=1)
+        """Return each person's complete-data score, given that this cell is the truth."""
+        beta, nuisance, _ = self.split_parameters(params)
+        factor, by_nuisance = self.law.score(self.outcome, self.outcome_covariates[cell] @ beta, nuisance)
+        truths = [
+            ((cell == other) - shares[other])[:, None] * self.truth_covariates for other in range(1, self.n_cells)
+        ]
+        return np.concatenate([factor[:, None] * self.outcome_covariates[cell], by_nuisance, *truths], axis=1)
 
     def _scores(self, params: Array, posterior: Array) -> Array:
         shares = self.shares(params)
-        scores = np.zeros((len(self.outcome), self.width))
+        scores = np.zeros((len(self.outcome), self.n_parameters))
         for cell, probability in enumerate(posterior):
             scores += probability[:, None] * self._cell_score(params, cell, shares)
         return scores
@@ -192,29 +201,29 @@ class MixtureModel:
             information += score.T @ (score * (row_weights * probability)[:, None])
         return np.asarray(information)
 
-    def _complete_information(self, params: Array, posterior: Array, expected: bool = False) -> Array:
-        """Return the complete-data information averaged over cells; `expected` takes its mean over outcomes as well."""
-        beta, nuisance, _ = self.split(params)
-        first, last = self.columns.shape[2], self.columns.shape[2] + self.law.nuisance_count
-        information = np.zeros((self.width, self.width))
+    def _complete_information(self, params: Array, posterior: Array, is_expected: bool = False) -> Array:
+        """Return the complete-data information averaged over cells and, if `is_expected`, over outcomes as well."""
+        beta, nuisance, _ = self.split_parameters(params)
+        first, last = self.outcome_covariates.shape[2], self.outcome_covariates.shape[2] + self.law.n_nuisance
+        information = np.zeros((self.n_parameters, self.n_parameters))
         for cell, probability in enumerate(posterior):
-            x, weight = self.columns[cell], self.people.row_weights * probability
-            twice, mixed, nuisance_count = self.law.negative_hessian(self.outcome, x @ beta, nuisance)
-            information[:first, :first] += x.T @ (x * (weight * twice)[:, None])
-            if not expected:
+            x, weight = self.outcome_covariates[cell], self.people.row_weights * probability
+            by_predictor, mixed, by_nuisance = self.law.negative_hessian(self.outcome, x @ beta, nuisance)
+            information[:first, :first] += x.T @ (x * (weight * by_predictor)[:, None])
+            if not is_expected:
                 information[:first, first:last] += x.T @ (weight[:, None] * mixed)
-                information[first:last, first:last] += np.diag(weight @ nuisance_count)
-        if expected:
+                information[first:last, first:last] += np.diag(weight @ by_nuisance)
+        if is_expected:
             information[first:last, first:last] = np.diag(self.people.row_weights.sum() * self.law.expected_information)
         information[first:last, :first] = information[:first, first:last].T
         information[last:, last:] = self._truth_information(self.shares(params))
         return information
 
     def _truth_information(self, shares: Array) -> Array:
-        count, width = self.cells - 1, self.truths.shape[1]
+        count, width = self.n_cells - 1, self.truth_covariates.shape[1]
         blocks = np.empty((count, width, count, width))
         for s in range(count):
             for t in range(count):
                 weight = self.people.row_weights * shares[s + 1] * ((s == t) - shares[t + 1])
-                blocks[s, :, t] = self.truths.T @ (self.truths * weight[:, None])
+                blocks[s, :, t] = self.truth_covariates.T @ (self.truth_covariates * weight[:, None])
         return blocks.reshape(count * width, count * width)

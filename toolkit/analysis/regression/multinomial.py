@@ -1,4 +1,4 @@
-"""`multinomial`: regression of a truth among k options that is observed through randomized reports."""
+"""`multinomial`: regression of a categorical trait that is observed through randomized reports."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -7,21 +7,21 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.regression.covariates import standardize
-from toolkit.analysis.regression.fit import AnswerFit, as_estimate, provenance_of
-from toolkit.analysis.regression.margins import Effect, basis_of
-from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_rows
+from toolkit.analysis.regression.fit import AnswerFit, coefficient_estimate, provenance_of
+from toolkit.analysis.regression.margins import Effect, interval_basis
+from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_model_rows
 from toolkit.analysis.regression.scoring import (
-    Error,
+    ErrorKind,
     Evaluation,
+    checked_error_kind,
     covariance,
-    error_kind,
     finish_by_newton,
-    gram,
     influence_of,
     interior_maximum,
     maximize,
     penalized_maximum,
-    with_penalty,
+    weighted_gram,
+    with_jeffreys_penalty,
 )
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
@@ -35,97 +35,99 @@ _ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
 
 
 @dataclass(frozen=True, eq=False)
-class OptionsModel:
-    """The log-likelihood of reports on k options; `order` lists the indices of the options, the base first.
+class MultinomialModel:
+    """The log-likelihood of reports on k options; `option_order` lists the indices of the options, the base first.
 
-    A report y has the probability sum_t p_t P[t, y], with p the softmax of x'b_t and b = 0 for the base. Coefficients
-    are ordered by option, without the base.
+    A report y has probability sum_t p_t P[t, y], where p is the softmax of x'b_t, and b = 0 for the base. Coefficients
+    are ordered by option; the base has none.
     """
 
     columns: Array
     channel: Channel
     people: People
-    order: tuple[int, ...]
+    option_order: tuple[int, ...]
 
     @property
-    def width(self) -> int:
-        return (len(self.order) - 1) * int(self.columns.shape[1])
+    def n_parameters(self) -> int:
+        return (len(self.option_order) - 1) * int(self.columns.shape[1])
 
     def shares(self, params: Array) -> Array:
-        """Return Pr(truth): one row per option in `order`, one column per person."""
-        return option_shares(self.columns, params, len(self.order))
+        """Return Pr(truth): one row per option in `option_order`, one column per person."""
+        return option_shares(self.columns, params, len(self.option_order))
 
     def evaluate(self, params: Array) -> Evaluation:
         """Return log-likelihood, score and expected information at these coefficients."""
         shares = self.shares(params)
-        joint = self._joint(shares)
+        joint = self._joint_probabilities(shares)
         likelihood = joint.sum(axis=0)
         factors = self.people.row_weights * (joint / likelihood - shares)
         loglike = float(self.people.row_weights @ np.log(likelihood))
-        information = self._blocks(self._expected_information(shares))
+        information = self._block_gram(self._expected_information(shares))
         return Evaluation(params, loglike, (factors[1:] @ self.columns).ravel(), information)
 
     def scores(self, params: Array) -> Array:
         """Return each person's score times the person's weight: one row per person."""
         shares = self.shares(params)
-        joint = self._joint(shares)
+        joint = self._joint_probabilities(shares)
         factors = joint / joint.sum(axis=0) - shares
         if self.people.weights is not None:
             factors = factors * self.people.weights
         return np.concatenate([factor[:, None] * self.columns for factor in factors[1:]], axis=1)
 
-    def observed(self, params: Array) -> Array:
-        """Return the observed information: the truth's covariance before the report, less that given the report."""
+    def observed_information(self, params: Array) -> Array:
+        """Return the observed information: the prior covariance of the truth minus its covariance given the report."""
         shares = self.shares(params)
-        joint = self._joint(shares)
-        return self._blocks(_choice_covariance(shares) - _choice_covariance(joint / joint.sum(axis=0)))
+        joint = self._joint_probabilities(shares)
+        return self._block_gram(_truth_covariance(shares) - _truth_covariance(joint / joint.sum(axis=0)))
 
-    def randomization(self, params: Array, share: Array) -> Array:
-        """Return the variance of the scores' sum given the truths; `share` is the sampling fraction of each person."""
+    def randomization_variance(self, params: Array, sampling_fraction: Array) -> Array:
+        """Return the variance of the sum of scores given the truths, times each person's `sampling_fraction`."""
         shares = self.shares(params)
         variance = np.zeros((len(shares), *shares.shape))
-        for rows, matrix in self.channel.by_design():
-            reports = matrix[list(self.order)]
+        for rows, matrix in self.channel.rows_by_design():
+            reports = matrix[list(self.option_order)]
             prior = shares[:, rows]
             posterior = reports[:, :, None] * prior[:, None] / np.maximum(reports.T @ prior, 1e-150)
             mean = np.einsum("ty,syi->tsi", reports, posterior)
             variance[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", prior, reports, posterior, posterior)
             variance[:, :, rows] -= np.einsum("ti,tsi,tri->sri", prior, mean, mean)
-        return self._blocks(variance * share * self.people.row_weights)  # _blocks multiplies by the weights again
+        return self._block_gram(
+            variance * sampling_fraction * self.people.row_weights
+        )  # _blocks multiplies by the weights again
 
-    def _joint(self, shares: Array) -> Array:
-        return np.asarray(shares * self.channel.report_likelihood[list(self.order)])
+    def _joint_probabilities(self, shares: Array) -> Array:
+        return np.asarray(shares * self.channel.report_likelihood[list(self.option_order)])
 
     def _expected_information(self, shares: Array) -> Array:
         """Return the information of one report: p_s p_t (sum_y P[s, y] P[t, y] / Pr(y) - 1) for options s, t."""
-        k = len(self.order)
+        k = len(self.option_order)
         information = np.zeros((k, k, shares.shape[1]))
-        for rows, matrix in self.channel.by_design():
-            reports = matrix[list(self.order)]
+        for rows, matrix in self.channel.rows_by_design():
+            reports = matrix[list(self.option_order)]
             likelihood = reports.T @ shares[:, rows]
             inner = np.einsum("sy,ty,yi->sti", reports, reports, 1 / likelihood) - 1
             information[:, :, rows] = inner * shares[:, None, rows] * shares[None, :, rows]
         return information
 
-    def _blocks(self, weights: Array) -> Array:
+    def _block_gram(self, weights: Array) -> Array:
         """Return the sum over people of weights[s, t] x x', as one matrix with a block for each pair of options."""
-        k, p = len(self.order) - 1, self.columns.shape[1]
+        k, p = len(self.option_order) - 1, self.columns.shape[1]
         blocks = np.empty((k, p, k, p))
         for s in range(k):
             for t in range(s, k):
                 weight = self.people.row_weights * weights[s + 1, t + 1]
-                blocks[s, :, t] = gram(self.columns, weight)
+                blocks[s, :, t] = weighted_gram(self.columns, weight)
                 blocks[t, :, s] = blocks[s, :, t]
         return blocks.reshape(k * p, k * p)
 
 
-def option_shares(columns: Array, params: Array, options: int) -> Array:
-    """Return the softmax of the linear predictors, 0 for the base: one row per option, one column per person."""
-    eta = np.vstack([np.zeros(len(columns)), params.reshape(options - 1, -1) @ columns.T])
+def option_shares(columns: Array, params: Array, n_options: int) -> Array:
+    """Return the softmax of the linear predictors (0 for the base): one row per option, one column per person."""
+    eta = np.vstack([np.zeros(len(columns)), params.reshape(n_options - 1, -1) @ columns.T])
     return np.asarray(softmax(eta, axis=0))
 
 
-def _choice_covariance(shares: Array) -> Array:
+def _truth_covariance(shares: Array) -> Array:
     """Return diag(p) - p p' for each person."""
     cov = -shares[:, None] * shares[None]
     for index, share in enumerate(shares):
@@ -135,7 +137,7 @@ def _choice_covariance(shares: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultinomialFit(AnswerFit):
-    """A fitted `multinomial` model; its labels are "option: column".
+    """A fitted `multinomial` model; its labels read "option: column".
 
     Parameters
     ----------
@@ -152,7 +154,7 @@ class MultinomialFit(AnswerFit):
     ('never', 'once', 'often')
     """
 
-    order: tuple[int, ...]
+    option_order: tuple[int, ...]
 
     @property
     def ratio_name(self) -> str:
@@ -161,10 +163,10 @@ class MultinomialFit(AnswerFit):
     @property
     def options(self) -> tuple[str | int, ...]:
         """The options, the base first."""
-        return tuple(self.data.channel.options[index] for index in self.order)
+        return tuple(self.data.channel.options[index] for index in self.option_order)
 
     def _predict(self, matrix: Array) -> Estimate:
-        predicted = self._effects(matrix)
+        predicted = self._predictions(matrix)
         value = np.stack([effect.value for effect in predicted], axis=1)
         variance = [np.einsum("ij,jk,ik->i", effect.gradient, self.cov, effect.gradient) for effect in predicted]
         se = np.sqrt(np.stack(variance, axis=1))
@@ -176,15 +178,15 @@ class MultinomialFit(AnswerFit):
             cov=None,
             notes=(),
             method="prediction of a multinomial regression",
-            basis=basis_of(self.coefficients, value.ravel(), se.ravel(), shares=True),
+            basis=interval_basis(self.coefficients, value.ravel(), se.ravel(), are_shares=True),
         )
 
     def _refit(self, channel: Channel) -> "MultinomialFit":
         rows = replace(self.data, channel=channel)
-        return _fit(rows, self.order, self.provenance.error, self.provenance.penalized)
+        return _fit(rows, self.option_order, self.provenance.error_kind, self.provenance.is_penalized)
 
-    def _effects(self, matrix: Array) -> list[Effect]:
-        shares = option_shares(matrix, self.value, len(self.order))
+    def _predictions(self, matrix: Array) -> list[Effect]:
+        shares = option_shares(matrix, self.value, len(self.option_order))
         predicted = []
         for index, (share, option) in enumerate(zip(shares, self.options, strict=True)):
             slopes = [share * ((index == other) - shares[other]) for other in range(1, len(shares))]
@@ -193,7 +195,7 @@ class MultinomialFit(AnswerFit):
         return predicted
 
     def _influence(self) -> Array:
-        model = OptionsModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.order)
+        model = MultinomialModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.option_order)
         return influence_of(model, self.value)
 
 
@@ -208,7 +210,7 @@ def multinomial(
     *,
     base: str | int | None = None,
     design_by: Values | None = None,
-    se: Error | None = None,
+    se: ErrorKind | None = None,
     penalty: Literal["jeffreys"] | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
@@ -217,10 +219,10 @@ def multinomial(
     times: Values | None = None,
     missing: float | Iterable[object] = "refuse",
 ) -> MultinomialFit:
-    """Regress a truth among k options on covariates, from reports that a design has randomized.
+    """Regress a categorical trait on covariates, from randomized reports.
 
-    Each option but the base has coefficients of its own, the logarithms of odds against the base. The likelihood is
-    maximized by Fisher scoring from zero; where it has no maximum at finite coefficients, a ValueError is raised. With
+    Each option except the base has its own coefficients, which are log odds ratios against the base. The likelihood is
+    maximized by Fisher scoring from zero; if it has no maximum at finite coefficients, a ValueError is raised. With
     penalty="jeffreys" the maximum is always finite.
 
     Parameters
@@ -228,7 +230,7 @@ def multinomial(
     formula, data, design : str, frame and Design
         As for `logistic`.
     base : str or int, optional
-        The option that the others are compared with; the first one without it.
+        The option that the others are compared with; by default the first option.
     design_by, se, penalty, sample, weights, strata, clusters, times, missing : optional
         As for `logistic`.
 
@@ -253,41 +255,55 @@ def multinomial(
     ('once: Intercept', 'once: x1', 'often: Intercept', 'often: x1')
     """
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
-    rows = read_rows(formula, data, design, design_by, sampling, missing)
+    rows = read_model_rows(formula, data, design, design_by, sampling, missing)
     options = rows.channel.options
     if base is not None and base not in options:
         reject("`base` must be one of the options", repr(base), f"they are {', '.join(map(str, options))}")
     first = 0 if base is None else options.index(base)
-    order = (first, *(index for index in range(len(options)) if index != first))
-    jeffreys = penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
-    return _fit(rows, order, error_kind(se, rows.people, jeffreys), jeffreys)
+    option_order = (first, *(index for index in range(len(options)) if index != first))
+    with_jeffreys = penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    return _fit(rows, option_order, checked_error_kind(se, rows.people, with_jeffreys), with_jeffreys)
 
 
-def _fit(rows: ModelRows, order: tuple[int, ...], kind: str, jeffreys: bool) -> MultinomialFit:
-    """Maximize the likelihood, and return coefficients and errors in the units of the covariates."""
+def _fit(rows: ModelRows, option_order: tuple[int, ...], error_kind: str, with_jeffreys: bool) -> MultinomialFit:
+    """Maximize the likelihood; return coefficients and errors for the covariates in their own units."""
     options = rows.channel.options
     columns, back = standardize(rows.covariates)
-    model = OptionsModel(columns, rows.channel, rows.people, order)
+    model = MultinomialModel(columns, rows.channel, rows.people, option_order)
     evaluate = (
-        with_penalty(model.evaluate, lambda params: model.evaluate(params).information) if jeffreys else model.evaluate
+        with_jeffreys_penalty(model.evaluate, lambda params: model.evaluate(params).information)
+        if with_jeffreys
+        else model.evaluate
     )
-    ascent = maximize(evaluate, np.zeros(model.width))
-    if jeffreys:
+    ascent = maximize(evaluate, np.zeros(model.n_parameters))
+    if with_jeffreys:
         params = penalized_maximum(evaluate, ascent)
     else:
-        params = interior_maximum(model.observed, finish_by_newton(evaluate, model.observed, ascent), _ADVICE)
+        params = interior_maximum(
+            model.observed_information, finish_by_newton(evaluate, model.observed_information, ascent), _ADVICE
+        )
     point = model.evaluate(params)
-    cov = covariance(model, params, kind, point.information)
-    wide = np.kron(np.eye(len(order) - 1), back)
-    labels = tuple(f"{options[index]}: {name}" for index in order[1:] for name in rows.covariates.labels)
-    method = f"{rows.channel.description}, {'penalized' if jeffreys else 'maximum'} likelihood, {kind} errors"
-    against = f"against {options[order[0]]!r}{', Jeffreys penalty' if jeffreys else ''}"
+    cov = covariance(model, params, error_kind, point.information)
+    back_of_all = np.kron(np.eye(len(option_order) - 1), back)
+    labels = tuple(f"{options[index]}: {name}" for index in option_order[1:] for name in rows.covariates.labels)
+    method = (
+        f"{rows.channel.description}, {'penalized' if with_jeffreys else 'maximum'} likelihood, {error_kind} errors"
+    )
+    against = f"against {options[option_order[0]]!r}{', Jeffreys penalty' if with_jeffreys else ''}"
     return MultinomialFit(
-        as_estimate(wide @ params, wide @ cov @ wide.T, labels, rows.people, rows.channel.loss, method, rows.notes),
+        coefficient_estimate(
+            back_of_all @ params,
+            back_of_all @ cov @ back_of_all.T,
+            labels,
+            rows.people,
+            rows.channel.loss,
+            method,
+            rows.notes,
+        ),
         point.loglike,
         {"used": rows.people.n, **rows.dropped},
         f"multinomial regression through a randomized answer ({against})",
-        provenance_of(rows, f"against {options[order[0]]!r}", kind, jeffreys),
+        provenance_of(rows, f"against {options[option_order[0]]!r}", error_kind, with_jeffreys),
         rows,
-        order,
+        option_order,
     )

@@ -1,4 +1,4 @@
-"""The rows that a model is fitted to: covariates, reports with their designs, and the people whom they stand for."""
+"""The rows that a model is fitted to: covariates, reports with their designs, and the people behind the rows."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.plain import as_design, plain
-from toolkit.analysis.regression.covariates import Covariates, absent_in, from_arrays, from_formula, sides, variables
+from toolkit.analysis.regression.covariates import (
+    Covariates,
+    covariates_from_formula,
+    covariates_from_table,
+    rows_with_missing,
+    split_formula,
+    variables,
+)
 from toolkit.analysis.reports import Data, Reader, cell_key
 from toolkit.analysis.sampling.inputs import check_size
 from toolkit.analysis.sampling.sample import FINITE, Sample, SampleRows, checked_sample, described
@@ -37,15 +44,15 @@ Codes = npt.NDArray[np.intp]
 TIMES = "number of people"
 SAMPLING = ("weights", "times", "strata", "clusters")
 _ADVICE = "leave cells without an answer empty, or list the codes for missing answers in missing=(…)"
-_LEAST = 1e-150  # its square is still a float
+_SMALLEST_LIKELIHOOD = 1e-150  # its square does not underflow
 
 
 @dataclass(frozen=True, eq=False)
 class Channel:
     """Reports and the designs that randomized them.
 
-    `codes` are the reports in the coding of their row's design, which is `designs[design_index]`. All designs have the
-    same options.
+    The design of a row is `designs[design_index]`, and `codes` are the reports as codes of that design. All designs
+    have the same options.
     """
 
     designs: tuple[Design, ...]
@@ -58,7 +65,7 @@ class Channel:
 
     @property
     def loss(self) -> Pure:
-        """The privacy loss of one report: that of the design with the largest epsilon."""
+        """The privacy loss of one report under the design with the largest epsilon."""
         return Pure(max(design.epsilon for design in self.designs))
 
     @property
@@ -71,35 +78,39 @@ class Channel:
     def report_likelihood(self) -> Array:
         """Pr(observed report | truth): one row per truth, one column per person."""
         likelihood = np.empty((len(self.options), len(self.codes)))
-        for rows, matrix in self.by_design():
+        for rows, matrix in self.rows_by_design():
             likelihood[:, rows] = matrix[:, self.codes[rows]]
         return likelihood
 
-    def by_design(self) -> Iterator[tuple[Any, Array]]:
-        """Yield the rows of each design, with its matrix."""
+    def rows_by_design(self) -> Iterator[tuple[Any, Array]]:
+        """Yield the rows of each design together with the matrix of the design."""
         if len(self.designs) == 1:
             yield slice(None), self.designs[0].matrix
             return
         for index, design in enumerate(self.designs):
             yield np.flatnonzero(self.design_index == index), design.matrix
 
-    def likelihood(self, share: Array, rest: Array) -> Array:
-        """Return Pr(observed report) if a person has the trait with probability `share`, and not with `rest`."""
-        return np.asarray(np.maximum(self.report_likelihood[0] * rest + self.report_likelihood[1] * share, _LEAST))
+    def likelihood(self, probability: Array, complement: Array) -> Array:
+        """Return Pr(observed report) if the trait has this probability; `complement` is 1 minus the probability."""
+        return np.asarray(
+            np.maximum(
+                self.report_likelihood[0] * complement + self.report_likelihood[1] * probability, _SMALLEST_LIKELIHOOD
+            )
+        )
 
-    def report_information(self, share: Array, rest: Array) -> tuple[Array, Array]:
-        """Return the Fisher information of one report on a share, and its derivative.
+    def report_information(self, probability: Array, complement: Array) -> tuple[Array, Array]:
+        """Return the Fisher information of one report on the probability of the trait, and its derivative.
 
         The information is the sum over reports of (Pr(report | yes) - Pr(report | no))**2 / Pr(report).
         """
-        information, derivative = np.zeros_like(share), np.zeros_like(share)
-        for rows, (without, having) in self.by_design():
+        information, derivative = np.zeros_like(probability), np.zeros_like(probability)
+        for rows, (without, having) in self.rows_by_design():
             for low, high in zip(without, having, strict=True):
                 if low != high:
-                    # In place: with a million people each temporary array takes as much memory as a covariate.
-                    term = low * rest[rows]
-                    term += high * share[rows]
-                    np.divide((high - low) ** 2, np.maximum(term, _LEAST, out=term), out=term)
+                    # Computed in place: with a million people a temporary array is as large as a covariate.
+                    term = low * complement[rows]
+                    term += high * probability[rows]
+                    np.divide((high - low) ** 2, np.maximum(term, _SMALLEST_LIKELIHOOD, out=term), out=term)
                     information[rows] += term
                     term *= term
                     derivative[rows] -= term / (high - low)
@@ -109,8 +120,7 @@ class Channel:
 def channel(reports: Values, design: object, design_by: Values | None, missing: tuple[Any, ...] = ()) -> Channel:
     """Encode reports by their designs.
 
-    `design_by` holds the key of each row's design, where there are several; `missing` holds the codes for missing
-    answers.
+    With several designs, `design_by` holds the key of each row's design. `missing` holds the codes for missing answers.
     """
     if design_by is None:
         if isinstance(design, Mapping) and "weights" not in design:
@@ -118,13 +128,13 @@ def channel(reports: Values, design: object, design_by: Values | None, missing: 
                 remedy = f"there are {len(design)} designs: name the column with their keys, as in design_by='mode'"
                 reject("`design_by` must be given with several designs", "none", remedy)
             design = next(iter(design.values()))
-        designs: tuple[Design, ...] = (with_matrix(design),)
+        designs: tuple[Design, ...] = (as_matrix_design(design),)
         codes = report_codes(reports, designs[0], missing)
         return Channel(designs, np.zeros(len(codes), dtype=np.intp), codes)
     if not isinstance(design, Mapping):
         rule = "with `design_by`, `design` must be a mapping of designs"
         reject(rule, type(design).__name__, "leave out `design_by` if there is one design", TypeError)
-    designs = tuple(map(with_matrix, design.values()))
+    designs = tuple(map(as_matrix_design, design.values()))
     if not designs or any(design.options != designs[0].options for design in designs):
         received = " and ".join(str(list(design.options[:8])) for design in designs) or "none"
         rule = "designs must have the same options in the same order"
@@ -142,17 +152,17 @@ def channel(reports: Values, design: object, design_by: Values | None, missing: 
     return Channel(designs, index, codes)
 
 
-def without_answer(reports: Values, codes: tuple[Any, ...]) -> Mask:
-    """Return where reports are missing answers: empty text, or one of these codes."""
-    if reports.dtype.kind not in "OUT" and not codes:
+def is_missing_answer(reports: Values, missing_codes: tuple[Any, ...]) -> Mask:
+    """Return a mask of the reports that are missing answers: empty text, or one of these codes."""
+    if reports.dtype.kind not in "OUT" and not missing_codes:
         return np.zeros(len(reports), dtype=bool)
-    keys, cells = {"", *map(cell_key, codes)}, reports.tolist()
+    keys, cells = {"", *map(cell_key, missing_codes)}, reports.tolist()
     empty = {report for report in set(cells) if cell_key(report) in keys}
     return np.fromiter((report in empty for report in cells), dtype=bool, count=len(cells))
 
 
-def missing_codes(missing: object) -> tuple[str, tuple[Any, ...]]:
-    """Split `missing` into "refuse" or "drop" and the codes that, besides empty cells, stand for a missing answer."""
+def split_missing(missing: object) -> tuple[str, tuple[Any, ...]]:
+    """Split `missing` into a mode, "refuse" or "drop", and the codes that mark a missing answer besides empty cells."""
     if isinstance(missing, str):
         return check_choice(missing, "missing", ("refuse", "drop")), ()
     return "drop", tuple(missing) if isinstance(missing, Iterable) else (missing,)
@@ -161,8 +171,8 @@ def missing_codes(missing: object) -> tuple[str, tuple[Any, ...]]:
 def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> Codes:
     """Encode reports as codes of a design.
 
-    Numbers and truth values are those that the design makes. Text is read as everywhere in an analysis: labels in any
-    case, and the usual words for yes and no.
+    Numbers and booleans must be codes of the design. Text is read as in every other analysis: labels in any case, and
+    the usual words for yes and no.
     """
     if reports.dtype.kind == "O" and not any(isinstance(report, str) for report in reports):
         reports = np.asarray(reports.tolist())
@@ -176,8 +186,8 @@ def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> C
     return np.fromiter((code[report] for report in cells), dtype=np.intp, count=len(cells))
 
 
-def with_matrix(design: object) -> Design:
-    """Return a design with a matrix, from the design, from the dictionary of its `to_dict`, or from plain options."""
+def as_matrix_design(design: object) -> Design:
+    """Return a design that has a matrix; accept a design, the dictionary of its `to_dict`, or plain options."""
     restored: Any = restore(design) if isinstance(design, dict) else as_design(design)
     if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "_scores_sent"):
         consequence = "give a design such as warner('3/4'); a bare name does not say its probabilities"
@@ -188,10 +198,10 @@ def with_matrix(design: object) -> Design:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """The people whom the rows stand for, `times` of them each, and how they were sampled.
+    """The people behind the rows, `times` of them per row, and how they were sampled.
 
     Without weights, strata, clusters and `sample_rows` they were drawn independently. Weights are divided by their
-    mean, so that the log-likelihood has the scale of as many people, which penalties and tolerances assume.
+    mean: the log-likelihood then has the scale of an unweighted sample, which penalties and tolerances assume.
     """
 
     rows: int
@@ -209,14 +219,14 @@ class People:
 
     @property
     def description(self) -> list[str]:
-        """The parts of the sampling design that are known, such as "weights" and "clusters"."""
+        """The known elements of the sampling design, such as "weights" and "clusters"."""
         if self.sample_rows is not None:
             return described(self.sample_rows.sample)
         return [name for name in ("weights", "strata", "clusters") if getattr(self, name) is not None]
 
     @property
-    def complex(self) -> bool:
-        """Whether the sample is other than independent people of equal weight."""
+    def is_complex(self) -> bool:
+        """Whether the sample is anything but independent people of equal weight."""
         return bool(self.description)
 
     @cached_property
@@ -231,7 +241,7 @@ class People:
         return weights if self.times is None else weights * self.times
 
     @cached_property
-    def _units(self) -> tuple[Codes | None, Codes, Array]:
+    def _sampling_units(self) -> tuple[Codes | None, Codes, Array]:
         """The sampling unit of each row, the stratum of each unit, and the number of units in each stratum."""
         strata = np.zeros(self.rows, dtype=np.intp) if self.strata is None else self.strata
         if self.clusters is None:
@@ -245,17 +255,17 @@ class People:
         """Degrees of freedom: sampling units minus strata."""
         if self.sample_rows is not None:
             return self.sample_rows.df
-        sizes = self._units[2]
+        sizes = self._sampling_units[2]
         return int(sizes.sum()) - len(sizes)
 
-    def scatter(self, values: Array) -> Array:
-        """Return the variance of the sum of `values`, one row per person.
+    def variance_of_sum(self, values: Array) -> Array:
+        """Return the covariance matrix of the column sums of `values`, which has one row per person.
 
-        Without `sample_rows` units are drawn with replacement within strata.
+        Without `sample_rows`, units are taken to be drawn with replacement within strata.
         """
         if self.sample_rows is not None:
-            return self.sample_rows.scatter(values)
-        unit, stratum, sizes = self._units
+            return self.sample_rows.variance_of_sum(values)
+        unit, stratum, sizes = self._sampling_units
         if count := int(np.count_nonzero(sizes < 2)):
             consequence = "the variance within a single unit is unknown; merge strata"
             reject("every stratum must have at least two sampling units", f"{count} with one", consequence)
@@ -275,11 +285,11 @@ class People:
 def people(
     rows: int, weights: Values | None, times: Values | None, strata: Values | None, clusters: Values | None
 ) -> People:
-    """Return the people of these columns, after a check of weights and numbers."""
-    row_weights = None if weights is None else _positive(weights, "weights")
+    """Return the people described by these columns, after checking weights and `times`."""
+    row_weights = None if weights is None else _positive_numbers(weights, "weights")
     if row_weights is not None:
         check_size(row_weights)
-    counts = None if times is None else _positive(times, "times")
+    counts = None if times is None else _positive_numbers(times, "times")
     if counts is not None and np.any(counts != np.floor(counts)):
         reject("`times` must be whole numbers", "others", "they count people; give sampling weights as `weights`")
     stratum, cluster = (None if group is None else group_codes(group) for group in (strata, clusters))
@@ -287,14 +297,14 @@ def people(
 
 
 def group_codes(values: Values) -> Codes:
-    """Encode groups as 0, 1, …; their values must be hashable, but need no order."""
+    """Encode groups as 0, 1, …; their values must be hashable but need not be ordered."""
     if values.dtype.kind == "O":
         table = {value: code for code, value in enumerate(dict.fromkeys(values.tolist()))}
         return np.fromiter((table[value] for value in values.tolist()), dtype=np.intp, count=len(values))
     return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.intp)
 
 
-def _positive(values: Values, name: str) -> Array:
+def _positive_numbers(values: Values, name: str) -> Array:
     array = numbers(values, name)
     if count := int(np.count_nonzero(array <= 0)):
         reject(f"`{name}` must be above 0", f"{count} of {len(array)} that are not", "leave those rows out")
@@ -303,7 +313,7 @@ def _positive(values: Values, name: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ModelRows:
-    """The rows that a model is fitted to, and how many were left out, by the column with the missing value."""
+    """The rows that a model is fitted to, and the numbers of rows left out, by the column with the missing value."""
 
     covariates: Covariates
     channel: Channel
@@ -312,7 +322,7 @@ class ModelRows:
     notes: tuple[str, ...]
 
 
-def read_rows(
+def read_model_rows(
     formula: Any, data: Any, design: object, design_by: object, sampling: Mapping[str, Any], missing: object
 ) -> ModelRows:
     """Read the rows of a model from a formula and a frame, or from reports and a table of numbers."""
@@ -320,113 +330,115 @@ def read_rows(
     if isinstance(data, str):
         order = 'the formula comes first: logistic("report ~ age", frame, design)'
         reject("`data` must be a frame", repr(data)[:60], order, TypeError)
-    response, right = sides(formula) if by_formula else (formula, "")
+    response, right = split_formula(formula) if by_formula else (formula, "")
     if by_formula and is_lazy(data):
         others = {**sampling, "design_by": design_by}
         data, sampling = aggregate_rows(data, [response, *variables(right, data)], others)
     frame = as_frame(data) if by_formula else data
-    columns, design = {"reports": column(frame, response, "reports")}, design_of(design, response)
+    columns, design = {"reports": column(frame, response, "reports")}, design_of_question(design, response)
     if design_by is not None:
         columns["design_by"] = column(frame, design_by, "`design_by`")
     columns |= sampling_columns(frame, sampling)
-    gaps = missing_in(columns, sampling)
-    policy, codes = missing_codes(missing)
-    gaps["reports"] |= without_answer(columns["reports"], codes)
+    gaps = missing_cells(columns, sampling)
+    policy, codes = split_missing(missing)
+    gaps["reports"] |= is_missing_answer(columns["reports"], codes)
     if by_formula:
-        gaps["covariates"] = absent_in(frame, variables(right, frame))
+        gaps["covariates"] = rows_with_missing(frame, variables(right, frame))
     used, dropped = complete_rows(gaps, policy, columns.get("times"))
     people, notes = read_people(columns, used, sampling, dropped, frame)
-    # The columns of the sampling design stay with the covariates: a mixed model reads its groups there.
+    # The columns of the sampling design are kept with the covariates: a mixed model reads its groups from them.
     references = (*sampling.values(), *getattr(sampling.get("sample"), "_column_names", ()))
     sample_columns = tuple(name for name in references if isinstance(name, str) and name in names(frame))
     columns = {name: values[used] for name, values in columns.items()}
     rows = select_rows(frame, used)
-    covariates = from_formula(right, rows, sample_columns) if by_formula else from_arrays(rows)
+    covariates = covariates_from_formula(right, rows, sample_columns) if by_formula else covariates_from_table(rows)
     reports = channel(columns["reports"], design, columns.get("design_by"), codes)
     return ModelRows(covariates, reports, people, dropped, notes)
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """The rows of a model without a `Channel`: covariates, columns of answers, and people."""
+class AnswerRows:
+    """The rows of a model that has no single design: covariates, columns of answers, and people."""
 
     covariates: Covariates
     columns: Mapping[str, Values]
     people: People
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
-    shares: Mapping[str, Covariates]
+    share_covariates: Mapping[str, Covariates]
 
 
-def read_answers(
+def read_answer_rows(
     formula: str,
     data: Data,
-    further: Mapping[str, Any],
+    extra_columns: Mapping[str, Any],
     sampling: Mapping[str, Any],
     missing: str,
-    shares: Mapping[str, Any] | None = None,
-) -> Answers:
-    """Read the answers on the left of a formula, its covariates, and further columns by name.
+    share_formulas: Mapping[str, Any] | None = None,
+) -> AnswerRows:
+    """Read the answers on the left side of a formula, its covariates, and the extra columns.
 
-    `shares` are right-hand sides of further shares of the model, by name.
+    `share_formulas` are the formulas of further shares of the model, by name.
     """
-    response, right = sides(formula)
-    formulas = {name: sides(f"y ~ {text.strip().removeprefix('~')}")[1] for name, text in (shares or {}).items()}
-    check_order(data)
+    response, right = split_formula(formula)
+    formulas = {
+        name: split_formula(f"y ~ {text.strip().removeprefix('~')}")[1] for name, text in (share_formulas or {}).items()
+    }
+    check_row_order(data)
     frame = as_frame(data)
     columns = {"answers": column(frame, response, "answers")}
-    columns |= {name: column(frame, value, f"`{name}`") for name, value in further.items()}
+    columns |= {name: column(frame, value, f"`{name}`") for name, value in extra_columns.items()}
     columns |= sampling_columns(frame, sampling)
     covariates = tuple(name for side in (right, *formulas.values()) for name in variables(side, frame))
-    gaps = missing_in(columns, sampling) | {"covariates": absent_in(frame, covariates)}
+    gaps = missing_cells(columns, sampling) | {"covariates": rows_with_missing(frame, covariates)}
     used, dropped = complete_rows(gaps, missing)
-    people, notes = read_people(columns, used, sampling, dropped, frame, finite=False)
+    people, notes = read_people(columns, used, sampling, dropped, frame, with_fpc=False)
     columns, rows = {name: values[used] for name, values in columns.items()}, select_rows(frame, used)
-    share_covariates = {name: from_formula(side, rows) for name, side in formulas.items()}
-    return Answers(from_formula(right, rows), columns, people, dropped, notes, share_covariates)
+    share_covariates = {name: covariates_from_formula(side, rows) for name, side in formulas.items()}
+    return AnswerRows(covariates_from_formula(right, rows), columns, people, dropped, notes, share_covariates)
 
 
-def check_order(data: object) -> None:
-    """Reject data of an engine that gives its rows no order."""
+def check_row_order(data: object) -> None:
+    """Reject data of an engine whose rows have no order."""
     if is_lazy(data):
         reject("`data` must hold its rows in order", type(data).__name__, "collect them into a frame first", TypeError)
 
 
-def design_of(design: object, name: object) -> Any:
-    """Return the design of the question `name` if `design` is a survey, else `design` itself.
+def design_of_question(design: object, question_name: object) -> Any:
+    """Return the design of the question `question_name` if `design` is a survey, else `design` itself.
 
-    A choice that is asked without randomization has the identity matrix as its design.
+    The design of a choice question that is asked without randomization is the identity matrix.
     """
     if not hasattr(design, "questions"):
         return design
     questions = {question.name: question for question in design.questions}
-    if not isinstance(name, str) or name not in questions:
-        received = repr(name)[:40] if isinstance(name, str) else "reports without a name"
+    if not isinstance(question_name, str) or question_name not in questions:
+        received = repr(question_name)[:40] if isinstance(question_name, str) else "reports without a name"
         remedy = f"it has {', '.join(questions)}"[:200]
         reject("with a survey the formula must name one of its questions", received, remedy)
-    question = questions[name]
+    question = questions[question_name]
     if question.design is not None or question.kind != "choice":
         return question.design
     return as_design(plain(question.options))
 
 
-def aggregate_rows(data: DataFrame, needs: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the distinct rows of the columns `needs` and `others`, and `others` with the column of their counts."""
-    sample = others.get("sample")
+def aggregate_rows(data: DataFrame, columns: Sequence[str], arguments: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the distinct rows of these columns, and the arguments with `times` set to the column of row counts."""
+    sample = arguments.get("sample")
     if isinstance(sample, Sample) and sample._only_names:
-        others = {**others, "weights": sample.weights, "strata": sample.strata, "clusters": sample.clusters}
-        others["sample"] = None
-    if others.get("sample") is not None:
+        arguments = {**arguments, "weights": sample.weights, "strata": sample.strata, "clusters": sample.clusters}
+        arguments["sample"] = None
+    if arguments.get("sample") is not None:
         advice = "name weights, strata and clusters, or collect the rows first"
         reject("with a `sample` the data must hold its rows in order", type(data).__name__, advice, TypeError)
-    labels = {argument: label for argument, label in others.items() if label is not None}
+    labels = {argument: label for argument, label in arguments.items() if label is not None}
     for argument, label in labels.items():
         if not isinstance(label, str):
             rule = f"`{argument}` must be the name of a column"
             reject(rule, type(label).__name__, "these data have no order of rows to match an array with", TypeError)
     times = labels.pop("times", None)
-    by = [label for label in dict.fromkeys((*needs, *labels.values())) if label != times]
-    return distinct_rows(data, by, times, TIMES), {**others, "times": TIMES}
+    by = [label for label in dict.fromkeys((*columns, *labels.values())) if label != times]
+    return distinct_rows(data, by, times, TIMES), {**arguments, "times": TIMES}
 
 
 def sampling_columns(frame: object, sampling: Mapping[str, Any]) -> dict[str, Values]:
@@ -435,8 +447,8 @@ def sampling_columns(frame: object, sampling: Mapping[str, Any]) -> dict[str, Va
     return {name: column(frame, value, f"`{name}`") for name, value in values.items()}
 
 
-def missing_in(columns: Mapping[str, Values], sampling: Mapping[str, Any]) -> dict[str, Mask]:
-    """Return where each column has no value. Counts of `aggregate_rows` are never missing, and are left out."""
+def missing_cells(columns: Mapping[str, Values], sampling: Mapping[str, Any]) -> dict[str, Mask]:
+    """Return a mask of missing values for each column, except for the counts of `aggregate_rows`: none is missing."""
     aggregated = isinstance(sampling.get("times"), str) and sampling["times"] == TIMES
     return {name: missing_mask(values) for name, values in columns.items() if not (aggregated and name == "times")}
 
@@ -448,12 +460,12 @@ def read_people(
     dropped: Mapping[str, int],
     data: DataFrame,
     *,
-    finite: bool = True,
+    with_fpc: bool = True,
 ) -> tuple[People, tuple[str, ...]]:
-    """Return the people of the rows that are used, with notes on rows left out.
+    """Return the people of the used rows, with notes on the rows that were left out.
 
-    `finite` says whether the model can separate randomization from sampling variance. If not, the finite population
-    correction, which would lessen both, is left out.
+    Without `with_fpc` the finite population correction is not applied: it would also reduce the variance from
+    randomization in models that cannot separate it from sampling variance.
     """
     persons = people(int(used.sum()), *(columns[name][used] if name in columns else None for name in SAMPLING))
     reasons = ", ".join(f"{count:,} with missing {name}" for name, count in dropped.items() if count)
@@ -465,19 +477,21 @@ def read_people(
     sample = checked_sample(sampling["sample"], others, data)
     if sample is None:
         return persons, notes
-    if isinstance(sample, Sample) and sample.population is not None and not finite:
+    if isinstance(sample, Sample) and sample.population is not None and not with_fpc:
         sample, notes = replace(sample, population=None), (*notes, FINITE)
     rows = SampleRows(sample, used)
     return People(persons.rows, weights=rows.weights, sample_rows=rows), notes
 
 
-def complete_rows(gaps: Mapping[str, Mask], missing: str, times: Values | None = None) -> tuple[Mask, dict[str, int]]:
-    """Return which rows have no gap, and the number of people left out, counted by the first gap of their row."""
+def complete_rows(
+    gaps: Mapping[str, Mask], missing_mode: str, times: Values | None = None
+) -> tuple[Mask, dict[str, int]]:
+    """Return a mask of the complete rows, and the number of people left out, by the first gap in their row."""
     counts = np.ones(len(next(iter(gaps.values()))))
     if times is not None and (numbers_of_people := floats(times)) is not None:
         counts = np.where(np.isnan(numbers_of_people), 1.0, numbers_of_people)
     incomplete = np.logical_or.reduce(list(gaps.values()))
-    if check_choice(missing, "missing", ("refuse", "drop")) == "refuse" and incomplete.any():
+    if check_choice(missing_mode, "missing", ("refuse", "drop")) == "refuse" and incomplete.any():
         received = ", ".join(f"{int(counts[gap].sum())} in {name}" for name, gap in gaps.items() if gap.any())
         reject("no value may be missing", received, "missing='drop' leaves those rows out and counts them")
     dropped, used = {}, np.ones(len(incomplete), dtype=bool)

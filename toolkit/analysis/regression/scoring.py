@@ -1,6 +1,6 @@
 """Maximum likelihood by Fisher scoring and Newton's method, with standard errors and Jeffreys' penalty.
 
-Fisher scoring steps by the expected information; a step is halved until the log-likelihood rises.
+Fisher scoring uses the expected information for its steps; a step is halved until the log-likelihood does not fall.
 """
 
 from collections.abc import Callable
@@ -15,65 +15,75 @@ from toolkit.analysis.sampling.replicates import Replicates, spread
 from toolkit.core.arrays import Array
 from toolkit.core.checks import check_choice, reject
 
-Error = Literal["observed", "expected", "opg", "robust"]
+ErrorKind = Literal["observed", "expected", "opg", "robust"]
 
 
 class Likelihood(Protocol):
-    """A log-likelihood with each person's score and its observed information."""
+    """A log-likelihood that provides the score of each person and the observed information."""
 
     @property
     def people(self) -> People: ...
 
     def scores(self, params: Array) -> Array: ...
 
-    def observed(self, params: Array) -> Array: ...
+    def observed_information(self, params: Array) -> Array: ...
 
 
 @runtime_checkable
 class RandomizedLikelihood(Likelihood, Protocol):
-    """A log-likelihood that also knows how much of the scores' variance is randomization."""
+    """A log-likelihood that also provides the share of the scores' variance that is due to randomization."""
 
-    def randomization(self, params: Array, share: Array) -> Array: ...
+    def randomization_variance(self, params: Array, sampling_fraction: Array) -> Array: ...
 
 
-def error_kind(se: str | None, people: People, jeffreys: bool) -> str:
+def checked_error_kind(se: str | None, people: People, with_jeffreys: bool) -> str:
     """Return the kind of standard errors: by default "robust" for a complex sample, "expected" for a penalized fit."""
     if people.sample_rows is not None and isinstance(people.sample_rows.sample, Replicates):
-        if jeffreys or se is not None:
+        if with_jeffreys or se is not None:
             rule = "`se` and `penalty` must be left out with replicate weights"
             reject(rule, "one of them", "the model is fitted again with each replicate")
         return "replicate"
     if se is None:
-        return "robust" if people.complex else "expected" if jeffreys else "observed"
-    if check_choice(se, "se", get_args(Error)) != "robust" and people.complex:
+        return "robust" if people.is_complex else "expected" if with_jeffreys else "observed"
+    if check_choice(se, "se", get_args(ErrorKind)) != "robust" and people.is_complex:
         consequence = "with weights, strata or clusters the information is not the variance of the score"
         reject("`se` must be 'robust' with weights, strata or clusters", repr(se), consequence)
     return se
 
 
-def covariance(model: Likelihood, params: Array, kind: str, expected: Array, observed: Array | None = None) -> Array:
-    """Return the covariance of the estimates at a maximum; `observed` is the observed information, if computed already.
+def covariance(
+    model: Likelihood,
+    params: Array,
+    error_kind: str,
+    expected_information: Array,
+    observed_information: Array | None = None,
+) -> Array:
+    """Return the covariance of the estimates at a maximum; pass `observed_information` if it was already computed.
 
-    "observed": the inverse of the observed information, minus the Hessian. "expected": the inverse of the Fisher
-    information. "opg": the inverse of the sum of outer products of the scores. "robust": the variance of the scores'
-    sum between two inverses of the observed information, which holds when the model is only an approximation.
+    "observed": the inverse of the observed information (minus the Hessian). "expected": the inverse of the Fisher
+    information. "opg": the inverse of the sum of outer products of the scores. "robust": the sandwich, with the
+    variance of the sum of scores between two inverses of the observed information; valid even if the model is wrong.
     """
-    if kind == "expected":
-        return inverse(expected)
-    if kind == "observed":
-        return inverse(model.observed(params) if observed is None else observed)
-    if kind == "replicate":
+    if error_kind == "expected":
+        return inverse_information(expected_information)
+    if error_kind == "observed":
+        return inverse_information(
+            model.observed_information(params) if observed_information is None else observed_information
+        )
+    if error_kind == "replicate":
         return _replicate_covariance(model, params)
     scores = model.scores(params)
-    if kind == "opg":
+    if error_kind == "opg":
         weighted = scores if model.people.times is None else scores * model.people.times[:, None]
-        return inverse(scores.T @ weighted)
-    bread = inverse(model.observed(params) if observed is None else observed)
-    return np.asarray(bread @ _spread(model, params, scores) @ bread)
+        return inverse_information(scores.T @ weighted)
+    bread = inverse_information(
+        model.observed_information(params) if observed_information is None else observed_information
+    )
+    return np.asarray(bread @ _score_sum_variance(model, params, scores) @ bread)
 
 
-def gram(columns: Array, weights: Array) -> Array:
-    """Return the sum over people of weight x x', computed in blocks so that no second matrix of all people is made."""
+def weighted_gram(columns: Array, weights: Array) -> Array:
+    """Return the sum over people of weight x x', computed in blocks to avoid a second matrix of all people."""
     total = np.zeros((columns.shape[1],) * 2)
     for first in range(0, len(columns), _BLOCK):
         block = columns[first : first + _BLOCK]
@@ -88,8 +98,8 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
     def refit(weights: Array) -> Array:
         people = replace(model.people, weights=weights[rows.used], sample_rows=None)
         replicate = replace(model, people=people)
-        fit = finish_by_newton(replicate.evaluate, replicate.observed, maximize(replicate.evaluate, params))
-        reached = is_maximum(fit, replicate.observed(fit.point.params))
+        fit = finish_by_newton(replicate.evaluate, replicate.observed_information, maximize(replicate.evaluate, params))
+        reached = is_maximum(fit, replicate.observed_information(fit.point.params))
         return fit.point.params if reached else np.full(len(params), np.nan)
 
     cov, failures = spread(rows.sample, refit, params)
@@ -99,24 +109,24 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
     return cov
 
 
-def _spread(model: Likelihood, params: Array, scores: Array) -> Array:
-    """Return the variance of the scores' sum.
+def _score_sum_variance(model: Likelihood, params: Array, scores: Array) -> Array:
+    """Return the variance of the sum of scores.
 
-    A finite population reduces the sampling variance, but not the variance from randomization. With a sampling fraction
-    f, f times the scores' variance given the truths is therefore added.
+    The finite population correction reduces the sampling variance, but must not reduce the variance from randomization.
+    With a sampling fraction f, f times the variance of the scores given the truths is therefore added.
     """
     rows = model.people.sample_rows
     if rows is None or rows.fraction is None or not isinstance(model, RandomizedLikelihood):
-        return model.people.scatter(scores)
-    return rows.scatter(scores, finite=True) + model.randomization(params, rows.fraction)
+        return model.people.variance_of_sum(scores)
+    return rows.variance_of_sum(scores, finite=True) + model.randomization_variance(params, rows.fraction)
 
 
 def influence_of(model: Likelihood, params: Array) -> Array:
     """Return the first-order influence of each person on the coefficients: one row per person."""
-    return np.asarray(np.linalg.solve(model.observed(params), model.scores(params).T).T)
+    return np.asarray(np.linalg.solve(model.observed_information(params), model.scores(params).T).T)
 
 
-def inverse(information: Array) -> Array:
+def inverse_information(information: Array) -> Array:
     """Invert an information matrix, which must be positive definite beyond rounding error."""
     scale = np.sqrt(np.maximum(np.diag(information), 0))
     if not scale.all() or np.linalg.eigvalsh(information / np.outer(scale, scale))[0] < _SINGULAR:
@@ -125,21 +135,21 @@ def inverse(information: Array) -> Array:
     return np.asarray(np.linalg.inv(information))
 
 
-_SINGULAR = 1e-13  # the least eigenvalue, at unit diagonal, of a matrix whose inverse has correct digits
+_SINGULAR = 1e-13  # smallest eigenvalue, scaled to unit diagonal, of a matrix that can be inverted accurately
 _BLOCK = 4096
 _STEPS = 100
-_LONGEST = 3.0  # the largest change of a coefficient of a standardized column in one step
+_LONGEST = 3.0  # largest change of a coefficient of a standardized column in one step
 _HALVINGS = 40
 _CLOSE = 1e-16  # limit of score' information**-1 score, which is twice the gain of one more step
-_FLAT = 1e-3  # information at the end, relative to that at the start
-_WEAK = 1.0  # information that leaves a standard error of 1 to a standardized column
-_ROUNDED = 1e-9  # information that rounding errors of the score would drown
-_NEAR = 0.01  # Newton's step at a maximum is shorter; towards a maximum at infinity it is about 1
+_FLAT = 1e-3  # share of the information at the start below which the likelihood counts as flat
+_WEAK = 1.0  # information at which a coefficient of a standardized column has a standard error of 1
+_ROUNDED = 1e-9  # information below the rounding error of the score
+_NEAR = 0.01  # Newton's step at a maximum is shorter than this; toward a maximum at infinity it is about 1
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The log-likelihood at some parameters, with its gradient and the expected information."""
+    """The log-likelihood at given parameters, with its gradient and the expected information."""
 
     params: Array
     loglike: float
@@ -152,54 +162,54 @@ Evaluate = Callable[[Array], Evaluation]
 
 @dataclass(frozen=True, eq=False)
 class Maximization:
-    """The last evaluation of an iteration, whether it is a stationary point, and the first evaluation."""
+    """The end point of an iteration, whether the iteration converged, and its starting point."""
 
     point: Evaluation
     converged: bool
     start: Evaluation
 
     @property
-    def flat(self) -> bool:
-        """Whether the likelihood is far flatter in some direction than at the start.
+    def is_flat(self) -> bool:
+        """Whether the likelihood is much flatter in some direction than at the start.
 
-        Less than 1/1000 of the information remains, and too little for a standard error of 1.
+        In that direction less than 1/1000 of the information remains, and the standard error would be above 1.
         """
-        remaining = least_remaining(self.start.information, self.point.information)
+        remaining = smallest_remaining_share(self.start.information, self.point.information)
         return remaining < _FLAT and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK
 
 
-def least_remaining(first: Array, information: Array) -> float:
-    """Return the least share of the information `first` that remains in any direction; 0 if `first` is singular."""
+def smallest_remaining_share(start_information: Array, information: Array) -> float:
+    """Return the smallest share of the starting information that remains in any direction; 0 if that is singular."""
     try:
-        root = np.linalg.inv(np.linalg.cholesky(first))
+        root = np.linalg.inv(np.linalg.cholesky(start_information))
     except np.linalg.LinAlgError:
         return 0.0
     return float(np.linalg.eigvalsh(root @ information @ root.T)[0])
 
 
-def maximize(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Maximization:
+def maximize(evaluate: Evaluate, start: Array, max_steps: int = _STEPS) -> Maximization:
     """Maximize by Fisher scoring from `start`, with the information that `evaluate` returns."""
-    first = point = evaluate(start)
-    for _ in range(steps):
-        step = _solve(point.information, point.score)
+    start_point = point = evaluate(start)
+    for _ in range(max_steps):
+        step = _solve_positive_definite(point.information, point.score)
         if step is None:
-            return Maximization(point, False, first)
+            return Maximization(point, False, start_point)
         if abs(float(point.score @ step)) < _CLOSE:
-            return Maximization(point, True, first)
+            return Maximization(point, True, start_point)
         higher = line_search(evaluate, point, step)
         if higher is None:
-            return Maximization(point, abs(float(point.score @ step)) < 1e-9, first)
+            return Maximization(point, abs(float(point.score @ step)) < 1e-9, start_point)
         point = higher
-    return Maximization(point, False, first)
+    return Maximization(point, False, start_point)
 
 
-def line_search(evaluate: Evaluate, point: Evaluation, step: Array, exact: float = 1e-12) -> Evaluation | None:
-    """Halve a step until the log-likelihood is no lower; None if no step is short enough.
+def line_search(evaluate: Evaluate, point: Evaluation, step: Array, relative_error: float = 1e-12) -> Evaluation | None:
+    """Halve a step until the log-likelihood does not fall; return None if even the shortest step lowers it.
 
-    `exact` is the relative numerical error of the log-likelihood.
+    `relative_error` is the relative numerical error of the log-likelihood.
     """
     step = step * (_LONGEST / max(_LONGEST, float(np.abs(step).max())))
-    slack = exact * (1 + abs(point.loglike))
+    slack = relative_error * (1 + abs(point.loglike))
     for _ in range(_HALVINGS):
         new = evaluate(point.params + step)
         if new.loglike >= point.loglike - slack:
@@ -211,21 +221,21 @@ def line_search(evaluate: Evaluate, point: Evaluation, step: Array, exact: float
 def is_maximum(ascent: Maximization, information: Array) -> bool:
     """Return whether an iteration ended at a maximum; `information` is the observed information there.
 
-    Where the log-likelihood rises for ever, it levels off like an exponential function. Score and information then
-    shrink together, and Newton's step keeps its length; at a maximum it vanishes, however little information is left.
+    A log-likelihood without a maximum levels off exponentially: score and information shrink together, and Newton's
+    step keeps its length. At a maximum Newton's step vanishes, however little information is left.
     """
     if not ascent.converged or not np.isfinite(information).all() or np.linalg.eigvalsh(information)[0] <= _ROUNDED:
         return False
     return float(np.abs(np.linalg.solve(information, ascent.point.score)).max()) < _NEAR
 
 
-def interior_maximum(observed: Callable[[Array], Array], ascent: Maximization, advice: str) -> Array:
-    """Return the parameters of a maximum at finite coefficients; raise with the reason where there is none."""
-    information = observed(ascent.point.params)
+def interior_maximum(observed_information: Callable[[Array], Array], ascent: Maximization, advice: str) -> Array:
+    """Return the parameters of a maximum at finite coefficients; if there is none, raise an error with the reason."""
+    information = observed_information(ascent.point.params)
     if is_maximum(ascent, information):
         return ascent.point.params
     rule = "the likelihood must have its maximum at finite coefficients"
-    if ascent.flat:
+    if ascent.is_flat:
         consequence = f"the maximum is not at finite coefficients; {advice}"
         reject(rule, "one that still rises where coefficients grow without limit", consequence)
     if ascent.converged:
@@ -237,51 +247,53 @@ def interior_maximum(observed: Callable[[Array], Array], ascent: Maximization, a
 def newton(
     evaluate: Evaluate,
     point: Evaluation,
-    steps: int = 60,
-    exact: float = 1e-12,
+    max_steps: int = 60,
+    relative_error: float = 1e-12,
     information: Callable[[Evaluation], Array] | None = None,
-    close: float = 1e-14,
+    min_gain: float = 1e-14,
 ) -> tuple[Evaluation, bool]:
-    """Maximize by Newton's method, where Fisher scoring is too slow; return the end and whether it converged.
+    """Maximize by Newton's method where Fisher scoring is too slow; return the end point and whether it converged.
 
-    `information` returns minus the Hessian; without it, differences of the score are used. The iteration ends where
-    one more step would gain less than `close`.
+    `information` returns minus the Hessian; without it, finite differences of the score are used. The iteration ends
+    when another step would gain less than `min_gain`.
     """
-    for _ in range(steps):
+    for _ in range(max_steps):
         if information is None:
             negative = negative_hessian(lambda params: evaluate(params).score, point.params)
         else:
             negative = information(point)
-        # Absolute eigenvalues make every step an ascent, also where the log-likelihood is not concave.
+        # Absolute eigenvalues make every step an ascent, even where the log-likelihood is not concave.
         values, vectors = np.linalg.eigh(negative)
-        least = max(1e-8 * np.abs(values).max(), 1e-200)
-        step = vectors @ (vectors.T @ point.score / np.maximum(np.abs(values), least))
+        smallest_curvature = max(1e-8 * np.abs(values).max(), 1e-200)
+        step = vectors @ (vectors.T @ point.score / np.maximum(np.abs(values), smallest_curvature))
         gain = abs(float(point.score @ step))
-        if gain < close and values[0] > 0:
+        if gain < min_gain and values[0] > 0:
             return point, True
-        # A long step for hardly any gain leads to infinity, where the likelihood only levels off.
+        # A long step with hardly any gain means that the maximum is at infinity.
         if gain < 1e-12 and np.abs(step).max() > _NEAR:
             return point, False
-        higher = line_search(evaluate, point, step, exact)
+        higher = line_search(evaluate, point, step, relative_error)
         if higher is None:
             return point, bool(values[0] > 0 and abs(float(point.score @ step)) < 1e-9)
         point = higher
     return point, False
 
 
-def finish_by_newton(evaluate: Evaluate, observed: Callable[[Array], Array], ascent: Maximization) -> Maximization:
-    """Continue by Newton's method where scoring ran out of steps.
+def finish_by_newton(
+    evaluate: Evaluate, observed_information: Callable[[Array], Array], ascent: Maximization
+) -> Maximization:
+    """Continue by Newton's method if Fisher scoring ran out of steps.
 
-    Scoring converges only linearly where the expected information differs from the observed one.
+    Scoring converges only linearly if the expected information differs from the observed information.
     """
     if ascent.converged:
         return ascent
-    point, converged = newton(evaluate, ascent.point, information=lambda point: observed(point.params))
+    point, converged = newton(evaluate, ascent.point, information=lambda point: observed_information(point.params))
     return replace(ascent, point=point, converged=converged)
 
 
 def negative_hessian(score: Callable[[Array], Array], params: Array) -> Array:
-    """Return minus the Hessian by differences of the score."""
+    """Return minus the Hessian, by finite differences of the score."""
     hessian = -_derivatives(score, params)
     return np.asarray((hessian + hessian.T) / 2)
 
@@ -289,8 +301,8 @@ def negative_hessian(score: Callable[[Array], Array], params: Array) -> Array:
 def _derivatives(function: Callable[[Array], Any], params: Array) -> Array:
     """Return the derivatives of a function, one row per coordinate, by central differences of fourth order.
 
-    Their error is about step**4 plus the error of the function divided by the step. Even the second derivatives of a
-    penalty, which is differenced twice, are good to ten digits, so no standard error depends on the processor.
+    The error is about step**4 plus the rounding error of the function divided by the step. Even the second derivatives
+    of a penalty are accurate to ten digits, so that standard errors do not depend on the processor.
     """
     rows = []
     for axis in _STEP * np.eye(len(params)):
@@ -299,7 +311,7 @@ def _derivatives(function: Callable[[Array], Any], params: Array) -> Array:
     return np.array(rows)
 
 
-def _solve(matrix: Array, vector: Array) -> Array | None:
+def _solve_positive_definite(matrix: Array, vector: Array) -> Array | None:
     try:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
@@ -310,8 +322,8 @@ def _solve(matrix: Array, vector: Array) -> Array | None:
 _STEP = 1e-3  # in a coefficient of a standardized column
 
 
-def with_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> Evaluate:
-    """Add Jeffreys' penalty to a log-likelihood; its gradient is by differences of the information."""
+def with_jeffreys_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> Evaluate:
+    """Add Jeffreys' penalty to a log-likelihood; its gradient is computed by differences of the information."""
 
     def penalized(params: Array) -> Evaluation:
         point, penalty = evaluate(params), _half_log_determinant(information(params))
@@ -323,7 +335,7 @@ def with_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> E
 
 
 class _LazyEvaluation(Evaluation):
-    """An evaluation whose score is computed on demand: a line search needs only the log-likelihood of most points."""
+    """An evaluation that computes its score on demand: at most points a line search needs only the log-likelihood."""
 
     def __init__(self, point: Evaluation, loglike: float, information: Callable[[Array], Array]) -> None:
         vars(self).update(
@@ -343,7 +355,7 @@ def _half_log_determinant(information: Array) -> float:
 
 
 def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Array:
-    """Return the maximum of a penalized likelihood, which falls to minus infinity in every direction."""
+    """Return the maximum of a penalized likelihood; it exists, as the likelihood falls to 0 in all directions."""
     point, converged = ascent.point, ascent.converged
     if not converged:
         point, converged = newton(evaluate, point)
@@ -355,7 +367,7 @@ def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PenalizedLikelihood:
-    """A likelihood whose observed information is that of the penalized likelihood."""
+    """A likelihood with the observed information of its penalized version."""
 
     model: Likelihood
     evaluate: Evaluate
@@ -367,5 +379,5 @@ class PenalizedLikelihood:
     def scores(self, params: Array) -> Array:
         return self.model.scores(params)
 
-    def observed(self, params: Array) -> Array:
+    def observed_information(self, params: Array) -> Array:
         return negative_hessian(lambda near: self.evaluate(near).score, params)

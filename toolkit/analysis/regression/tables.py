@@ -23,7 +23,7 @@ _LEGEND = "* p < 0.05, ** p < 0.01, *** p < 0.001"
 
 @dataclass(frozen=True, repr=False)
 class FitTable:
-    """A table of text that prints, displays in notebooks, and writes LaTeX or HTML.
+    """A table of text that can be printed, displayed in notebooks, and written as LaTeX or HTML.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class FitTable:
     rows : tuple of tuple of str
         The coefficients.
     measures : tuple of tuple of str
-        Measures of the whole fit: people, likelihood, privacy.
+        Measures of the whole fit: number of people, likelihood, privacy loss.
     notes : tuple of str
         Lines below the table.
 
@@ -91,7 +91,7 @@ class FitTable:
         return self.to_html()
 
     def to_latex(self, path: str | Path | None = None) -> str | None:
-        """Write the table as a LaTeX tabular (with booktabs), with the notes as comments below it.
+        """Write the table as a LaTeX tabular (with booktabs), with the notes as LaTeX comments below it.
 
         Parameters
         ----------
@@ -101,10 +101,10 @@ class FitTable:
         Returns
         -------
         str or None
-            The text, if there is no path.
+            The text, if no path is given.
         """
         blocks = [[self.head], self.rows, *([self.measures] if self.measures else [])]
-        cells = [[map(_latex, row) for row in block] for block in blocks]
+        cells = [[map(_escaped_latex, row) for row in block] for block in blocks]
         return latex(cells, "l" + "r" * (len(self.head) - 1), (self.title, *self.notes), path)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -127,12 +127,12 @@ def _html_row(row: Cells) -> str:
     return f"<tr><th>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def _latex(text: str) -> str:
+def _escaped_latex(text: str) -> str:
     """Escape text for LaTeX, with minus signs in math mode."""
     return re.sub(r"-(?=\d)", "$-$", escape(text))
 
 
-def p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
     """Format a p-value with three decimals."""
     return "—" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
@@ -144,18 +144,18 @@ def compare_models(
     stars: bool = True,
     exp: bool = False,
 ) -> FitTable:
-    """Put several fits side by side: coefficients, errors, people, likelihood and privacy, one column each.
+    """Compare several fits in one table: a column per fit, with coefficients, errors, likelihood and privacy loss.
 
     Parameters
     ----------
     fits : sequence or mapping of fits
         The fits in the order of the columns; the keys of a mapping are the names of the columns.
     below : {"se", "interval", "p"}
-        The number below each coefficient.
+        What is printed below each coefficient.
     stars : bool
-        Whether p-values below 0.05, 0.01 and 0.001 have stars.
+        Whether to mark p-values below 0.05, 0.01 and 0.001 with stars.
     exp : bool
-        Whether to give ratios instead of coefficients, such as odds ratios for the logit link, with intervals below.
+        Whether to show ratios instead of coefficients, such as odds ratios for the logit link, with intervals below.
 
     Returns
     -------
@@ -196,13 +196,13 @@ def compare_models(
     measure = check_choice(below, "below", ("se", "interval", "p"))
     if exp and measure == "se":
         measure = "interval"
-    columns = [_cells(fit, measure, stars, exp) for fit in fits.values()]
+    columns = [_cells_by_label(fit, measure, stars, exp) for fit in fits.values()]
     labels = list(dict.fromkeys(label for column in columns for label in column))
     rows: list[Cells] = []
     for label in labels:
         pairs = [column.get(label, ("", "")) for column in columns]
         rows += [(label, *(first for first, _ in pairs)), ("", *(second for _, second in pairs))]
-    measures = [dict(fit._measures()) for fit in fits.values()]
+    measures = [dict(fit._fit_measures()) for fit in fits.values()]
     names = list(dict.fromkeys(name for by_name in measures for name in by_name))
     legend = {"se": "Standard errors", "interval": "95 % intervals", "p": "p-values"}[measure] + " in brackets"
     return FitTable(
@@ -215,23 +215,26 @@ def compare_models(
 
 
 def _checked_fits(fits: object) -> Mapping[str, Any]:
-    """Return fits by the names of their columns, which are numbers in brackets for a sequence."""
+    """Return the fits by column name; the fits of a sequence are named (1), (2), …."""
     if not isinstance(fits, Mapping | Sequence) or isinstance(fits, str):
         reject("`fits` must be several fits", type(fits).__name__, "write compare_models([first, second])", TypeError)
     by_name = dict(fits) if isinstance(fits, Mapping) else {f"({i})": fit for i, fit in enumerate(fits, 1)}
-    if others := [type(fit).__name__ for fit in by_name.values() if not hasattr(fit, "_measures")]:
+    if others := [type(fit).__name__ for fit in by_name.values() if not hasattr(fit, "_fit_measures")]:
         reject("`fits` must be fitted models", others[0], "give what logistic(…) and others return", TypeError)
     if not by_name:
         reject("there must be at least one fit", "none", "write compare_models([first, second])")
     return {str(name): fit for name, fit in by_name.items()}
 
 
-def _cells(fit: Any, below: str, stars: bool, exp: bool) -> dict[str, tuple[str, str]]:
-    """Return, for each label, the coefficient with its stars and the text below it."""
-    estimate = fit._ratios() if exp else fit.coefficients
+def _cells_by_label(fit: Any, below: str, with_stars: bool, exp: bool) -> dict[str, tuple[str, str]]:
+    """Return for each label the coefficient with its stars, and the text below it."""
+    estimate = fit._exponentials() if exp else fit.coefficients
     p_values = np.atleast_1d(fit.coefficients.test().p)
     cells = {}
     for (label, value, se, limits), p in zip(estimate.text_rows(), p_values, strict=True):
-        star = next((mark for limit, mark in _STARS if p < limit), "") if stars else ""
-        cells[str(label)] = (value + star, f"({ {'se': se, 'interval': limits, 'p': p_value(float(p))}[below] })")
+        star = next((mark for limit, mark in _STARS if p < limit), "") if with_stars else ""
+        cells[str(label)] = (
+            value + star,
+            f"({ {'se': se, 'interval': limits, 'p': format_p_value(float(p))}[below] })",
+        )
     return cells

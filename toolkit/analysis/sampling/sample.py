@@ -442,7 +442,7 @@ class SampleRows:
             return None
         return self.sample._units(len(self.used)).row_fraction()[self.used]
 
-    def scatter(self, values: Array, *, finite: bool = False) -> Array:
+    def variance_of_sum(self, values: Array, *, finite: bool = False) -> Array:
         """Return the variance of the sum of `values`, one row per person of the model."""
         all_rows = np.zeros((len(self.used), values.shape[1]))
         all_rows[self.used] = values
