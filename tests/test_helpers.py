@@ -12,7 +12,7 @@ from toolkit import Approx, Pure, Zcdp, warner
 from toolkit.analysis.estimating import checked_method
 from toolkit.analysis.homogeneity import rao_scott
 from toolkit.analysis.regression.covariates import right_side_without
-from toolkit.analysis.regression.rows import missing_codes
+from toolkit.analysis.regression.rows import split_missing
 from toolkit.analysis.reports import cell_key
 from toolkit.budget.charges import converted, fitted, price_of
 from toolkit.central.release import equal_diagonal
@@ -41,7 +41,7 @@ from toolkit.texts.voice import quotable
 NAN = float("nan")
 TABLE = [
     (right_side_without("cheated * age + C(town)", ("cheated",)), "1 + age + C(town)"),
-    ([missing_codes("refuse"), missing_codes((9, "refused"))], [("refuse", ()), ("drop", (9, "refused"))]),
+    ([split_missing("refuse"), split_missing((9, "refused"))], [("refuse", ()), ("drop", (9, "refused"))]),
     ([cell_key("Yes "), cell_key("1")], [cell_key("yes"), cell_key(1.0)]),
     (converted(Pure(0.5), ceiling=Zcdp(1)), Zcdp(0.125)),
     (converted(Pure(0.5), ceiling=Approx(1, 1e-6)), Approx(0.5, 0.0)),

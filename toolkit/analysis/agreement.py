@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.reports import QuestionModel, as_matrix_design
+from toolkit.analysis.reports import QuestionModel, has_matrix
 from toolkit.core.arrays import Array, Codes, Counts, project_onto_simplex
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -135,7 +135,7 @@ def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Arra
     differences = (pair[:, 0] - pair[:, 1])[observed]
     if len(differences) == 0 or weights[observed].sum() <= 1 or np.ptp(differences) > 1e-12:
         return np.zeros((1, 1))
-    if not (as_matrix_design(first) and as_matrix_design(second)):
+    if not (has_matrix(first) and has_matrix(second)):
         return np.zeros((1, 1))
     scaled = weights[observed] / weights[observed].sum()
     indicators = np.stack([1 - pair[observed], pair[observed]], axis=2)

@@ -11,7 +11,7 @@ from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
 from toolkit.analysis.plain import as_design
 from toolkit.analysis.regression.rows import design_of_question
-from toolkit.analysis.reports import Designs, QuestionModel, as_matrix_design, checked_designs
+from toolkit.analysis.reports import Designs, QuestionModel, has_matrix, checked_designs
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, as_array
 from toolkit.core.checks import explain_call, reject
@@ -222,7 +222,7 @@ def association(
     models = _pair_of_models(designs, questions)
     (first_name, first), (second_name, second) = models.items()
     names = first_name, second_name
-    if not (as_matrix_design(first) and as_matrix_design(second)):
+    if not (has_matrix(first) and has_matrix(second)):
         reject("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
     joint, shape = first.joint(second), (len(first.options), len(second.options))
     kinds = (len(first.report_options), len(second.report_options))

@@ -20,7 +20,7 @@ from toolkit.analysis.reports import (
     GroupEstimate,
     QuestionModel,
     Reader,
-    as_matrix_design,
+    has_matrix,
     checked_designs,
     empty_estimate,
 )
@@ -251,7 +251,7 @@ class CountSource:
             consequence = "the design determines the test of counts"
             reject("`method` must be left out without a sample", repr(method)[:40], consequence)
         design = self.readers[name].design
-        if not as_matrix_design(design):
+        if not has_matrix(design):
             rule = "the design must have a matrix to test homogeneity"
             reject(rule, type(design).__name__, "use .differences(…)", TypeError)
         return homogeneity(design, list(self.counts(name).values()))

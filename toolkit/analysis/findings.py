@@ -13,7 +13,7 @@ import numpy as np
 from toolkit import __version__
 from toolkit.analysis.homogeneity import TableTest
 from toolkit.analysis.paper_table import escape, latex, paper_rows
-from toolkit.analysis.reports import GroupEstimate, QuestionModel, as_matrix_design, entry, of_shares
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, has_matrix, entry, of_shares
 from toolkit.core.checks import check_choice, check_level, explain_call, reject
 from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
@@ -233,7 +233,7 @@ class Findings:
         """
         self._check(first, second)
         design, other = self.designs[first], self.designs[second]
-        if first == second or not (as_matrix_design(design) and as_matrix_design(other)):
+        if first == second or not (has_matrix(design) and has_matrix(other)):
             rule = "`joint` takes two questions with a matrix each"
             reject(rule, f"{first!r} and {second!r}", "without a matrix there is no joint distribution of reports")
         return self._large_enough(self.source.pairs(first, second, design.joint(other)))

@@ -106,7 +106,7 @@ def checked_designs(designs: object) -> dict[str, QuestionModel]:
     return models
 
 
-def as_matrix_design(model: QuestionModel) -> TypeGuard[Design]:
+def has_matrix(model: QuestionModel) -> TypeGuard[Design]:
     """Return whether the probabilities of its reports are a matrix."""
     return model.matrix is not None
 
