@@ -11,7 +11,7 @@ from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
 from toolkit.analysis.plain import as_design
 from toolkit.analysis.regression.rows import design_of_question
-from toolkit.analysis.reports import Designs, QuestionModel, has_matrix, checked_designs
+from toolkit.analysis.reports import Designs, QuestionModel, checked_designs, has_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, as_array
 from toolkit.core.checks import explain_call, reject

@@ -20,9 +20,9 @@ from toolkit.analysis.reports import (
     GroupEstimate,
     QuestionModel,
     Reader,
-    has_matrix,
     checked_designs,
     empty_estimate,
+    has_matrix,
 )
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample

@@ -13,7 +13,7 @@ import numpy as np
 from toolkit import __version__
 from toolkit.analysis.homogeneity import TableTest
 from toolkit.analysis.paper_table import escape, latex, paper_rows
-from toolkit.analysis.reports import GroupEstimate, QuestionModel, has_matrix, entry, of_shares
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, has_matrix, of_shares
 from toolkit.core.checks import check_choice, check_level, explain_call, reject
 from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
