@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from toolkit.teaching.checking import HINTED, number, rounded, seal, word
+from toolkit.teaching.checking import HINT_DIGITS, normalize_word, parse_number, round_to_digits, seal
 
 ROOT = Path(__file__).parents[1]
 KEY = ROOT / "notebooks" / "teaching" / "answers.toml"
@@ -29,7 +29,7 @@ def _part(exercise: str, index: int, part: dict[str, Any]) -> dict[str, Any]:
         hashed["digits"] = digits
     hashed["slips"] = part.get("slips", [])
     hashed["hints"] = {
-        seal(exercise, index, _plain(answer, HINTED if digits == 0 else digits)): hint
+        seal(exercise, index, _plain(answer, HINT_DIGITS if digits == 0 else digits)): hint
         for answer, hint in part.get("wrong", [])
     }
     return hashed
@@ -37,10 +37,10 @@ def _part(exercise: str, index: int, part: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(answer: object, digits: int | None) -> str:
     if digits is None:
-        return word(answer)
-    value = number(answer)
+        return normalize_word(answer)
+    value = parse_number(answer)
     assert value is not None, f"{answer} must be a number"
-    return rounded(value, digits)
+    return round_to_digits(value, digits)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from toolkit.teaching.copies import write
+from toolkit.teaching.copies import copy_course
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ("08", "15")
@@ -27,7 +27,7 @@ def site(folder: Path, kind: str) -> None:
     """Build the wheel, write the notebooks with a cell that installs it, and let JupyterLite do the rest."""
     with tempfile.TemporaryDirectory() as temporary:
         wheels, contents = _wheels(Path(temporary)), Path(temporary) / "contents"
-        write(contents, kind, install=True)
+        copy_course(contents, kind, add_install_cell=True)
         for path in sorted((contents / "notebooks").glob("*.ipynb")):
             if path.name[:2] in RECORDED:
                 _say_recorded(path)

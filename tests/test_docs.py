@@ -310,7 +310,7 @@ def test_the_site_shows_values_and_names_what_has_no_text() -> None:
     site = runpy.run_path(str(ROOT / "docs" / "conf.py"))
     shown = {
         value: site["shown"](None, "", "", value, None, given, None)[0]
-        for value, given in ((options_against_k, "(epsilon, *, ks=_KS)"), (AnswerCard, "(*args, **kwargs)"))
+        for value, given in ((options_against_k, "(epsilon, *, ks=_OPTION_COUNTS)"), (AnswerCard, "(*args, **kwargs)"))
     }
     assert shown[options_against_k].startswith("(epsilon, *, ks=(2, 3, ")
     assert shown[AnswerCard] == "(question, *, language=None)"

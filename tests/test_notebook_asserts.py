@@ -223,15 +223,16 @@ MUTANTS = {
     "10: steps without noise": Mutant(
         "10",
         "toolkit.teaching.robust.descent",
-        "noisy = float(mechanism.release(self._total(values, at), rng=source))",
-        "noisy = float(self._total(values, at))",
+        "noisy = float(mechanism.release(self._total_score(values, location), rng=source))",
+        "noisy = float(self._total_score(values, location))",
         "descent-hand-check",
     ),
     "10: steps with half the noise": Mutant(
         "10",
         "toolkit.teaching.robust.descent",
-        "noisy = float(mechanism.release(self._total(values, at), rng=source))",
-        "noisy = (float(mechanism.release(self._total(values, at), rng=source)) + self._total(values, at)) / 2",
+        "noisy = float(mechanism.release(self._total_score(values, location), rng=source))",
+        "noisy = (float(mechanism.release(self._total_score(values, location), rng=source)) "
+        "+ self._total_score(values, location)) / 2",
         "descent-hand-check",
     ),
     "10: a length that counts half": Mutant(
@@ -408,8 +409,8 @@ MUTANTS = {
     "01: pairs that count as alone": Mutant(
         "01",
         "toolkit.teaching.attacks.linkage",
-        "shares[names] = singletons(*join_codes([coded[name] for name in names])) / n",
-        "shares[names] = 2 * singletons(*join_codes([coded[name] for name in names])) / n",
+        "shares[names] = count_singletons(*join_codes([coded[name] for name in names])) / n",
+        "shares[names] = 2 * count_singletons(*join_codes([coded[name] for name in names])) / n",
         "cell-05",
     ),
     "02: the smaller of two ratios": Mutant(
@@ -572,15 +573,15 @@ MUTANTS = {
     "01: a membership score that is not in units": Mutant(
         "01",
         "toolkit.teaching.attacks.membership",
-        "return np.asarray((rows - p) @ ((average - p) / (p * (1 - p))))",
-        "return np.asarray((rows - p) @ (average - p))",
+        "return np.asarray((rows - p) @ ((mean_by_column - p) / (p * (1 - p))))",
+        "return np.asarray((rows - p) @ (mean_by_column - p))",
         "cell-70a",
     ),
     "01: n for n - 1 who stay": Mutant(
         "01",
         "toolkit.teaching.attacks.differencing",
-        "return people * before - (people - 1) * after",
-        "return people * before - people * after",
+        "return n_people * before - (n_people - 1) * after",
+        "return n_people * before - n_people * after",
         "cell-39",
     ),
     "01: a tracker that subtracts nothing": Mutant(

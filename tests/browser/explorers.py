@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from freeze import KERNEL
 from tests.browser.lab import Lab, in_kernel, run_all
 
-WORDS = """(element) => Object.fromEntries(
+SENTENCES = """(element) => Object.fromEntries(
   Array.from(element.querySelectorAll("p[data-name]"), (line) => [line.dataset.name, line.textContent]))"""
 # Until a minute is over: what the screen says, and what the kernel answers.
 AGREED = f"""async (element, code) => {{
@@ -21,7 +21,7 @@ AGREED = f"""async (element, code) => {{
     reply.onIOPub = ({{ header, content }}) => (text += header.msg_type === "stream" ? content.text : "");
     await reply.done;
     const [said, other] = JSON.parse(text);
-    const words = ({WORDS})(element);
+    const words = ({SENTENCES})(element);
     if (sorted(words) === sorted(said) || Date.now() > end) return [words, said, other];
   }}
 }}"""
@@ -39,7 +39,7 @@ class Shown:
         return self.element.get_by_role("slider", name=label)
 
     def words(self) -> dict[str, str]:
-        return self.element.evaluate(f"element => ({WORDS})(element)")
+        return self.element.evaluate(f"element => ({SENTENCES})(element)")
 
     def in_python(self, code: str) -> object:
         return json.loads(in_kernel(self.page, f"print(json.dumps({self.name}.{code}))"))

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import in_kernel, run_all
 from toolkit.teaching import explorers
-from toolkit.teaching.explorers.design_explorer import PREVALENCES, DesignExplorer, explorer_table, reading
+from toolkit.teaching.explorers.design_explorer import PREVALENCES, DesignExplorer, explorer_table, fill_sentences
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,7 @@ def test_browser_and_python_agree_for_every_epsilon(page):
     """The one piece of arithmetic and all number formats stand twice: held together on the whole grid."""
     table, sizes = explorer_table(PREVALENCES), [50, 12_345]
     there = json.loads(page.evaluate(ALL_READINGS, [MODULE, json.dumps(table), sizes]))
-    here = [[[reading(table, row, x, n) for n in sizes] for x in PREVALENCES] for row in table["rows"]]
+    here = [[[fill_sentences(table, row, x, n) for n in sizes] for x in PREVALENCES] for row in table["rows"]]
     assert there == here
 
 

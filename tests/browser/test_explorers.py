@@ -266,7 +266,7 @@ def test_the_browser_words_every_budget_as_python_does(page):
       kit.reading(args.table.words, kit.rowFor(args.table, {}, e, q), y, p).sentences)"""
     there = in_browser(page, BudgetExplorer._esm, body, {"table": table, "settings": settings})
     rows = {(e, q): budget_explorer.budget_row(e, q) for e, q, _, _ in settings}
-    assert there == [budget_explorer.reading(table["words"], rows[e, q], y, p) for e, q, y, p in settings]
+    assert there == [budget_explorer.fill_sentences(table["words"], rows[e, q], y, p) for e, q, y, p in settings]
 
 
 def test_the_browser_words_every_mechanism_as_python_does(page):
@@ -285,7 +285,7 @@ def test_the_browser_words_every_mechanism_as_python_does(page):
         mechanism_explorer.mechanism_row(s["law"], s["epsilon"], s["delta"], s["sensitivity"], s["level"])
         for s in settings
     ]
-    assert there == [mechanism_explorer.reading(table["words"], row) for row in rows]
+    assert there == [mechanism_explorer.fill_sentences(table["words"], row) for row in rows]
 
 
 def test_the_browser_words_every_tradeoff_as_python_does(page):
@@ -300,4 +300,4 @@ def test_the_browser_words_every_tradeoff_as_python_does(page):
     body = "return args.settings.map((one) => kit.reading(args.table.words, kit.rowFor(args.table, {}, one)))"
     there = in_browser(page, TradeoffExplorer._esm, body, {"table": table, "settings": settings})
     rows = (tradeoff_explorer.tradeoff_row(s["epsilon"], s["n"], s["prevalence"], s["goal"]) for s in settings)
-    assert there == [tradeoff_explorer.reading(table["words"], row) for row in rows]
+    assert there == [tradeoff_explorer.fill_sentences(table["words"], row) for row in rows]

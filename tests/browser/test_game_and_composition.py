@@ -12,7 +12,7 @@ from tests.browser.lab import in_kernel
 from toolkit.teaching.explorers import composition_explorer
 from toolkit.teaching.explorers.composition_explorer import CompositionExplorer
 from toolkit.teaching.explorers.reconstruction_game import ReconstructionGame, game_table
-from toolkit.teaching.explorers.reconstruction_game import reading as game_reading
+from toolkit.teaching.explorers.reconstruction_game import fill_sentences as game_reading
 
 pytestmark = pytest.mark.browser
 
@@ -135,5 +135,5 @@ def test_the_browser_words_every_composition_as_python_does(page):
     body = """return args.settings.map(([releases, epsilon, delta]) =>
       widget.reading(args.table.words, widget.rowFor(args.table, {}, { releases, epsilon, delta })).sentences)"""
     rows = (composition_explorer.composition_row(*setting) for setting in settings)
-    here = [composition_explorer.reading(table["words"], row) for row in rows]
+    here = [composition_explorer.fill_sentences(table["words"], row) for row in rows]
     assert in_browser(page, CompositionExplorer._esm, body, {"table": table, "settings": settings}) == here

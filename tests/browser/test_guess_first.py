@@ -84,5 +84,5 @@ def test_the_answer_is_kept_back_until_a_guess_is_made_and_both_are_shown(page, 
         assert _constants(code) == _constants(widget.code(kind))
     (asked,) = seen["sent"]
     assert asked["kind"] == "picture"
-    assert asked["setting"].keys() == set(widget.settings())
+    assert asked["setting"].keys() == set(widget.setting_names())
     assert ("↑ off the axis" in seen["off"]) == (name == "design")

@@ -123,7 +123,7 @@ def test_each_hand_in_gets_a_line_and_reasons_for_missing_points(empty, capsys):
     assert "d.toml: answers must be to P.1, P.2, P.3, P.4, got '03.1'" in reasons[5]
     assert reasons[6].startswith("e.toml: ")
     assert main(["grade", "a.toml", "--of", "99."]) == 2
-    assert "`of` must be the beginning of an exercise's name" in capsys.readouterr().err
+    assert "`prefix` must be the beginning of an exercise's name" in capsys.readouterr().err
 
 
 def test_the_studio_opens_in_a_browser_at_any_free_port_by_default(monkeypatch):

@@ -19,7 +19,7 @@ from toolkit.planning.split import budget_for
 from toolkit.show import canvas, plots
 from toolkit.teaching import breaches, explorers
 from toolkit.teaching.attacks.averaging import Belief
-from toolkit.teaching.attacks.linkage import Profile
+from toolkit.teaching.attacks.linkage import UniquenessProfile
 from toolkit.teaching.attacks.membership import roc
 
 DESIGN = warner(p="2/3")
@@ -62,15 +62,15 @@ FIGURES = [
     lambda ax: breaches.bits_recovered(CURVE, 64, ax=ax),
     lambda ax: breaches.roc_curves({"mean": roc([3], [1])}, ax=ax),
     lambda ax: breaches.area_curves(CURVE, ax=ax),
-    lambda ax: breaches.uniqueness_bars(Profile({("zip",): 0.3}, 10), ax=ax),
+    lambda ax: breaches.uniqueness_bars(UniquenessProfile({("zip",): 0.3}, 10), ax=ax),
     lambda ax: breaches.belief_path({"one": Belief(("no", "yes"), np.full((2, 2), 0.5))}, "yes", ax=ax),
     lambda ax: breaches.audit_bounds({}, ax=ax),
-    lambda ax: show.designing.conduct_lines(DESIGN, 0.1, ax=ax),
+    lambda ax: show.designing.noncompliance_lines(DESIGN, 0.1, ax=ax),
     lambda ax: show.designing.option_shares(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
     lambda ax: show.designing.options_against_k(2.0, ks=(2, 8), ax=ax),
     lambda ax: show.fits.coefficients(FIT, ax=ax),
     lambda ax: show.fits.along(FIT, "x", ax=ax),
-    lambda ax: show.fits.conduct(compliance_sensitivity(FIT, "x"), ax=ax),
+    lambda ax: show.fits.noncompliance(compliance_sensitivity(FIT, "x"), ax=ax),
     lambda ax: show.promises.output_laws({"a": {0: 1}, "b": {0: 1}}, ax=ax),
     lambda ax: show.promises.ratios({0: 1}, {0: 1}, epsilon=1, ax=ax),
     lambda ax: show.promises.belief_band(1, ax=ax),
@@ -78,8 +78,8 @@ FIGURES = [
     lambda ax: show.robust.influence_functions({"mean": Mean()}, ax=ax),
     lambda ax: show.robust.sensitivities({"median": "median"}, [1, 2], bounds=(0, 3), beta=1, ax=ax),
     lambda ax: show.robust.sensitivity_along([1, 2], bounds=(0, 3), beta=1, ax=ax),
-    lambda ax: show.stream.errors(Pure(1), up_to=4, ax=ax),
-    lambda ax: show.stream.published([DESIGN.estimate_counts([6, 4])], ax=ax),
+    lambda ax: show.stream.errors(Pure(1), max_periods=4, ax=ax),
+    lambda ax: show.stream.published_totals([DESIGN.estimate_counts([6, 4])], ax=ax),
     lambda ax: show.tables.table(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
     lambda ax: show.tradeoffs.margin_against_n(warner, 0.2, ns=(100, 200), ax=ax),
     lambda ax: show.tradeoffs.trust_models_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=50), ns=(50,), ax=ax),

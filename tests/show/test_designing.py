@@ -12,7 +12,7 @@ THREE = k_ary(["bus", "car", "bike"], epsilon=2.0).estimate_counts([500, 300, 20
 
 
 def test_the_lines_are_the_truth_plus_the_bias_of_each_conduct():
-    ax = designing.conduct_lines(crosswise("1/6"), 0.1, most=0.2)
+    ax = designing.noncompliance_lines(crosswise("1/6"), 0.1, max_share=0.2)
     ends = [float(line.get_ydata()[-1]) for line in ax.lines[:3]]
     biases = [Compliance(**{way: 0.2}).bias(crosswise("1/6"), 0.1) for way in ("self_protective", "random", "candid")]
     assert ends == pytest.approx([0.1 + bias for bias in biases])
@@ -22,14 +22,14 @@ def test_the_lines_are_the_truth_plus_the_bias_of_each_conduct():
 @pytest.mark.slow
 def test_what_is_no_share_is_grey_and_in_sight_and_no_line_is_cut_off():
     for design, prevalence in ((warner("3/4"), 0.1), (warner("9/10"), 0.5)):
-        ax = designing.conduct_lines(design, prevalence)
+        ax = designing.noncompliance_lines(design, prevalence)
         low, high = ax.get_ylim()
         assert low < 0 < high
         assert all(low < y < high for line in ax.lines for y in line.get_ydata())
 
 
 def test_lines_of_conduct_differ_by_more_than_colour():
-    lines = designing.conduct_lines(warner("3/4"), 0.1).lines[:3]
+    lines = designing.noncompliance_lines(warner("3/4"), 0.1).lines[:3]
     assert len({line.get_linestyle() for line in lines}) == 3
 
 
@@ -62,4 +62,4 @@ def test_the_curves_over_the_number_of_options_are_ratios_to_the_limit():
 
 def test_only_yes_and_no_have_one_line():
     with pytest.raises(ValueError, match="must have two options"):
-        designing.conduct_lines(k_ary(3, epsilon=1.0), 0.1)
+        designing.noncompliance_lines(k_ary(3, epsilon=1.0), 0.1)

@@ -60,7 +60,7 @@ def test_with_many_groups_each_has_a_row_and_no_mark_is_used_twice():
 def test_more_estimates_than_a_picture_holds_are_refused(monkeypatch):
     results = by_city(*"abcdefg")
     for most, refused in ((7, False), (6, True)):
-        monkeypatch.setattr(findings, "_MOST_ROWS", most)
+        monkeypatch.setattr(findings, "_MAX_ROWS", most)
         with pytest.raises(ValueError, match="at most 6 estimates, got 7") if refused else nullcontext():
             results.plot()
 

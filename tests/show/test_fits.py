@@ -48,7 +48,7 @@ def test_few_values_are_points_two_are_categories_and_many_are_a_line() -> None:
 
     def drawn(values, declared=None, labels=("x",)):
         covariates = SimpleNamespace(values=lambda _: np.array(values), declared=lambda _: declared, labels=labels)
-        return show.fits._grid(covariates, "x")
+        return show.fits._values_to_draw(covariates, "x")
 
     assert drawn([1.0, 0.0, 1.0]) == ([0, 1], False)
     assert drawn([*range(12), 3]) == ([*range(12)], True)

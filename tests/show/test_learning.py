@@ -20,12 +20,12 @@ def test_each_learner_is_a_line_of_its_own_look_in_the_order_of_the_cost():
 
 
 def test_people_and_the_penalty_are_on_the_axis_when_asked_for():
-    assert learning.accuracy_curves(CURVES, across="people").get_xlabel() == "people"
-    assert "accuracy against C" in repr(learning.accuracy_curves(CURVES, across="C"))
+    assert learning.accuracy_curves(CURVES, x_quantity="people").get_xlabel() == "people"
+    assert "accuracy against C" in repr(learning.accuracy_curves(CURVES, x_quantity="C"))
 
 
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="must be one to 4"):
         learning.accuracy_curves({})
     with pytest.raises(ValueError, match="must be one of"):
-        learning.accuracy_curves(CURVES, across="time")
+        learning.accuracy_curves(CURVES, x_quantity="time")

@@ -8,7 +8,7 @@ from toolkit.show import stream
 
 
 def test_every_way_has_a_line_and_crossings_are_marked_and_said():
-    ax = stream.errors(Zcdp("1/2"), up_to=60)
+    ax = stream.errors(Zcdp("1/2"), max_periods=60)
     lines = {line.get_label(): line for line in ax.lines}
     assert set(NAMES) <= set(lines)
     for name, below in (("binary tree", 13), ("binary tree, averaged from below", 6)):
@@ -18,15 +18,15 @@ def test_every_way_has_a_line_and_crossings_are_marked_and_said():
 
 
 def test_the_square_root_is_not_drawn_for_laplace_noise():
-    ax = stream.errors(Pure(1), up_to=20)
+    ax = stream.errors(Pure(1), max_periods=20)
     assert "square root" not in {line.get_label() for line in ax.lines}
-    assert "no way below fresh noise" in repr(ax)
+    assert "no method below fresh noise" in repr(ax)
 
 
 def test_what_was_published_is_drawn_with_intervals_and_the_truth():
     total = RunningTotal.for_epsilon(1, periods=5, rng=np.random.default_rng(1))
     told = [total.add(count) for count in (5, 3, 8, 1, 2)]
-    ax = stream.published(told, np.cumsum([5, 3, 8, 1, 2]))
+    ax = stream.published_totals(told, np.cumsum([5, 3, 8, 1, 2]))
     assert ax.lines[0].get_ydata().tolist() == [estimate.value for estimate in told]
     assert ax.lines[1].get_ydata().tolist() == [5, 8, 16, 17, 19]
     band = ax.collections[0].get_paths()[0].vertices
@@ -35,4 +35,4 @@ def test_what_was_published_is_drawn_with_intervals_and_the_truth():
         assert (heights.min(), heights.max()) == pytest.approx(tuple(estimate.interval()))
     assert "5 published numbers, 95 % intervals up to ± " in repr(ax)
     with pytest.raises(ValueError, match="`estimates` must not be empty"):
-        stream.published([])
+        stream.published_totals([])

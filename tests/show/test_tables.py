@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from toolkit import Laplace, forced, k_ary, kuk, show
 from toolkit.show import tables
 from toolkit.show.designing import option_shares
-from toolkit.show.tables import interval_row, interval_text, joint_misfit, misfit
+from toolkit.show.tables import interval_row, interval_text, joint_misfit_note, misfit_note
 
 
 def released(labels, axes=()):
@@ -107,13 +107,13 @@ def test_a_contradicted_option_is_marked_and_the_axis_has_the_p_value():
 def test_released_counts_have_intervals_of_noise_and_no_doubt():
     mechanism = Laplace.for_epsilon(1, sensitivity=2)
     counts = mechanism.release(np.array([40, 60]), rng=np.random.default_rng(1)).rescaled(1 / 100)
-    assert [misfit(counts, counts.interval(), entry) for entry in (0, 1)] == ["", ""]
+    assert [misfit_note(counts, counts.interval(), entry) for entry in (0, 1)] == ["", ""]
 
 
 def test_words_stay_in_the_picture_on_the_side_where_there_is_room():
     ax = Figure().add_subplot()
-    interval_row(ax, 0, -0.2, np.nan, np.nan, misses=True, note="no share fits")
-    interval_row(ax, 1, 1.2, np.nan, np.nan, misses=True, note="no share fits")
+    interval_row(ax, 0, -0.2, np.nan, np.nan, misses_truth=True, note="no share fits")
+    interval_row(ax, 1, 1.2, np.nan, np.nan, misses_truth=True, note="no share fits")
     assert [text.get_ha() for text in ax.texts] == ["left", "right"]
 
 
@@ -122,4 +122,4 @@ def test_words_stay_in_the_picture_on_the_side_where_there_is_room():
 )
 def test_the_words_for_those_who_cannot_see_it(words, expected):
     assert interval_text(0.2, 0.1, 0.3, words) == expected
-    assert misfit(RIGHT, RIGHT.interval()) == joint_misfit(RIGHT, RIGHT.interval()) == ""
+    assert misfit_note(RIGHT, RIGHT.interval()) == joint_misfit_note(RIGHT, RIGHT.interval()) == ""

@@ -14,7 +14,7 @@ from tests.browser import forms
 from tests.survey import samples
 from toolkit import warner
 from toolkit.local.waves import Memo
-from toolkit.studio.editing import ORIGIN, edited, is_safe, plain, same
+from toolkit.studio.editing import ORIGIN, are_equal, edit_text, is_javascript_safe, to_json_data
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import EXAMPLES, Surveys
 from toolkit.survey.questions.question import Question
@@ -82,7 +82,7 @@ def texts(tmp_path_factory):
 
 def opened(text):
     """As the page has it: JSON, with the place of every question."""
-    data = plain(tomllib.loads(text))
+    data = to_json_data(tomllib.loads(text))
     for place, question in enumerate(data.get("questions", [])):
         question[ORIGIN] = place
     return data
@@ -92,7 +92,7 @@ def opened(text):
 def test_nothing_edited_is_nothing_written(texts):
     assert len(texts) > 30
     for name, text in texts.items():
-        assert edited(text, opened(text)) == text, name
+        assert edit_text(text, opened(text)) == text, name
 
 
 @pytest.mark.slow
@@ -119,11 +119,11 @@ def test_every_survey_can_be_edited_and_keeps_its_comments(texts):
             questions[0]["text"] = 'With "quotes", a # and\ntwo lines'
             questions.reverse()
         questions.append({"name": "new_one", "text": "New?", "options": ["a", "b"], "labels": {"a": {"en": "A"}}})
-        after = edited(text, data)
+        after = edit_text(text, data)
         expected = copy.deepcopy(data)
         for question in expected["questions"]:
             question.pop(ORIGIN, None)
-        assert same(plain(tomllib.loads(after)), expected), name
+        assert are_equal(to_json_data(tomllib.loads(after)), expected), name
         comments = [line for line in text.splitlines() if line.lstrip().startswith("#")]
         assert sorted(comments) == sorted(line for line in after.splitlines() if line.lstrip().startswith("#")), name
 
@@ -132,7 +132,7 @@ def test_a_comment_moves_with_its_question_and_those_of_the_file_stay():
     text = FILES["exam"]
     data = opened(text)
     data["questions"].insert(0, data["questions"].pop())
-    lines = edited(text, data).splitlines()
+    lines = edit_text(text, data).splitlines()
     first = lines.index("[[questions]]")
     assert lines[first - 1].startswith("# --- words: sent as they are")
     assert lines[first + 1] == 'name = "comment"'
@@ -148,13 +148,15 @@ def test_a_question_that_is_edited_and_moved_takes_its_comments_along():
         for name in ("one", "two")
     )
     first, second = opened(text := head + one + two + end)["questions"]
-    after = edited(text, {"title": "a", "questions": [{**second, "text": "New?"}, first]})
+    after = edit_text(text, {"title": "a", "questions": [{**second, "text": "New?"}, first]})
     assert after == head + two.replace("two?", "New?") + one + end
     new = {"name": "new", "text": "N?"}
     added = '[[questions]]\nname = "new"\ntext = "N?"\n\n'
-    assert edited(text, {"title": "a", "questions": [first, new]}) == head + one + added + end
+    assert edit_text(text, {"title": "a", "questions": [first, new]}) == head + one + added + end
     for origin in (2, -1, True, "0", None):  # no question of the file
-        assert edited(text, {"title": "a", "questions": [first, {**new, ORIGIN: origin}]}) == head + one + added + end
+        assert (
+            edit_text(text, {"title": "a", "questions": [first, {**new, ORIGIN: origin}]}) == head + one + added + end
+        )
 
 
 def test_inline_questions_become_tables_when_their_number_changes():
@@ -162,23 +164,23 @@ def test_inline_questions_become_tables_when_their_number_changes():
     text, table = 'title = "a"\nquestions = [{name = "q", text = "t"}]\n', '[[questions]]\nname = "q"\ntext = "t"\n'
     (first,) = opened(text)["questions"]
     two = {"title": "a", "questions": [first, {"name": "new", "options": []}]}
-    assert edited(text, two) == f'title = "a"\n\n{table}\n[[questions]]\nname = "new"\noptions = []\n'
+    assert edit_text(text, two) == f'title = "a"\n\n{table}\n[[questions]]\nname = "new"\noptions = []\n'
     more = text.replace("}]", '}, {name = "r", text = "t"}]')
-    assert edited(more, {"title": "a", "questions": [first]}) == f'title = "a"\n\n{table}'
-    assert tomllib.loads(edited(text, {"title": "a", "questions": []})) == {"title": "a", "questions": []}
+    assert edit_text(more, {"title": "a", "questions": [first]}) == f'title = "a"\n\n{table}'
+    assert tomllib.loads(edit_text(text, {"title": "a", "questions": []})) == {"title": "a", "questions": []}
 
 
 def test_what_does_not_read_back_is_not_written(monkeypatch):
     monkeypatch.setattr("toolkit.studio.editing._reads_as", lambda *_: False)
     with pytest.raises(ValueError, match="must parse to the new survey"):
-        edited('title = "a"\n', {"title": "b"})
+        edit_text('title = "a"\n', {"title": "b"})
 
 
 def test_one_edit_changes_one_line():
     text = FILES["exam"]
     data = opened(text)
     data["questions"][1]["text"] = "Have you ever cheated?"
-    before, after = text.splitlines(), edited(text, data).splitlines()
+    before, after = text.splitlines(), edit_text(text, data).splitlines()
     assert len(before) == len(after)
     assert [new for old, new in zip(before, after, strict=True) if old != new] == ['text = "Have you ever cheated?"']
 
@@ -189,10 +191,10 @@ def test_what_is_new_stands_where_people_would_write_it():
     below = '[protection]\nofficer = "o"\n\n[words]\nit = {next = "n"}\n'
     tables = {"protection": {"officer": "o"}, "words": {"it": {"next": "n"}}}
     data = opened(f"{head}\n{question}") | {"arms": {"x": 0.5}, **tables}
-    assert edited(f"{head}\n{question}", data) == f"{head}arms = {{x = 0.5}}\n\n{question}{below}"
+    assert edit_text(f"{head}\n{question}", data) == f"{head}arms = {{x = 0.5}}\n\n{question}{below}"
     asked = {"name": "q", "text": "b", "labels": {"yes": "y"}}
     after = f'{head}\n{question}labels = {{yes = "y"}}\n\n{below}'
-    assert edited(head, {"title": "a", "questions": [asked], **tables}) == after
+    assert edit_text(head, {"title": "a", "questions": [asked], **tables}) == after
 
 
 def test_a_change_inside_a_table_is_written_in_its_place():
@@ -202,7 +204,7 @@ def test_a_change_inside_a_table_is_written_in_its_place():
     data["protection"]["officer"], data["title"] = "p", {"en": "a", "de": "b"}
     data["words"] = {"it": {"next": "n", "back": "z"}}
     after = text.replace('"o"  #', '"p"  #').replace('title = "a"', 'title = {en = "a", de = "b"}')
-    assert edited(text, data) == after + 'back = "z"\n'
+    assert edit_text(text, data) == after + 'back = "z"\n'
 
 
 @pytest.mark.parametrize(
@@ -216,14 +218,14 @@ def test_a_change_inside_a_table_is_written_in_its_place():
 )
 def test_files_that_are_written_otherwise(text):
     data = opened(text)
-    assert edited(text, data) == text
+    assert edit_text(text, data) == text
     data["questions"][0]["text"] = "other"
     data["title"] = "b"
-    after = edited(text, data)
+    after = edit_text(text, data)
     assert tomllib.loads(after)["questions"][0]["text"] == "other"
     for questions in ([*data["questions"], {"name": "b", "text": "y"}], [{"name": "b", "text": "y"}]):
         expected = [{key: value for key, value in one.items() if key != ORIGIN} for one in questions]
-        assert tomllib.loads(edited(text, {**data, "questions": questions}))["questions"] == expected
+        assert tomllib.loads(edit_text(text, {**data, "questions": questions}))["questions"] == expected
     assert [
         part for part in ("# why", "# t", "# keep", "# too", "# windows") if part in text and part not in after
     ] == []
@@ -231,14 +233,14 @@ def test_files_that_are_written_otherwise(text):
 
 def test_days_truth_values_and_large_numbers():
     text = "closes = 2026-12-01\npractice = true\nceiling = inf\nminimum = 30.0\n"
-    assert edited(text, {"closes": "2026-12-01", "practice": True, "ceiling": "inf", "minimum": 30}) == text
-    assert tomllib.loads(edited(text, {"closes": "2026-12-02", "practice": 1}))["practice"] == 1
-    assert not is_safe({"bounds": [0, 2**60]})
-    assert is_safe({"bounds": [0, 2**53], "a": 1.5, "b": True})
+    assert edit_text(text, {"closes": "2026-12-01", "practice": True, "ceiling": "inf", "minimum": 30}) == text
+    assert tomllib.loads(edit_text(text, {"closes": "2026-12-02", "practice": 1}))["practice"] == 1
+    assert not is_javascript_safe({"bounds": [0, 2**60]})
+    assert is_javascript_safe({"bounds": [0, 2**53], "a": 1.5, "b": True})
     for several in ("a\nb", "\na", 'a\n"""b', "\n"):
-        assert tomllib.loads(edited(text, {"title": several})) == {"title": several}
-    assert "a\nb" in edited(text, {"title": "a\nb"}), "in several lines, as people write it"
-    assert edited("{}", {"title": "a"}, toml=False) == '{\n  "title": "a"\n}\n'
+        assert tomllib.loads(edit_text(text, {"title": several})) == {"title": several}
+    assert "a\nb" in edit_text(text, {"title": "a\nb"}), "in several lines, as people write it"
+    assert edit_text("{}", {"title": "a"}, toml=False) == '{\n  "title": "a"\n}\n'
 
 
 WORDS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
@@ -250,7 +252,7 @@ WORDS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
 def test_any_text_is_written_so_that_it_reads_back(first, second):
     text = '# top\ntitle = "a"\n\n# of q\n[[questions]]\nname = "q"\ntext = "b"  # beside\n'
     data = {"title": first, "questions": [{"name": "q", "text": second, "help": first, ORIGIN: 0}]}
-    read = tomllib.loads(edited(text, data))
+    read = tomllib.loads(edit_text(text, data))
     assert (read["title"], read["questions"][0]["text"], read["questions"][0]["help"]) == (first, second, first)
 
 
@@ -259,6 +261,6 @@ def test_values_are_the_same_if_a_file_would_say_the_same():
     groups += [["a"], ["1"], [1, 1.0], [True], [{"a": [1]}], [{"a": 1, "b": 1}]]
     values = [(place, one) for place, group in enumerate(groups) for one in group]
     for (place, one), (other_place, other) in product(values, repeat=2):
-        assert same(one, other) == (place == other_place), (one, other)
+        assert are_equal(one, other) == (place == other_place), (one, other)
     edges = {2**53: True, -(2**53): True, 2**53 + 1: False, -(2**53) - 1: False}
-    assert {number: is_safe({"a": [number]}) for number in edges} == edges
+    assert {number: is_javascript_safe({"a": [number]}) for number in edges} == edges

@@ -30,9 +30,9 @@ from toolkit.core.estimate import Estimate
 from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
 from toolkit.studio.curating import STATISTICS, CuratorPage, call
-from toolkit.studio.fieldwork import Fieldwork, _first_disclosure, _groups
+from toolkit.studio.fieldwork import Fieldwork, _first_disclosure, _grouping_questions
 from toolkit.studio.folder import Folder, fingerprint
-from toolkit.studio.notebooks import analysis, curator_notebook, databases, steps
+from toolkit.studio.notebooks import analysis_notebook, code_by_screen, curator_notebook, database_names
 from toolkit.studio.surveys import Surveys
 from toolkit.studio.tables import TableFile
 from toolkit.survey.collector import Collector
@@ -143,7 +143,7 @@ def _runs(folder, notebook):
 def test_the_code_shown_for_each_step_does_what_the_studio_does(folder, window):
     """Both the lines of Python and the shell commands can be run."""
     data = window.good("survey", file="survey.toml")["data"]
-    lines = steps("survey.toml", data)
+    lines = code_by_screen("survey.toml", data)
     for name in ("questions", "protection", "who", "preview", "collect", "results", "analyse"):
         _runs(folder, {"cells": [{"cell_type": "code", "source": lines[name]["python"]}]})
     for step in lines.values():
@@ -151,16 +151,16 @@ def test_the_code_shown_for_each_step_does_what_the_studio_does(folder, window):
             words = line.split()
             if words[0] == "toolkit":
                 _parser().parse_args(words[1:])
-    assert databases("a.toml")["real"] in steps("a.toml", data)["open"]["shell"]
-    assert b"rehearsal.db" in analysis("survey.toml", data, "rehearsal")
+    assert database_names("a.toml")["real"] in code_by_screen("a.toml", data)["open"]["shell"]
+    assert b"rehearsal.db" in analysis_notebook("survey.toml", data, "rehearsal")
 
 
 def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not(tmp_path):
     boxes = {"name": "boxes", "options": ["a", "b"], "multiple": True}
     one = {"name": "degree", "options": ["law", "art"]}
     data = {"questions": [boxes, {"name": "age"}, {"name": "cheated", "design": {"warner": {"epsilon": 1}}}, one]}
-    assert "--by degree" in steps("survey.toml", data)["results"]["shell"]
-    notebook = analysis("survey.toml", data)
+    assert "--by degree" in code_by_screen("survey.toml", data)["results"]["shell"]
+    notebook = analysis_notebook("survey.toml", data)
     assert b"degree" in notebook
     assert b"boxes" not in notebook
     nbformat.validate(json.loads(notebook))
@@ -172,8 +172,8 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not(tmp_path):
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
     for some in without:  # a model needs a group and a share
-        assert b"logistic" not in analysis("survey.toml", {"questions": some})
-    assert "--by" not in steps("survey.toml", {"questions": without[0]})["results"]["shell"]
+        assert b"logistic" not in analysis_notebook("survey.toml", {"questions": some})
+    assert "--by" not in code_by_screen("survey.toml", {"questions": without[0]})["results"]["shell"]
 
 
 @pytest.mark.slow
@@ -374,13 +374,13 @@ def test_ctrl_c_ends_it_without_a_complaint(tmp_path, number):
 
 def test_the_terminal_explains_how_to_reach_a_remote_studio(monkeypatch, tmp_path):
     """It does so where the browser is on another machine than the studio."""
-    monkeypatch.setattr(studio_server, "_CONTAINER", [tmp_path / "none"])
+    monkeypatch.setattr(studio_server, "_CONTAINER_FILES", [tmp_path / "none"])
     for name in ("JUPYTERHUB_SERVICE_PREFIX", "SSH_CONNECTION"):
         monkeypatch.delenv(name, raising=False)
     assert studio_server._remote_hints(8899) == []
     monkeypatch.setenv("SSH_CONNECTION", "x")
     assert "ssh -N -L 8899:127.0.0.1:8899" in studio_server._remote_hints(8899)[0]
-    monkeypatch.setattr(studio_server, "_CONTAINER", [tmp_path])
+    monkeypatch.setattr(studio_server, "_CONTAINER_FILES", [tmp_path])
     assert "--network=host" in studio_server._remote_hints(8899)[0]
     monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ann/")
     assert "--public-url https://HUB/user/ann/proxy/8899/" in studio_server._remote_hints(8899)[0]
@@ -461,7 +461,7 @@ def test_what_was_released_stays_in_the_plan_whatever_is_saved(tmp_path):
 def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
     ticks = Question("boxes", "Which?", options=["a", "b"], multiple=True)
     age = Question("age", "Age?", bounds=(0, 99))
-    assert _groups(survey(cheated(), ticks, age, faculty(), arms={"one": 0.5, "two": 0.5})) == ["faculty"]
+    assert _grouping_questions(survey(cheated(), ticks, age, faculty(), arms={"one": 0.5, "two": 0.5})) == ["faculty"]
     assert (_first_disclosure(survey()), _first_disclosure(panel())) == (first_disclosure(survey()), None)
     for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
         with pytest.raises(error):
@@ -475,7 +475,7 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
         for stem in {name, real}:
             (tmp_path / f"{stem}.toml").write_text(text)
         asked, work = Survey.load(tmp_path / f"{real}.toml"), Fieldwork(folder := Folder(tmp_path), Surveys(folder))
-        database = f"sqlite:///{tmp_path}/{databases(f'{real}.toml')['real']}"
+        database = f"sqlite:///{tmp_path}/{database_names(f'{real}.toml')['real']}"
         with contextlib.closing(open_store(database)) as store:
             store.create(asked if tried else replace(asked, rehearsal=True))
             store.set_state(State.OPEN)

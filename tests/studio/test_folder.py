@@ -32,7 +32,7 @@ def test_links_are_neither_followed_nor_listed(tmp_path):
     for call in (lambda: folder.read("link.toml"), lambda: folder.write("link.toml", b"x")):
         with pytest.raises(ValueError, match="link"):
             call()
-    assert folder.names(".toml") == []
+    assert folder.file_names(".toml") == []
     assert outside.read_text() == "secret = 1"
 
 
@@ -78,7 +78,7 @@ def test_files_are_listed_latest_first_and_of_one_moment_by_name(tmp_path):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (moment, moment))
     (tmp_path / "f.toml").mkdir()
-    assert Folder(tmp_path).names(".toml") == ["c.TOML", "a.toml", "b.toml"]
+    assert Folder(tmp_path).file_names(".toml") == ["c.TOML", "a.toml", "b.toml"]
 
 
 @pytest.mark.parametrize(("number", "works"), [(errno.EBADF, True), (errno.ENOLCK, True), (errno.EIO, False)])
@@ -91,7 +91,7 @@ def test_a_drive_without_locks_is_used_without_them(tmp_path, monkeypatch, numbe
     closed, close = [], os.close
     monkeypatch.setattr(fcntl, "flock", failing)
     monkeypatch.setattr(os, "close", lambda one: closed.append(one) or close(one))
-    with nullcontext() if works else pytest.raises(OSError), Folder(tmp_path).locked():
+    with nullcontext() if works else pytest.raises(OSError), Folder(tmp_path).lock():
         assert works
         assert closed == []
     assert len(closed) == 1
@@ -100,7 +100,7 @@ def test_a_drive_without_locks_is_used_without_them(tmp_path, monkeypatch, numbe
 def test_a_folder_is_locked_for_one_action_at_a_time(tmp_path):
     """The lock needs no file of its own."""
     other = os.open(tmp_path, os.O_RDONLY)  # as another studio has it
-    with Folder(tmp_path).locked():
+    with Folder(tmp_path).lock():
         with pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         assert list(tmp_path.iterdir()) == []

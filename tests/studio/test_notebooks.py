@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.studio.folder import Folder, fingerprint
-from toolkit.studio.notebooks import analysis, curator_notebook, steps
+from toolkit.studio.notebooks import analysis_notebook, code_by_screen, curator_notebook
 from toolkit.studio.server import Actions
 from toolkit.studio.tables import TableFile
 
@@ -50,12 +50,12 @@ def _table(folder: Path, name: str, *, header: bool) -> TableFile:
 def test_a_name_is_one_word_of_the_shell_and_one_string_of_python(tmp_path: Path, name: str) -> None:
     data = {"questions": [{"name": name, "options": ["x", "y"]}, {"name": name, **SHARE}]}
     usual = {"questions": [{"name": "fac", "options": ["x", "y"]}, {"name": "fac", **SHARE}]}
-    words = shlex.split(steps("survey.toml", data)["results"]["shell"])
+    words = shlex.split(code_by_screen("survey.toml", data)["results"]["shell"])
     assert words[:4] == ["toolkit", "results", "--by", name]
-    assert name in _strings([steps("survey.toml", data)["results"]["python"]])
-    code = _code(analysis("survey.toml", data))
+    assert name in _strings([code_by_screen("survey.toml", data)["results"]["python"]])
+    code = _code(analysis_notebook("survey.toml", data))
     assert {name, f"{name} ~ C({name})"} <= _strings(code)
-    assert _shape(code) == _shape(_code(analysis("survey.toml", usual)))
+    assert _shape(code) == _shape(_code(analysis_notebook("survey.toml", usual)))
     for header in (True, False):
         hostile, plain = (
             _code(curator_notebook(_table(tmp_path, column, header=header), promise, [], "t-budget.db"))
@@ -66,7 +66,7 @@ def test_a_name_is_one_word_of_the_shell_and_one_string_of_python(tmp_path: Path
 
 def test_a_title_makes_no_image_heading_or_element_of_a_notebook() -> None:
     title = "![x](https://evil.example/y) <img src=x>\n# *Run* `this` $x$"
-    first = json.loads(analysis("survey.toml", {"title": title}))["cells"][0]["source"]
+    first = json.loads(analysis_notebook("survey.toml", {"title": title}))["cells"][0]["source"]
     heading = first.splitlines()[0]
     assert heading == r"# \!\[x\](https://evil.example/y) \<img src=x\> \# \*Run\* \`this\` \$x\$"
 

@@ -240,7 +240,7 @@ def test_a_release_is_charged_as_it_was_shown_or_not_at_all(tmp_path, change):
     with pytest.raises(ConflictError, match="Nothing was done") as refusal:
         curating.release("t.csv", 0, state["statistics"][0]["hash"])
     assert not (tmp_path / "t-budget.db").exists()
-    again = curating.release("t.csv", 0, refusal.value.now["statistics"][0]["hash"])
+    again = curating.release("t.csv", 0, refusal.value.current_state["statistics"][0]["hash"])
     assert again["ledger"]["spent"] == pytest.approx(float(now["statistics"][0]["epsilon"]))
 
 

@@ -154,15 +154,15 @@ def test_refusals_are_where_they_arise_and_all_at_once():
 def test_a_cost_is_that_of_all_waves_where_they_can_be_counted(waves, times):
     question = {"name": "q", "text": "Cheated?", "design": {"warner": {"epsilon": 1}}}
     data = {"title": "t", "consent": "c", "questions": [question], "waves": waves}
-    assert checking.facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(times, rel=1e-3)
+    assert checking.page_facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(times, rel=1e-3)
     del data["waves"]
-    assert checking.facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(1, rel=1e-3)
+    assert checking.page_facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(1, rel=1e-3)
 
 
 def test_odds_are_told_in_every_language_that_has_words_for_them():
     question = {"name": "q", "text": {"en": "Cheated?"}, "design": {"warner": {"p": "3/4"}}}
     data = {"title": "t", "consent": "c", "languages": ["de", "it"], "questions": [question]}
-    told = [checking.facts(data, checking.check(data), one)["questions"][0]["odds"] for one in ("de", "it")]
+    told = [checking.page_facts(data, checking.check(data), one)["questions"][0]["odds"] for one in ("de", "it")]
     assert ("3 von 4" in told[0][0], told[1]) == (True, [])
 
 
@@ -213,7 +213,7 @@ def test_every_setting_of_a_slider_is_a_question_with_its_stated_cost(monkeypatc
     monkeypatch.setattr(checking, "_EPSILONS", [0.1, 0.8, 1.0, 3.0])
     table = {"name": "q", "text": "Text?", **table}
     for family in checking.FAMILIES[kind]:
-        rows = checking.curve(table, family, 1000, 0.1, "en")
+        rows = checking.design_curve(table, family, 1000, 0.1, "en")
         assert len(rows) > 3
         assert [row for row in rows if "problem" in row] == []
         costs = [row["epsilon"] for row in rows]
@@ -237,22 +237,22 @@ def test_the_page_knows_the_kind_of_a_design_from_the_catalogue(monkeypatch):
 
 
 def test_a_setting_that_is_refused_says_why():
-    rows = checking.curve({"name": "q", "text": ""}, "forced", 1000, None, "en")
+    rows = checking.design_curve({"name": "q", "text": ""}, "forced", 1000, None, "en")
     assert [set(row) for row in rows] == [{"change", "problem"}] * 6
     assert {"`text` must" in row["problem"] for row in rows} == {True}
 
 
 def test_what_is_refused_is_taken_away_once():
     tables = [{"name": "a"}, {"name": "b"}]
-    rest = {"questions": tables[1:], "cap": 0}
+    remaining_data = {"questions": tables[1:], "cap": 0}
     refused = [(0, "text", False), (1, "text", True), (1, "text", False), (None, "cap", True), (None, "cap", False)]
     for place, name, something in refused:
-        assert checking._drop_rejected(rest, {"question": place, "field": name}, tables) is something
-    assert rest == {"questions": []}
+        assert checking._drop_rejected(remaining_data, {"question": place, "field": name}, tables) is something
+    assert remaining_data == {"questions": []}
 
 
 def test_the_hundred_people_are_the_design_s_own():
-    rows = checking.curve({"name": "q", "text": "T?", "design": {}}, "warner", 100, None, "en")
+    rows = checking.design_curve({"name": "q", "text": "T?", "design": {}}, "warner", 100, None, "en")
     assert len(rows) == 30
     for row in rows:
         often = warner(**row["change"]["design"]["warner"]).matrix[1][1]
@@ -263,12 +263,12 @@ def test_the_hundred_people_are_the_design_s_own():
 def test_other_designs_are_drawn_by_what_they_keep_or_by_right_guesses():
     many, number = k_ary(4, epsilon=1), one_bit((0, 9), 1)
     kept = round(100 * many.matrix[0][0])
-    assert checking._pictures(many) == [{"what": "same", "count": kept}]
-    assert checking._pictures(number) == [{"what": "guess", "count": math.ceil(100 / (1 + math.exp(-1)))}]
+    assert checking._icon_counts(many) == [{"what": "same", "count": kept}]
+    assert checking._icon_counts(number) == [{"what": "guess", "count": math.ceil(100 / (1 + math.exp(-1)))}]
     forced = forced_options(list("abc"), ["1/10", "1/10", "3/10"])
-    assert checking._pictures(forced) == [{"what": "same", "count": 60}]  # the answer that is kept least
+    assert checking._icon_counts(forced) == [{"what": "same", "count": 60}]  # the answer that is kept least
     certain = Design([[1, 1, 0], [0, 1, 1]], 2, ("a", "b"), report_options=("x", "y", "z"))
-    assert checking._pictures(certain) == [{"what": "guess", "count": 100}]
+    assert checking._icon_counts(certain) == [{"what": "guess", "count": 100}]
 
 
 def test_the_first_setting_of_a_slider_is_the_most_private():
@@ -281,20 +281,20 @@ def test_the_first_setting_of_a_slider_is_the_most_private():
     for points, table in ((5, {}), (7, {"design": {"likert": {"points": 7}}})):
         cases.append((table, likert | {"design": {"likert": {"points": points, "epsilon": 0.1}}}))
     for table, change in cases:
-        assert checking._settings(table, next(iter(change["design"])))[0] == change
+        assert checking._design_settings(table, next(iter(change["design"])))[0] == change
 
 
 def test_what_the_page_tells_of_a_half_written_survey():
     def told(**changes):
         data = {"title": "t", "consent": "c", "questions": [], **changes}
-        return checking.facts(data, checking.check(data), "de")
+        return checking.page_facts(data, checking.check(data), "de")
 
     ceilings = {0: 0, "2": 2, 1.5: 1.5, "inf": "inf", -1: 3, "much": 3}
     assert {given: told(ceiling=given)["ceiling"] for given in ceilings} == ceilings
     assert told(ceiling=True)["ceiling"] == told()["ceiling"] == 3
     codes = {("en",): "en", ("en", "de"): "de", (): "de", (3, "fr"): "fr"}
-    assert {given: checking._language({"languages": [*given]}, "de") for given in codes} == codes
-    assert checking._language({"languages": "en"}, "de") == "de"
+    assert {given: checking._display_language({"languages": [*given]}, "de") for given in codes} == codes
+    assert checking._display_language({"languages": "en"}, "de") == "de"
 
 
 def test_two_studios_that_save_at_once_detect_the_conflict(tmp_path):

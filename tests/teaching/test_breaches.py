@@ -7,11 +7,11 @@ from toolkit import Pure
 from toolkit.audit.verdict import Verdict
 from toolkit.teaching import breaches
 from toolkit.teaching.attacks.averaging import Belief
-from toolkit.teaching.attacks.linkage import Profile
+from toolkit.teaching.attacks.linkage import UniquenessProfile
 from toolkit.teaching.attacks.membership import roc
 
 CURVE = {"bounded": [(1.0, 1.0), (10.0, 0.8), (100.0, 0.5)], "Laplace": [(1.0, 0.9), (100.0, 0.5)]}
-PROFILE = Profile({("zip", "born"): 0.87, ("born",): 0.3, ("zip",): 0.0}, 1000)
+PROFILE = UniquenessProfile({("zip", "born"): 0.87, ("born",): 0.3, ("zip",): 0.0}, 1000)
 PATH = {"fresh": Belief(("no", "yes"), np.array([[0.5, 0.5], [0.2, 0.8], [0.1, 0.9]]))}
 
 
@@ -47,14 +47,14 @@ def test_the_forbidden_region_begins_at_the_corner_of_the_best_test():
 
 
 def test_areas_are_drawn_against_the_number_of_columns_or_people():
-    ax = breaches.area_curves({"exact": [(100, 0.9), (10, 0.6)]}, across="people")
+    ax = breaches.area_curves({"exact": [(100, 0.9), (10, 0.6)]}, size_name="people")
     assert ax.lines[0].get_xdata().tolist() == [10, 100]
     assert ax.get_xlabel() == "people (logarithmic)"
 
 
 def test_bars_show_shares_with_the_most_identifying_on_top():
     """Each bar is labelled with its share."""
-    ax = breaches.uniqueness_bars(PROFILE, most=2)
+    ax = breaches.uniqueness_bars(PROFILE, max_bars=2)
     assert [text.get_text() for text in ax.texts] == ["87 %", "30 %"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["zip + born", "born"]
     assert ax.yaxis_inverted()
@@ -81,7 +81,7 @@ def test_a_belief_is_never_rounded_to_certain_in_words():
     sure = {"often asked": Belief(("no", "yes"), np.array([[0.5, 0.5], [0.00004, 0.99996]]))}
     assert "often asked at least 99.9 % after 1 report>" in repr(breaches.belief_path(sure, "yes"))
     edges = {0.9949: "99 %", 0.995: "at least 99.5 %", 1.0: "100 %"}
-    assert {belief: breaches._short_of(belief) for belief in edges} == edges
+    assert {belief: breaches._belief_text(belief) for belief in edges} == edges
 
 
 def test_refuted_claims_stand_out_by_mark_and_colour():

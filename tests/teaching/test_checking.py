@@ -15,7 +15,7 @@ import pytest
 from tests.slowly import each
 from tests.teaching.key import KEY, right
 from toolkit.teaching import check, checking
-from toolkit.teaching.checking import SLIPS, left_to_do, near, number, rounded
+from toolkit.teaching.checking import SLIPS, left_to_do, nearby_roundings, parse_number, round_to_digits
 
 ROOT = Path(__file__).parents[2]
 SEALED = ROOT / "toolkit" / "teaching" / "static" / "answers.json"
@@ -84,10 +84,15 @@ def test_slips_of_the_hand_are_told_by_what_would_make_them_right(name, answer, 
 )
 def test_a_typical_slip_gets_its_hint_and_other_wrong_answers_none(monkeypatch, right, digits, kind, slips):
     """A slip is recognized because undoing it leads to the right number."""
-    monkeypatch.setattr(checking, "_ROUNDS", 1)
-    hints = {checking.seal("t", 0, rounded(77.7, digits or 3)): "a hint"}
-    part = {"right": [checking.seal("t", 0, rounded(right, digits))], "digits": digits, "slips": [kind], "hints": hints}
-    monkeypatch.setattr(checking, "_answers", lambda: {"t": [part]})
+    monkeypatch.setattr(checking, "_HASH_ROUNDS", 1)
+    hints = {checking.seal("t", 0, round_to_digits(77.7, digits or 3)): "a hint"}
+    part = {
+        "right": [checking.seal("t", 0, round_to_digits(right, digits))],
+        "digits": digits,
+        "slips": [kind],
+        "hints": hints,
+    }
+    monkeypatch.setattr(checking, "_answer_key", lambda: {"t": [part]})
     assert check("t", right)
     assert check("t", 77.7).message == "a hint"
     for answer, said in slips.items():
@@ -142,11 +147,15 @@ def test_a_number_counts_whether_it_was_rounded_or_truncated(value, digits):
     """No other number is accepted."""
     unit = Decimal(1).scaleb(Decimal(str(value)).adjusted() - digits + 1)
     cut = abs(Decimal(str(value))) // unit * unit
-    assert {abs(Decimal(text)) for text in near(value, digits)} == {cut, cut + unit}
+    assert {abs(Decimal(text)) for text in nearby_roundings(value, digits)} == {cut, cut + unit}
     sign = "-" if value < 0 else ""
-    assert rounded(float(f"{sign}{cut + unit}"), digits) in near(float(f"{sign}{cut}"), digits)
-    assert rounded(float(f"{sign}{cut}"), digits) in near(float(f"{sign}{cut + unit}"), digits)
-    assert [near(whole, digits) for whole in (10.0, 0, np.inf)] == [{rounded(10.0, digits)}, {"0"}, {"inf"}]
+    assert round_to_digits(float(f"{sign}{cut + unit}"), digits) in nearby_roundings(float(f"{sign}{cut}"), digits)
+    assert round_to_digits(float(f"{sign}{cut}"), digits) in nearby_roundings(float(f"{sign}{cut + unit}"), digits)
+    assert [nearby_roundings(whole, digits) for whole in (10.0, 0, np.inf)] == [
+        {round_to_digits(10.0, digits)},
+        {"0"},
+        {"inf"},
+    ]
 
 
 def test_three_dots_are_no_answer_yet_and_the_number_of_parts_is_told():
@@ -169,7 +178,7 @@ def test_the_sealed_file_is_that_of_the_key_and_shows_no_answer():
     for name, parts in json.loads(text).items():
         assert set().union(*parts) <= {"right", "digits", "slips", "hints"}
         said = " ".join(hint for part in parts for hint in part["hints"].values())
-        assert not any(re.search(rf"\b{one}\b", said) for one in right(name) if (number(one) or 0) > 8)
+        assert not any(re.search(rf"\b{one}\b", said) for one in right(name) if (parse_number(one) or 0) > 8)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ print(json.dumps(told))
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
-    copies_of_the_course.write(folder / "student", "student")
-    copies_of_the_course.write(folder / "teacher", "teacher")
+    copies_of_the_course.copy_course(folder / "student", "student")
+    copies_of_the_course.copy_course(folder / "teacher", "teacher")
     return folder
 
 
@@ -96,7 +96,7 @@ def test_files_left_between_the_notebooks_are_not_copied(tmp_path, monkeypatch, 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text('{"cells": []}')
     monkeypatch.setattr(copies_of_the_course, "course", lambda: tmp_path)
-    copies_of_the_course.write(tmp_path / "copy", kind)
+    copies_of_the_course.copy_course(tmp_path / "copy", kind)
     copied = (path for path in (tmp_path / "copy").rglob("*") if path.is_file())
     assert {path.relative_to(tmp_path / "copy").as_posix() for path in copied} == {*files, *more}
     assert kind == "student" or (tmp_path / "copy" / files[0]).read_text() == '{"cells": []}'
@@ -115,7 +115,7 @@ def test_a_table_outside_the_course_is_rejected():
 @pytest.mark.parametrize("kind", ["", "student"])
 def test_a_copy_can_begin_with_a_cell_that_installs_the_toolkit(tmp_path, kind):
     """The cell does nothing where the toolkit is already installed."""
-    copies_of_the_course.write(tmp_path, kind, install=True)
+    copies_of_the_course.copy_course(tmp_path, kind, add_install_cell=True)
     path = tmp_path / "notebooks" / "03_randomized_response.ipynb"
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
@@ -124,7 +124,7 @@ def test_a_copy_can_begin_with_a_cell_that_installs_the_toolkit(tmp_path, kind):
     shown = [output.get("data", {}) for cell in parts for output in cell.get("outputs", [])]
     texts = [text for data in shown for name, text in data.items() if name.startswith("text/")]
     assert {type(text) for text in [cell["source"] for cell in parts] + texts} == {str}
-    assert notebook.cells[1].source == copies_of_the_course._INSTALL
+    assert notebook.cells[1].source == copies_of_the_course._INSTALL_CODE
     if kind:
         return
     original = nbformat.read(FOLDER / path.name, as_version=4)

@@ -12,7 +12,7 @@ def test_the_key_earns_every_point_and_nothing_earns_none(of):
     names = [name for name in KEY if name.startswith(of)]
     marks = grade({name: right(name) for name in names}, of)
     assert [(mark.exercise, mark.points) for mark in marks] == [(name, len(KEY[name]["parts"])) for name in names]
-    assert all(mark.points == mark.most and mark.message == "right." for mark in marks)
+    assert all(mark.points == mark.max_points and mark.message == "right." for mark in marks)
     assert sum(mark.points for mark in grade({}, of)) == 0
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from toolkit.teaching.checking import near, number, rounded, seal, word
+from toolkit.teaching.checking import nearby_roundings, normalize_word, parse_number, round_to_digits, seal
 
 
 @pytest.mark.parametrize(
@@ -15,30 +15,30 @@ from toolkit.teaching.checking import near, number, rounded, seal, word
     [("1,200", 1200), ("1/3", 1 / 3), ("infinity", math.inf), ("∞", math.inf), (np.int64(4), 4), ("-2", -2)],
 )
 def test_a_number_is_read_as_people_write_it(written, meant):
-    assert number(written) == meant
+    assert parse_number(written) == meant
 
 
 @pytest.mark.parametrize("written", [True, None, "two", "1/0", [1], "", "%", "inf or so"])
 def test_what_is_no_number_is_none(written):
-    assert number(written) is None
+    assert parse_number(written) is None
 
 
 def test_a_step_more_or_less_in_the_last_digit_counts_and_two_do_not():
-    right = rounded(3362, 3)
-    assert right in near(3364, 3)
-    assert right in near(3360, 3)
-    assert right not in near(3380, 3)
-    assert right not in near(3340, 3)
+    right = round_to_digits(3362, 3)
+    assert right in nearby_roundings(3364, 3)
+    assert right in nearby_roundings(3360, 3)
+    assert right not in nearby_roundings(3380, 3)
+    assert right not in nearby_roundings(3340, 3)
 
 
 def test_zero_and_infinity_have_no_digits():
-    assert near(0, 3) == {"0"}
-    assert near(math.inf, 3) == {"inf"}
-    assert rounded(math.nan, 2) == "nan"
+    assert nearby_roundings(0, 3) == {"0"}
+    assert nearby_roundings(math.inf, 3) == {"inf"}
+    assert round_to_digits(math.nan, 2) == "nan"
 
 
 def test_words_lose_case_article_and_marks():
-    assert [word(said) for said in ("The die!", "a die", False, "YES")] == ["die", "die", "no", "yes"]
+    assert [normalize_word(said) for said in ("The die!", "a die", False, "YES")] == ["die", "die", "no", "yes"]
 
 
 def test_the_same_answer_to_another_exercise_or_part_has_another_seal():
@@ -60,15 +60,15 @@ def test_the_same_answer_to_another_exercise_or_part_has_another_seal():
     ],
 )
 def test_formulas_and_other_signs_are_numbers(written, meant):
-    assert number(written) == pytest.approx(meant, rel=1e-15)
+    assert parse_number(written) == pytest.approx(meant, rel=1e-15)
 
 
 def test_a_whole_number_is_exact_and_other_numbers_are_rounded_once():
     """An answer that must be a whole number is compared without rounding."""
-    assert near(46, 0) == {"46"}
-    assert rounded(46, 0) not in near(46.4, 0)
-    assert rounded(660, 2) not in near(651, 2) | near(670, 2)
-    assert rounded(660, 2) in near(659, 2)
+    assert nearby_roundings(46, 0) == {"46"}
+    assert round_to_digits(46, 0) not in nearby_roundings(46.4, 0)
+    assert round_to_digits(660, 2) not in nearby_roundings(651, 2) | nearby_roundings(670, 2)
+    assert round_to_digits(660, 2) in nearby_roundings(659, 2)
 
 
 @pytest.mark.parametrize("plain", ["", "0.75", "ja, ε", "x" * 200])

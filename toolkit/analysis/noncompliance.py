@@ -335,9 +335,9 @@ class ComplianceSensitivity:
         matplotlib.axes.Axes
             The picture.
         """
-        from toolkit.show.fits import conduct
+        from toolkit.show.fits import noncompliance
 
-        return conduct(self, most=most, ax=ax)
+        return noncompliance(self, max_share=most, ax=ax)
 
     def __repr__(self) -> str:
         tips = [

@@ -6,7 +6,7 @@ from pathlib import Path
 from toolkit.commands import Options, Subparsers, add_command, echo, print_error
 from toolkit.core.checks import reject
 from toolkit.teaching.checking import grade, read_answers
-from toolkit.teaching.copies import write
+from toolkit.teaching.copies import copy_course
 
 
 def add(commands: Subparsers) -> None:
@@ -75,7 +75,7 @@ def _quoted(path: Path) -> str:
 
 def _notebooks(options: Options) -> None:
     target = Path(options.folder)
-    write(target, options.kind, install=options.install)
+    copy_course(target, options.kind, add_install_cell=options.install)
     first = target / "notebooks" / "00_start_here.ipynb"
     echo(f"wrote {target / 'notebooks'} and {target / 'data'}", f"Open the first one: jupyter lab {_quoted(first)}")
 
@@ -83,7 +83,7 @@ def _notebooks(options: Options) -> None:
 def _grade(options: Options) -> int:
     """Print a line of CSV for each file on stdout, and remarks on wrong answers on stderr."""
     complaints = 0
-    echo(",".join(["file", *(f"{mark.exercise} (of {mark.most})" for mark in grade({}, options.of)), "points"]))
+    echo(",".join(["file", *(f"{mark.exercise} (of {mark.max_points})" for mark in grade({}, options.of)), "points"]))
     for file in map(Path, options.files):
         try:
             marks = grade(read_answers(file), options.of)
@@ -94,6 +94,6 @@ def _grade(options: Options) -> int:
         points = [mark.points for mark in marks]
         echo(",".join([file.name.replace(",", " "), *map(str, points), str(sum(points))]))
         for mark in marks:
-            if mark.points < mark.most:
+            if mark.points < mark.max_points:
                 print_error(f"{file.name}: {mark.exercise}: {mark.message}")
     return 1 if complaints else 0

@@ -1,6 +1,6 @@
-"""Helpers of all figures: axes that display in a notebook, colours, ticks and curves.
+"""Helpers for all figures: axes that display in a notebook, colours, ticks and curves.
 
-Figures are made without pyplot. So no figure stays open, no backend has to be chosen, and threads share no state.
+Figures are made without pyplot. Therefore no figure stays open, no backend must be chosen, and threads share no state.
 """
 
 import base64
@@ -21,13 +21,13 @@ from PIL import Image
 
 from toolkit.core.arrays import Array
 
-# The palette of Okabe and Ito, which people with any colour vision can tell apart, also in grey.
+# The palette of Okabe and Ito, which people with any colour vision can distinguish, even in greyscale.
 BLUE, SKY, ORANGE, VERMILLION, GREY, INK = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#767676", "#222222"
 
-# A dark theme inverts lightness and keeps hues, so that a saved notebook needs only one image for all themes.
+# In a dark theme the lightness is inverted and hues are kept, so that a saved notebook needs one image for all themes.
 _DARK = '<style>[data-jp-theme-light="false"] .toolkit-figure {filter: invert(0.9) hue-rotate(180deg)}</style>'
 _DPI = 96
-_SHARPNESS = 2  # image pixels per CSS pixel, for screens of high resolution
+_PIXEL_RATIO = 2  # image pixels per CSS pixel, for high-resolution screens
 _AX = """\
 ax : matplotlib.axes.Axes, optional
     Axes to draw on; if None, a new figure is made.
@@ -40,15 +40,15 @@ matplotlib.axes.Axes
 Drawing = TypeVar("Drawing", bound=Callable[..., Axes])
 
 
-def draws(function: Drawing) -> Drawing:
-    """Add the parameter `ax` and the return value, which all figures share, to the docstring of a figure."""
+def document_figure(function: Drawing) -> Drawing:
+    """Add the parameter `ax` and the return value, which all figures share, to the docstring of a function."""
     before, examples, after = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples\n")
     function.__doc__ = f"{before}\n{_AX}{examples}{after}"
     return function
 
 
 class Picture(Axes):
-    """Axes that a notebook displays as their figure; `alt` describes it where no picture can be shown."""
+    """Axes that a notebook displays as their figure; `alt` is the alternative text of the figure."""
 
     alt = "a picture"
 
@@ -61,12 +61,12 @@ class Picture(Axes):
 
 
 def axes(ax: Axes | None, *, width: float = 6.4, height: float = 3.6) -> Axes:
-    """Return the given axes, or those of a new figure of this size in inches."""
+    """Return the given axes, or the axes of a new figure of this size in inches."""
     return new_figure(width=width, height=height).add_subplot(axes_class=Picture) if ax is None else ax
 
 
 def new_figure(*, width: float, height: float) -> Figure:
-    """Return a new figure of this size in inches, which no pyplot state refers to."""
+    """Return a new figure of this size in inches, made without pyplot."""
     return Figure(figsize=(width, height), dpi=_DPI, layout="constrained", facecolor="white")
 
 
@@ -96,7 +96,7 @@ def png_bundle(figure: Figure, text: str, alt: str) -> tuple[dict[str, str], dic
 
 
 def png(figure: Figure) -> bytes:
-    """Return a figure as PNG with a palette, a quarter of the size in saved notebooks, without date or version."""
+    """Return a figure as PNG without date or version; a palette reduces its size to a quarter."""
     canvas: Any = FigureCanvasAgg(figure)  # matplotlib has no types for its buffer
     output = io.BytesIO()
     with _fixed_layout(figure):
@@ -111,9 +111,9 @@ def png(figure: Figure) -> bytes:
 
 @contextmanager
 def _fixed_layout(figure: Figure) -> Iterator[None]:
-    """Fix the layout of a figure at rounded positions: the solver's last digits, and so pixels, differ between runs."""
+    """Fix the layout of a figure at rounded positions, because the solver's last digits may differ between runs."""
     engine, dpi = figure.get_layout_engine(), figure.dpi
-    figure.set_dpi(_DPI * _SHARPNESS)
+    figure.set_dpi(_DPI * _PIXEL_RATIO)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for ax in figure.axes:
@@ -133,9 +133,9 @@ def percent(share: float, decimals: int = 0) -> str:
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
 
 
-def percent_ticks(ax: Axes, which: str = "xy") -> None:
-    """Label ticks in percent, with one decimal where needed: a tick at 2.5 % must not read 2 %."""
-    for name in which:
+def percent_ticks(ax: Axes, axis_names: str = "xy") -> None:
+    """Label ticks in percent, with one decimal if needed: a tick at 2.5 % must not read 2 %."""
+    for name in axis_names:
         axis = ax.xaxis if name == "x" else ax.yaxis
         axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
 
@@ -147,11 +147,11 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
     ax.set_ylim(len(names) - 0.4, -0.6)
 
 
-def named_curves(
-    ax: Axes, points: Mapping[str, Any], styles: Sequence[tuple[str, str, str]], size: float = 5
+def draw_curves(
+    ax: Axes, points: Mapping[str, Any], styles: Sequence[tuple[str, str, str]], marker_size: float = 5
 ) -> Iterator[tuple[str, Array, Array]]:
-    """Draw a line through the sorted points of each name; yield the names with the coordinates."""
-    for (name, pairs), (colour, dash, mark) in zip(points.items(), cycle(styles)):
+    """Draw a line through the sorted points of each name, and yield each name with its coordinates."""
+    for (name, pairs), (colour, dash, marker) in zip(points.items(), cycle(styles)):
         x, y = np.array(sorted(pairs), dtype=float).T
-        ax.plot(x, y, color=colour, linestyle=dash, marker=mark, markersize=size, linewidth=2, label=name)
+        ax.plot(x, y, color=colour, linestyle=dash, marker=marker, markersize=marker_size, linewidth=2, label=name)
         yield name, x, y

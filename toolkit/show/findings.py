@@ -1,4 +1,4 @@
-"""All estimates of a survey in one figure, with shares in one panel, each mean in its own, and groups side by side."""
+"""All estimates of a survey in one figure: shares in one panel, each mean in its own panel, groups side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,21 +12,22 @@ from matplotlib.figure import Figure
 from toolkit.core.checks import reject
 from toolkit.frames.counts import Group
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, percent_ticks, png_bundle
-from toolkit.show.tables import dot_and_bar, interval_row, misfit
+from toolkit.show.tables import dot_and_bar, interval_row, misfit_note
 from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.results import Results, SurveyEstimate
 from toolkit.survey.results.survey_results import group_label, label_of
 
-_MOST_OPTIONS = 12
-_MOST_ROWS = 120
-_LINE, _GAP = 0.26, 0.5  # inches of a row; rows between two questions
-_WIDEST_NAME = 34
+_MAX_OPTIONS = 12
+_MAX_ROWS = 120
+_ROW_INCHES = 0.26
+_PANEL_GAP = 0.5  # in rows
+_MAX_NAME_LENGTH = 34
 _STYLES = ((BLUE, "o"), (ORANGE, "s"), (INK, "^"), (SKY, "D"), (VERMILLION, "v"), (GREY, "P"))
 
 
 @dataclass(frozen=True, repr=False)
 class Sheet:
-    """A figure of several panels that a notebook displays, with an alternative text."""
+    """A figure of several panels with an alternative text, which a notebook displays."""
 
     figure: Figure
     alt: str
@@ -43,109 +44,113 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class _Line:
-    """An estimate to draw: its question, row and group, and its numbers."""
+class _EstimateRow:
+    """An estimate to draw: its question, row name and group, its numbers, and a note."""
 
     question: Question
     name: str
-    whose: str
+    group_suffix: str
     group: int
     value: float
     low: float
     high: float
-    words: str
+    note: str
 
 
 def findings(results: Results, *, level: float = 0.95) -> Sheet:
-    """Draw estimates as dots with intervals, one row per question, option and group: what `results.plot()` shows."""
+    """Draw estimates as dots with intervals, one row per question, option and group; `results.plot()` calls this."""
     if not results.group_estimates:
         reject("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
     panels = _panels(results, level)
     if not panels:
         reject("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
-    if (rows := sum(map(len, panels))) > _MOST_ROWS:
-        reject(f"a picture holds at most {_MOST_ROWS} estimates", rows, "draw fewer groups, or see to_frame()")
+    if (rows := sum(map(len, panels))) > _MAX_ROWS:
+        reject(f"a picture holds at most {_MAX_ROWS} estimates", rows, "draw fewer groups, or see to_frame()")
     heights = [_panel_height(lines) for lines in panels]
-    canvas = new_figure(width=8.2, height=_LINE * sum(heights) + 0.75 * len(panels) + 0.6)
+    canvas = new_figure(width=8.2, height=_ROW_INCHES * sum(heights) + 0.75 * len(panels) + 0.6)
     axes = canvas.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     for ax, lines in zip(axes, panels, strict=True):
-        _draw(ax, lines)
-    if results.by and _together(results):
-        _legend(axes[0], [group_label(results, group) for group in _groups(results)])
+        _draw_panel(ax, lines)
+    if results.by and _share_rows(results):
+        _draw_legend(axes[0], [group_label(results, group) for group in _groups(results)])
     title = f"{results.survey.name}: estimates with {100 * level:g} % intervals"
     canvas.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
-    return Sheet(canvas, _words(results, panels, level))
+    return Sheet(canvas, _alt_text(results, panels, level))
 
 
 def _groups(results: Results) -> list[Group]:
     return sorted({finding.group for finding in results.group_estimates})
 
 
-def _together(results: Results) -> bool:
-    """Whether groups share a row, distinguished by their marks; with more of them each has its own row."""
+def _share_rows(results: Results) -> bool:
+    """Return whether the groups share rows, distinguished by their markers; too many groups have rows of their own."""
     return len(_groups(results)) <= len(_STYLES)
 
 
-def _panels(results: Results, level: float) -> list[list[_Line]]:
-    """Shares together, then one panel for each mean, whose units differ."""
-    lines = [line for finding in results.group_estimates for line in _lines(results, finding, level)]
-    panels: dict[str, list[_Line]] = {"": []}
+def _panels(results: Results, level: float) -> list[list[_EstimateRow]]:
+    """Return the rows of each panel: all shares in one panel, then a panel for each mean, because units differ."""
+    lines = [line for finding in results.group_estimates for line in _estimate_rows(results, finding, level)]
+    panels: dict[str, list[_EstimateRow]] = {"": []}
     for line in lines:
         panels.setdefault("" if estimates_shares(line.question) else line.question.name, []).append(line)
     return [panel for panel in panels.values() if panel]
 
 
-def _lines(results: Results, finding: SurveyEstimate, level: float) -> list[_Line]:
-    """Return the options of one question; none for a distribution with many points, whose shape bars would hide."""
+def _estimate_rows(results: Results, finding: SurveyEstimate, level: float) -> list[_EstimateRow]:
+    """Return a row for each option of a question; none for a distribution with many points, which needs a curve."""
     question, estimate = results.survey[finding.question], finding.estimate
-    if len(estimate.labels) > _MOST_OPTIONS:
+    if len(estimate.labels) > _MAX_OPTIONS:
         return []
     interval = estimate.interval(level)
     numbers = [np.atleast_1d(part) for part in (estimate.value, interval.low, interval.high)]
-    together, whose = _together(results), f" ({group_label(results, finding.group)})" if results.by else ""
-    group_index, lines = _groups(results).index(finding.group) if together else 0, []
+    share_rows, group_suffix = _share_rows(results), f" ({group_label(results, finding.group)})" if results.by else ""
+    group_index, lines = _groups(results).index(finding.group) if share_rows else 0, []
     for i, label in enumerate(estimate.labels):
         option = "" if not estimates_shares(question) else f": {label_of(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
-        words = "nobody answered" if not estimate.n else misfit(estimate, interval, i)
-        name = f"{question.name}{option}{'' if together else whose}"
-        lines.append(_Line(question, name, whose, group_index, value, low, high, words))
+        note = "nobody answered" if not estimate.n else misfit_note(estimate, interval, i)
+        name = f"{question.name}{option}{'' if share_rows else group_suffix}"
+        lines.append(_EstimateRow(question, name, group_suffix, group_index, value, low, high, note))
     return lines
 
 
-def _rows(lines: Sequence[_Line]) -> dict[str, int]:
-    """Map each name to its row; groups share a row."""
+def _rows(lines: Sequence[_EstimateRow]) -> dict[str, int]:
+    """Map each row name to its position; groups can share a row."""
     return {name: index for index, name in enumerate(dict.fromkeys(line.name for line in lines))}
 
 
-def _panel_height(lines: Sequence[_Line]) -> float:
+def _panel_height(lines: Sequence[_EstimateRow]) -> float:
     """Return the height of a panel, in rows."""
-    groups = 1 + max(line.group for line in lines)
-    return len(_rows(lines)) * max(1.0, 0.62 * groups) + _GAP
+    n_groups = 1 + max(line.group for line in lines)
+    return len(_rows(lines)) * max(1.0, 0.62 * n_groups) + _PANEL_GAP
 
 
-def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
-    """Draw the rows of a panel, groups close together in each, in the unit of its questions."""
-    rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), estimates_shares(lines[0].question)
+def _draw_panel(ax: Axes, lines: Sequence[_EstimateRow]) -> None:
+    """Draw the rows of a panel in the unit of its questions, with the groups of a row close together."""
+    rows, n_groups, are_shares = (
+        _rows(lines),
+        1 + max(line.group for line in lines),
+        estimates_shares(lines[0].question),
+    )
     for line in lines:
-        position = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
-        if np.isfinite(line.value) and line.words:
-            interval_row(ax, position, line.value, line.low, line.high, misses=False, note=line.words)
+        position = rows[line.name] + (line.group - (n_groups - 1) / 2) * 0.8 / n_groups
+        if np.isfinite(line.value) and line.note:
+            interval_row(ax, position, line.value, line.low, line.high, misses_truth=False, note=line.note)
         elif np.isfinite(line.value):
             dot_and_bar(ax, position, line.value, line.low, line.high, *_STYLES[line.group % len(_STYLES)])
         else:
             style: dict[str, Any] = {"va": "center", "fontsize": "small", "color": GREY}
-            ax.annotate(line.words, (0.01, position), xycoords=("axes fraction", "data"), **style)
-    names = [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows]
+            ax.annotate(line.note, (0.01, position), xycoords=("axes fraction", "data"), **style)
+    names = [name if len(name) <= _MAX_NAME_LENGTH else f"{name[: _MAX_NAME_LENGTH - 1]}…" for name in rows]
     ax.set_yticks(range(len(rows)), names)
     ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.grid(axis="x", color="#E5E5E5", linewidth=0.8)
     ax.set_axisbelow(True)
-    for edge in range(1, len(rows)):
-        ax.axhline(edge - 0.5, color="#E5E5E5", linewidth=0.8)
-    if share:
+    for boundary in range(1, len(rows)):
+        ax.axhline(boundary - 0.5, color="#E5E5E5", linewidth=0.8)
+    if are_shares:
         percent_ticks(ax, "x")
         outside = any(not 0 <= line.value <= 1 for line in lines if np.isfinite(line.value))
         explanation = (
@@ -157,26 +162,28 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     ax.margins(x=0.04)
 
 
-def _legend(ax: Axes, names: Sequence[str]) -> None:
+def _draw_legend(ax: Axes, names: Sequence[str]) -> None:
     for group, name in enumerate(names):
-        colour, mark = _STYLES[group % len(_STYLES)]
-        ax.plot([], [], mark, color=colour, label=name)
+        colour, marker = _STYLES[group % len(_STYLES)]
+        ax.plot([], [], marker, color=colour, label=name)
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), fontsize=9)
 
 
-def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) -> str:
+def _alt_text(results: Results, panels: Sequence[Sequence[_EstimateRow]], level: float) -> str:
     """Return the alternative text, which lists every number in its unit."""
     lines = [line for panel in panels for line in panel]
-    words = [f"{line.name.removesuffix(line.whose)}{line.whose} {_number(line)}" for line in lines]
+    descriptions = [
+        f"{line.name.removesuffix(line.group_suffix)}{line.group_suffix} {_estimate_text(line)}" for line in lines
+    ]
     names = {line.question.name for line in lines}
     omitted = [question.name for question in results.estimated if question.name not in names]
-    more = f"; not drawn, as they have many values: {', '.join(omitted)}" if omitted else ""
-    return f"{100 * level:g} % intervals of {results.survey.name!r}: {'; '.join(words)}{more}"
+    omitted_text = f"; not drawn, as they have many values: {', '.join(omitted)}" if omitted else ""
+    return f"{100 * level:g} % intervals of {results.survey.name!r}: {'; '.join(descriptions)}{omitted_text}"
 
 
-def _number(line: _Line) -> str:
+def _estimate_text(line: _EstimateRow) -> str:
     if not np.isfinite(line.value):
-        return line.words
+        return line.note
     unit = percent if estimates_shares(line.question) else "{:.3g}".format
-    limits = line.words if not np.isfinite(line.low) else f"{unit(line.low)} to {unit(line.high)}"
+    limits = line.note if not np.isfinite(line.low) else f"{unit(line.low)} to {unit(line.high)}"
     return f"{unit(line.value)} ({limits})" if limits else unit(line.value)

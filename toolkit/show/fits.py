@@ -1,4 +1,4 @@
-"""Pictures of fitted models: coefficients, predictions along a variable, and sensitivity to noncompliance."""
+"""Figures of fitted models: coefficients, predictions along a variable, and sensitivity to noncompliance."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from toolkit.show.canvas import (
     SKY,
     VERMILLION,
     axes,
-    draws,
+    document_figure,
     finish,
     name_rows,
     percent,
@@ -24,14 +24,14 @@ from toolkit.show.tables import interval_row
 
 __all__ = ["along", "coefficients"]
 
-_POINTS = 41
-_MOST_LEVELS = 12
+_N_POINTS = 41
+_MAX_LEVELS = 12
 _STYLES = ((BLUE, "-"), (ORANGE, "--"), (VERMILLION, "-."), (SKY, ":"), (INK, (0, (6, 2))), (GREY, "-"))
 
 
-@draws
+@document_figure
 def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
-    """Draw the coefficients of a model, except intercepts, with their intervals and a line at zero.
+    """Draw the coefficients of a model, without intercepts, with their intervals and a line at zero.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
     words = []
     for row, index in enumerate(indices):
         value = float(fit.value[index])
-        interval_row(ax, row, value, low[index], high[index], misses=False)
+        interval_row(ax, row, value, low[index], high[index], misses_truth=False)
         words.append(f"{fit.labels[index]} {value:.2f} ({low[index]:.2f} to {high[index]:.2f})")
     name_rows(ax, [str(fit.labels[index]) for index in indices])
     ax.axvline(0, color=INK, linestyle="--", linewidth=1.2, zorder=0)
@@ -65,9 +65,9 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
     return finish(ax, title, f"{100 * level:g} % intervals of coefficients: {', '.join(words)}")
 
 
-@draws
+@document_figure
 def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
-    """Draw the mean prediction of a model along one of its variables, as a line with a band or as dots for categories.
+    """Draw the mean prediction of a model along a variable: as a line with a band, or as dots if it is categorical.
 
     Parameters
     ----------
@@ -88,21 +88,21 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
     """
     if not hasattr(fit, "margins"):
         reject("the fit must have margins to draw", type(fit).__name__, "draw its coefficients: plot() without a name")
-    grid, numeric = _grid(fit.covariates, variable)
+    grid, is_numeric = _values_to_draw(fit.covariates, variable)
     estimate = fit.margins(variable, levels=grid)
     limits = estimate.interval(check_level(level))
     value, low, high = (np.reshape(part, (len(grid), -1)) for part in (estimate.value, limits.low, limits.high))
     ax = axes(ax)
     labels = [str(label).rpartition(", ")[2] for label in estimate.labels[: value.shape[1]]]
     for curve, (colour, dash) in zip(range(value.shape[1]), _STYLES * 9, strict=False):
-        x = np.asarray(grid, dtype=float) if numeric else np.arange(len(grid)) + 0.06 * curve
-        if numeric:
+        x = np.asarray(grid, dtype=float) if is_numeric else np.arange(len(grid)) + 0.06 * curve
+        if is_numeric:
             ax.fill_between(x, low[:, curve], high[:, curve], color=colour, alpha=0.18, linewidth=0)
             ax.plot(x, value[:, curve], color=colour, linestyle=dash, linewidth=2.2, label=labels[curve])
         else:
             error = np.maximum([value[:, curve] - low[:, curve], high[:, curve] - value[:, curve]], 0)
             ax.errorbar(x, value[:, curve], error, fmt="o", color=colour, label=labels[curve])
-    if not numeric:
+    if not is_numeric:
         ax.set_xticks(range(len(grid)), list(map(str, grid)))
         ax.margins(x=0.15)
     if value.shape[1] > 1:
@@ -111,17 +111,17 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
     if not fit.predicts_means:
         percent_ticks(ax, "y")
     as_text = "{:.3g}".format if fit.predicts_means else percent
-    ends = [f"{as_text(value[end, 0])} at {_level(grid[end])}" for end in (0, -1)]
+    ends = [f"{as_text(value[end, 0])} at {_value_text(grid[end])}" for end in (0, -1)]
     alt = f"mean prediction along {variable} with {100 * level:g} % intervals: {', '.join(ends)}"
     return finish(ax, f"Averaged over the people of the fit, with {100 * level:g} % intervals", alt)
 
 
-def _level(value: object) -> str:
+def _value_text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _grid(covariates: Any, variable: str) -> tuple[list[Any], bool]:
-    """Return the values of a variable to draw, and whether it is a quantity."""
+def _values_to_draw(covariates: Any, variable: str) -> tuple[list[Any], bool]:
+    """Return the values of a variable to draw, and whether the variable is numeric."""
     values = covariates.values(variable)
     declared = covariates.declared_categories(variable)
     if declared is not None or values.dtype.kind in "OUTb":
@@ -129,23 +129,23 @@ def _grid(covariates: Any, variable: str) -> tuple[list[Any], bool]:
     distinct = np.unique(values)
     if len(distinct) == 2 or any(label.startswith(f"C({variable}") for label in covariates.labels):
         return distinct.tolist(), False
-    if len(distinct) <= _MOST_LEVELS:
+    if len(distinct) <= _MAX_LEVELS:
         return distinct.tolist(), True
-    return np.linspace(float(distinct[0]), float(distinct[-1]), _POINTS).tolist(), True
+    return np.linspace(float(distinct[0]), float(distinct[-1]), _N_POINTS).tolist(), True
 
 
-@draws
-def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> Axes:
+@document_figure
+def noncompliance(sensitivity: Any, *, max_share: float = 0.2, ax: Axes | None = None) -> Axes:
     """Draw how an estimate changes if shares of people do not follow the instructions.
 
-    Two groups are drawn as contours of equal estimates, with the contour where the difference is explained away and,
-    shaded, the area where its interval contains that value. A single group is drawn as a line with its band.
+    Two groups are drawn as contours of equal estimates. A red contour marks where the estimate equals the null value,
+    and the area where its interval contains the null value is shaded. A single group is drawn as a line with a band.
 
     Parameters
     ----------
     sensitivity : ComplianceSensitivity
         The result of `toolkit.analysis.compliance_sensitivity`; its `plot` calls this function.
-    most : float, default 0.2
+    max_share : float, default 0.2
         The largest share that is drawn.
 
     Examples
@@ -153,18 +153,18 @@ def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> A
     >>> from toolkit import forced, show
     >>> from toolkit.analysis import compliance_sensitivity
     >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
-    >>> show.fits.conduct(compliance_sensitivity({"women": women, "men": men}))
+    >>> show.fits.noncompliance(compliance_sensitivity({"women": women, "men": men}))
     <Picture: 0.068 if all follow; 0 if of women no share, of men 11.9 %, of everybody no share are self protective>
     """
     ax = axes(ax, width=5.6, height=4.2 if len(sensitivity.groups) == 2 else 3.6)
-    count = 15 if len(sensitivity.groups) == 2 else 21  # 225 fits, as many as the contours need to look smooth
-    shares = np.linspace(0, most, count)
+    count = 15 if len(sensitivity.groups) == 2 else 21  # two groups need 15 ** 2 = 225 fits for smooth contours
+    shares = np.linspace(0, max_share, count)
     table = sensitivity.to_frame(shares.tolist())
     behavior = sensitivity.behavior
-    doing = behavior.replace("_", " ") if behavior != "carriers" else "carriers who protect themselves"
+    behavior_text = behavior.replace("_", " ") if behavior != "carriers" else "carriers who protect themselves"
     if len(sensitivity.groups) == 2:
         value, low, high = (table[name].to_numpy().reshape(count, count) for name in ("estimate", "low", "high"))
-        # The signed distance from the null to the nearer limit: negative where the interval holds the null.
+        # The signed distance from the null to the nearer limit is negative where the interval contains the null.
         distance = np.maximum(low - sensitivity.null, sensitivity.null - high)
         ax.contourf(shares, shares, distance.T, levels=[-np.inf, 0], colors=[ORANGE], alpha=0.25)
         lines = ax.contour(shares, shares, value.T, levels=9, colors=[BLUE], linewidths=1.2)
@@ -172,16 +172,18 @@ def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> A
         if np.nanmin(value) < sensitivity.null < np.nanmax(value):
             ax.contour(shares, shares, value.T, levels=[sensitivity.null], colors=[VERMILLION], linewidths=2.6)
         ax.plot([0], [0], "o", color=INK, clip_on=False, zorder=5)
-        ax.set(xlabel=f"{doing}, {sensitivity.groups[0]}", ylabel=f"{doing}, {sensitivity.groups[1]}")
+        ax.set(xlabel=f"{behavior_text}, {sensitivity.groups[0]}", ylabel=f"{behavior_text}, {sensitivity.groups[1]}")
         title = f"Red: explained away ({sensitivity.null:g}). Shaded: in doubt"
     else:
         ax.fill_between(shares, table["low"], table["high"], color=BLUE, alpha=0.18, linewidth=0)
         ax.plot(shares, table["estimate"], color=BLUE, linewidth=2.2)
         ax.axhline(sensitivity.null, color=VERMILLION, linestyle="--", linewidth=1.5)
-        ax.set(xlabel=doing, ylabel="estimate")
+        ax.set(xlabel=behavior_text, ylabel="estimate")
         title = f"What becomes of the estimate; dashed: {sensitivity.null:g}"
     percent_ticks(ax, "xy" if len(sensitivity.groups) == 2 else "x")
     tips = {name: point.explains[behavior] for name, point in sensitivity.tipping.items()}
     words = [f"of {name} {'no share' if np.isnan(tip) else percent(tip, 1)}" for name, tip in tips.items()]
-    alt = f"{table['estimate'].iloc[0]:.3f} if all follow; {sensitivity.null:g} if {', '.join(words)} are {doing}"
+    alt = (
+        f"{table['estimate'].iloc[0]:.3f} if all follow; {sensitivity.null:g} if {', '.join(words)} are {behavior_text}"
+    )
     return finish(ax, title, alt)

@@ -22,13 +22,13 @@ from toolkit.show.canvas import (
     SKY,
     VERMILLION,
     axes,
-    draws,
+    document_figure,
     finish,
     name_rows,
     percent,
     percent_ticks,
 )
-from toolkit.show.tables import interval_row, interval_text, misfit
+from toolkit.show.tables import interval_row, interval_text, misfit_note
 from toolkit.survey.results import Results
 from toolkit.texts.voice import Voice
 
@@ -36,12 +36,12 @@ from toolkit.texts.voice import Voice
 _SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#80C7EE"])
 _MAX_LABELED_OPTIONS = 5
 _MAX_NAMED_ROWS = 20
-_MAX_SPOKEN_DENOMINATOR = 20  # “3 times in 20” is clearer than “15 %”, “128 times in 250” is not
+_MAX_SPOKEN_DENOMINATOR = 20  # “3 times in 20” is clearer than “15 %”, but “128 times in 250” is not
 
 
-@draws
+@document_figure
 def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
-    """Draw the matrix Pr(report | truth), with truths as rows, reports as columns and a frame around zeros.
+    """Draw the matrix Pr(report | truth), with a row per truth, a column per report and a frame around zeros.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("… the report is")
     ax.set_ylabel("if the truth is …")
     for truth, report in np.ndindex(truths, reports):
-        _cell(ax, design, truth, report)
+        _annotate_cell(ax, design, truth, report)
     rows = [
         f"truth {label} is reported "
         + ", ".join(f"{r} {percent(p, 1)}" for r, p in zip(design.report_options, row, strict=True))
@@ -75,7 +75,7 @@ def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
+def _annotate_cell(ax: Axes, design: Design, truth: int, report: int) -> None:
     """Label a cell of the matrix, and frame it if its probability is zero."""
     share = Fraction(int(design.weights[truth, report]), design.denominator)
     if max(design.matrix.shape) <= _MAX_LABELED_OPTIONS:
@@ -88,18 +88,18 @@ def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
         ax.add_patch(Rectangle((report - 0.46, truth - 0.44), 0.92, 0.88, fill=False, **line))
 
 
-@draws
+@document_figure
 def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the belief of an observer about one person after each report, against the belief before.
+    """Draw an observer's belief about one person after each report, against the belief before the report.
 
-    The diagonal belongs to an observer who learns nothing.
+    On the diagonal the observer learns nothing.
 
     Parameters
     ----------
     design : Design
         A design with two options.
     prior : float, optional
-        A belief before the report to mark, with the beliefs after each report.
+        A belief before the report, which is marked together with the beliefs after each report.
 
     Examples
     --------
@@ -125,17 +125,17 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
     return finish(ax, "What one report teaches an observer", alt)
 
 
-def _line_styles(count: int) -> list[tuple[str, str]]:
-    """Return colours from orange (evidence for no) to blue (for yes), each with its own dashes for print in grey."""
-    if count == 2:
+def _line_styles(n_reports: int) -> list[tuple[str, str]]:
+    """Return colours from orange (evidence for no) to blue (for yes), with dashes that differ in greyscale prints."""
+    if n_reports == 2:
         return [(ORANGE, "--"), (BLUE, "-")]
     dashes = ["--", "-.", "-"]
     blend = LinearSegmentedColormap.from_list("reports", [ORANGE, GREY, BLUE])
-    return [(to_hex(blend(i / (count - 1))), dashes[i % 3]) for i in range(count)]
+    return [(to_hex(blend(i / (n_reports - 1))), dashes[i % 3]) for i in range(n_reports)]
 
 
 def _mark_prior(ax: Axes, design: Design, prior: float) -> str:
-    """Mark a prior belief and the beliefs after each report; return them as text."""
+    """Mark a prior belief and the beliefs after each report, and return them as text."""
     after = design.posterior(prior)[1]
     ax.plot([prior, prior], [after.min(), after.max()], color=INK, linewidth=1, zorder=1)
     ax.plot([prior], [prior], "o", color=GREY, markersize=5)
@@ -147,9 +147,9 @@ def _mark_prior(ax: Axes, design: Design, prior: float) -> str:
     return f": from {percent(prior)} it becomes {ends}"
 
 
-@draws
+@document_figure
 def repeated_estimates(values: ArrayLike, truth: float, *, se: float, ax: Axes | None = None) -> Axes:
-    """Draw a histogram of the estimates of many surveys, with the true value and the normal curve of theory.
+    """Draw a histogram of the estimates of many surveys, with the true value and the theoretical normal curve.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def repeated_estimates(values: ArrayLike, truth: float, *, se: float, ax: Axes |
     truth : float
         The true share.
     se : float
-        The standard error that theory gives.
+        The theoretical standard error.
 
     Examples
     --------
@@ -186,14 +186,14 @@ def repeated_estimates(values: ArrayLike, truth: float, *, se: float, ax: Axes |
 
 
 def _bins(estimates: npt.NDArray[np.float64], se: float) -> npt.NDArray[np.float64]:
-    """Return bin edges about a third of a standard error apart, so that each bin holds equally many possible values."""
+    """Return bin edges about a third of a standard error apart; each bin contains equally many possible values."""
     distinct = np.unique(estimates.round(12))
     step = float(np.diff(distinct).min()) if len(distinct) > 1 else se
     width = step * max(1, round(se / 3 / step))
     return np.arange(distinct[0] - step / 2, distinct[-1] + width, width)
 
 
-@draws
+@document_figure
 def estimate_intervals(
     estimates: Mapping[str, Estimate] | Sequence[Estimate],
     *,
@@ -224,14 +224,14 @@ def estimate_intervals(
     """
     by_name = _by_name(estimates)
     ax = axes(ax, height=1.2 + 0.36 * len(by_name) if len(by_name) <= _MAX_NAMED_ROWS else 5.2)
-    missed, words = 0, []
+    n_missed, descriptions = 0, []
     for row, (name, estimate) in enumerate(by_name.items()):
         value, interval = float(estimate), estimate.interval(level, method)
         low, high = (float(limit) for limit in interval)
         misses = truth is not None and not low <= truth <= high
-        missed += misses
-        interval_row(ax, row, value, low, high, misses=misses, note=misfit(estimate, interval))
-        words.append(f"{name} {interval_text(value, low, high, misfit(estimate, interval))}")
+        n_missed += misses
+        interval_row(ax, row, value, low, high, misses_truth=misses, note=misfit_note(estimate, interval))
+        descriptions.append(f"{name} {interval_text(value, low, high, misfit_note(estimate, interval))}")
     name_rows(ax, list(by_name))
     if len(by_name) > _MAX_NAMED_ROWS:
         ax.set_yticks([])
@@ -239,16 +239,16 @@ def estimate_intervals(
     ax.margins(x=0.04)
     if truth is not None:
         ax.axvline(truth, color=INK, linestyle="--", linewidth=1.5, zorder=0)
-        words = [f"{len(by_name) - missed} of {len(by_name)} hold the true share {percent(truth)}"]
+        descriptions = [f"{len(by_name) - n_missed} of {len(by_name)} hold the true share {percent(truth)}"]
     percent_ticks(ax, "x")
     ax.set_xlabel("share" if truth is None else f"share (dashed: the truth, {percent(truth)})")
-    alt = f"{100 * level:g} % intervals: {', '.join(words)}"
-    verdict = f"{missed} of {len(by_name)} intervals miss the truth"
+    alt = f"{100 * level:g} % intervals: {', '.join(descriptions)}"
+    verdict = f"{n_missed} of {len(by_name)} intervals miss the truth"
     return finish(ax, f"Estimates with {100 * level:g} % intervals" if truth is None else verdict, alt)
 
 
 def _by_name(estimates: Any) -> Mapping[str, Estimate]:
-    """Return the estimates by name; reject anything that is not several estimates."""
+    """Return the estimates by name; reject results, single estimates and other types."""
     if isinstance(estimates, Results):
         remedy = "use results.plot(), which draws them all"
         reject("`estimates` must be a mapping from names to estimates", "the results of a survey", remedy, TypeError)
@@ -259,6 +259,6 @@ def _by_name(estimates: Any) -> Mapping[str, Estimate]:
         if isinstance(estimates, Mapping)
         else {str(position): estimate for position, estimate in enumerate(estimates, start=1)}
     )
-    if other := [type(value).__name__ for value in by_name.values() if not isinstance(value, Estimate)]:
-        reject("`estimates` must be estimates", other[0], "other values have no interval to draw", TypeError)
+    if other_types := [type(value).__name__ for value in by_name.values() if not isinstance(value, Estimate)]:
+        reject("`estimates` must be estimates", other_types[0], "other values have no interval to draw", TypeError)
     return by_name

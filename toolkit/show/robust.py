@@ -1,4 +1,4 @@
-"""Figures of robust statistics and private learners: influence functions, sensitivities and accuracy."""
+"""Figures of robust statistics and private learners: influence functions, sensitivities and accuracies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,17 +10,17 @@ from toolkit.central.robust.estimators import MEstimator
 from toolkit.central.robust.influence import influence
 from toolkit.central.robust.smooth import local_sensitivity, smooth_sensitivity
 from toolkit.core.checks import Number, check_bounds, check_choice, reject
-from toolkit.show.canvas import BLUE, GREY, ORANGE, SKY, VERMILLION, axes, draws, finish, named_curves, percent
+from toolkit.show.canvas import BLUE, GREY, ORANGE, SKY, VERMILLION, axes, document_figure, draw_curves, finish, percent
 
-_CURVES = ((BLUE, "-", "o"), (VERMILLION, "--", "s"), (ORANGE, "-.", "D"), (SKY, ":", "^"))
-_ACROSS = {"epsilon": "ε", "people": "people", "C": "C"}
+_CURVE_STYLES = ((BLUE, "-", "o"), (VERMILLION, "--", "s"), (ORANGE, "-.", "D"), (SKY, ":", "^"))
+_X_LABELS = {"epsilon": "ε", "people": "people", "C": "C"}
 
 
-@draws
+@document_figure
 def accuracy_curves(
     curves: Mapping[str, Sequence[tuple[float, float]]],
     *,
-    across: str = "epsilon",
+    x_quantity: str = "epsilon",
     plain: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -29,9 +29,9 @@ def accuracy_curves(
     Parameters
     ----------
     curves : mapping of str to sequence of (float, float)
-        For each of up to four learners, pairs of a value on the axis and the share of right answers.
-    across : {"epsilon", "people", "C"}
-        The quantity on the axis.
+        For each of up to four learners, pairs of (value on the x axis, share of right answers).
+    x_quantity : {"epsilon", "people", "C"}
+        The quantity on the x axis.
     plain : float, optional
         The accuracy without privacy.
 
@@ -41,34 +41,36 @@ def accuracy_curves(
     >>> show.robust.accuracy_curves({"objective": [(0.5, 0.77), (2, 0.84)]}, plain=0.85)
     <Picture: accuracy against ε: objective 77 % at 0.5 and 84 % at 2; without privacy 85 %>
     """
-    check_choice(across, "across", tuple(_ACROSS))
-    if not 1 <= len(curves) <= len(_CURVES):
-        reject(f"`curves` must be one to {len(_CURVES)}", len(curves), "they are drawn in one picture")
-    ax, words = axes(ax), []
-    for name, values, shares in named_curves(ax, curves, _CURVES, size=6):
+    check_choice(x_quantity, "x_quantity", tuple(_X_LABELS))
+    if not 1 <= len(curves) <= len(_CURVE_STYLES):
+        reject(f"`curves` must be one to {len(_CURVE_STYLES)}", len(curves), "they are drawn in one picture")
+    ax, descriptions = axes(ax), []
+    for name, values, shares in draw_curves(ax, curves, _CURVE_STYLES, marker_size=6):
         ends = " and ".join(f"{percent(shares[i])} at {values[i]:g}" for i in (0, -1))
-        words.append(f"{name} {ends}")
+        descriptions.append(f"{name} {ends}")
     baseline = "" if plain is None else f"; without privacy {percent(plain)}"
     if plain is not None:
         ax.axhline(plain, color=GREY, linewidth=1.2, label="without privacy")
-    ax.set(xscale="log", xlabel=_ACROSS[across], ylabel="right answers")
-    marks = sorted({value for points in curves.values() for value, _ in points})
-    ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
+    ax.set(xscale="log", xlabel=_X_LABELS[x_quantity], ylabel="right answers")
+    ticks = sorted({value for points in curves.values() for value, _ in points})
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.yaxis.set_major_formatter(lambda share, _: percent(share))
     ax.legend(frameon=False, loc="best")
-    label = _ACROSS[across]
-    return finish(ax, f"Right answers against {label}", f"accuracy against {label}: {', '.join(words)}{baseline}")
+    label = _X_LABELS[x_quantity]
+    return finish(
+        ax, f"Right answers against {label}", f"accuracy against {label}: {', '.join(descriptions)}{baseline}"
+    )
 
 
 _INFLUENCE_STYLES = ((GREY, ":"), (BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."), (SKY, "-"))
 
 
-@draws
+@document_figure
 def influence_functions(
     estimators: Mapping[str, MEstimator], population: str = "normal", *, x_max: float = 6.0, ax: Axes | None = None
 ) -> Axes:
-    """Draw the influence function of each estimator, which is bounded for robust ones and unbounded for the mean.
+    """Draw the influence function of each estimator: bounded for robust estimators, unbounded for the mean.
 
     Parameters
     ----------
@@ -90,20 +92,22 @@ def influence_functions(
         reject(
             f"`estimators` must be one to {len(_INFLUENCE_STYLES)}", len(estimators), "they are drawn in one picture"
         )
-    ax, x, words = axes(ax), np.linspace(-x_max, x_max, 601), []
+    ax, x, descriptions = axes(ax), np.linspace(-x_max, x_max, 601), []
     for (name, estimator), (colour, dash) in zip(estimators.items(), _INFLUENCE_STYLES, strict=False):
         curve = influence(estimator, population)
         ax.plot(x, curve(x), color=colour, linestyle=dash, linewidth=2.2, label=name)
-        most = curve.gross_error_sensitivity
-        words.append(f"{name} at most {most:.2f}" if np.isfinite(most) else f"{name} without bound")
+        largest_influence = curve.gross_error_sensitivity
+        descriptions.append(
+            f"{name} at most {largest_influence:.2f}" if np.isfinite(largest_influence) else f"{name} without bound"
+        )
     ax.axhline(0, color=GREY, linewidth=0.8)
     ax.set(xlabel="a value at x", ylabel="influence", xlim=(-x_max, x_max), ylim=(-1.1 * x_max / 2, 1.1 * x_max / 2))
     ax.legend(frameon=False, loc="upper left")
     law = {"normal": "the normal law", "t3": "Student's law with 3 degrees of freedom"}.get(population, population)
-    return finish(ax, f"Influence at {law}", f"influence at {law}: {', '.join(words)}")
+    return finish(ax, f"Influence at {law}", f"influence at {law}: {', '.join(descriptions)}")
 
 
-@draws
+@document_figure
 def sensitivities(
     statistics: Mapping[str, str | tuple[str, dict[str, int]]],
     values: Any,
@@ -112,7 +116,7 @@ def sensitivities(
     beta: Number,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw local, smooth and global sensitivity of statistics of the same assumed values, never of people's data.
+    """Draw the local, smooth and global sensitivities of statistics for assumed values, never for people's data.
 
     Parameters
     ----------
@@ -121,9 +125,9 @@ def sensitivities(
     values : array_like
         The assumed data.
     bounds : tuple of numbers
-        Lowest and highest value.
+        The lowest and the highest possible value.
     beta : number
-        Smoothness.
+        The smoothness of the smooth sensitivity.
 
     Examples
     --------
@@ -133,7 +137,7 @@ def sensitivities(
     """
     if not statistics:
         reject("`statistics` must not be empty", "none", "name at least one statistic")
-    ax, words = axes(ax, height=1.2 + 0.55 * len(statistics)), []
+    ax, descriptions = axes(ax, height=1.2 + 0.55 * len(statistics)), []
     low, high = check_bounds(bounds)
     for row, (name, statistic) in enumerate(statistics.items()):
         method, options = statistic if isinstance(statistic, tuple) else (statistic, {})
@@ -142,33 +146,33 @@ def sensitivities(
         smooth = float(smooth_sensitivity(method, values, bounds=bounds, beta=beta, trim=trim))
         global_sensitivity = float(high - low) / (1 if trim is None else len(values) - 2 * trim)
         ax.plot([local, global_sensitivity], [row, row], color=GREY, linewidth=1)
-        marks = {
+        markers = {
             "local": (local, "o", BLUE),
             "smooth": (smooth, "D", ORANGE),
             "global": (global_sensitivity, "s", VERMILLION),
         }
-        for label, (sensitivity, mark, colour) in marks.items():
-            ax.plot([sensitivity], [row], mark, color=colour, markersize=8, label=label if row == 0 else None)
-        words.append(f"{name}: local {local:.3g}, smooth {smooth:.3g}, global {global_sensitivity:.3g}")
+        for label, (sensitivity, marker, colour) in markers.items():
+            ax.plot([sensitivity], [row], marker, color=colour, markersize=8, label=label if row == 0 else None)
+        descriptions.append(f"{name}: local {local:.3g}, smooth {smooth:.3g}, global {global_sensitivity:.3g}")
     ax.set_xscale("symlog", linthresh=float(high - low) / 1000)
     ax.set_yticks(range(len(statistics)), list(statistics))
     ax.set(ylim=(len(statistics) - 0.5, -0.5), xlim=(0, None), xlabel="how far one person moves it")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    return finish(ax, "Here, near here, and anywhere", "; ".join(words))
+    return finish(ax, "Here, near here, and anywhere", "; ".join(descriptions))
 
 
-@draws
+@document_figure
 def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Number, ax: Axes | None = None) -> Axes:
-    """Draw local and smooth sensitivity of the median while one value moves from bound to bound.
+    """Draw the local and the smooth sensitivity of the median while one value moves from one bound to the other.
 
     Parameters
     ----------
     values : array_like
-        The other values, assumed and never people's data.
+        The other values, which are assumed and never people's data.
     bounds : tuple of numbers
-        Lowest and highest value.
+        The lowest and the highest possible value.
     beta : number
-        Smoothness.
+        The smoothness of the smooth sensitivity.
 
     Examples
     --------

@@ -9,51 +9,52 @@ from toolkit.central.stream.comparison import NAMES, crossing, error
 from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, document_figure, finish
 
 SHARE, FRESH, BINARY, BELOW, BEST, ROOT, EQUAL = NAMES
 _STYLES = {SHARE: (GREY, ":"), FRESH: (BLUE, "-"), BINARY: (VERMILLION, "--"), BELOW: (ORANGE, "-.")}
 _STYLES |= {BEST: (INK, "-"), ROOT: (SKY, "--"), EQUAL: (SKY, "-")}
 
 
-@draws
-def errors(loss: Pure | Zcdp, *, up_to: int = 1024, ax: Axes | None = None) -> Axes:
-    """Draw the largest standard deviation of every method of publishing totals against the number of periods.
+@document_figure
+def errors(loss: Pure | Zcdp, *, max_periods: int = 1024, ax: Axes | None = None) -> Axes:
+    """Draw the largest standard deviation of the totals by each method against the number of periods.
 
     Parameters
     ----------
     loss : Pure or Zcdp
         The privacy loss of all periods together.
-    up_to : int, default 1024
-        Largest number of periods.
+    max_periods : int, default 1024
+        Maximum number of periods.
 
     Examples
     --------
     >>> from toolkit import Pure, show
-    >>> show.stream.errors(Pure(1), up_to=60)
+    >>> show.stream.errors(Pure(1), max_periods=60)
     <Picture: errors of totals over up to 60 periods, ε = 1: best tree first below fresh noise for every period with 45>
     """
-    ax, most = axes(ax, width=7.6, height=4.2), check_integer(up_to, "up_to", minimum=2)
-    periods = np.unique(np.round(np.geomspace(1, most, 36)).astype(int))
+    ax, max_periods = axes(ax, width=7.6, height=4.2), check_integer(max_periods, "max_periods", minimum=2)
+    periods = np.unique(np.round(np.geomspace(1, max_periods, 36)).astype(int))
     methods = [SHARE, FRESH, BINARY, BELOW, BEST, *(() if isinstance(loss, Pure) else (ROOT, EQUAL))]
     for name in methods:
         colour, dash = _STYLES[name]
         deviations = [error(name, loss, int(count)).largest for count in periods]
         ax.plot(periods, deviations, color=colour, linestyle=dash, linewidth=2, label=name)
-    words = []
+    descriptions = []
     for name in methods[2:]:
-        first = crossing(loss, FRESH, name, up_to=most)
-        if first is not None:
-            ax.plot([first], [error(name, loss, first).largest], "o", color=_STYLES[name][0], markersize=7)
-            words.append(f"{name} first below {FRESH} with {first}")
+        n_periods = crossing(loss, FRESH, name, up_to=max_periods)
+        if n_periods is not None:
+            ax.plot([n_periods], [error(name, loss, n_periods).largest], "o", color=_STYLES[name][0], markersize=7)
+            descriptions.append(f"{name} first below {FRESH} with {n_periods}")
     ax.set(xscale="log", yscale="log", xlabel="number of periods", ylabel="largest standard deviation")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    alt = f"errors of totals over up to {most:,} periods, {loss}: {'; '.join(words) or 'no way below fresh noise'}"
+    text = "; ".join(descriptions) or "no method below fresh noise"
+    alt = f"errors of totals over up to {max_periods:,} periods, {loss}: {text}"
     return finish(ax, f"Every week, {loss} in all", alt)
 
 
-@draws
-def published(
+@document_figure
+def published_totals(
     estimates: Sequence[Estimate], truth: object = None, *, label: str = "total", ax: Axes | None = None
 ) -> Axes:
     """Draw the published totals of each period with their 95 % intervals.
@@ -63,28 +64,28 @@ def published(
     estimates : sequence of Estimate
         The published numbers, in order.
     truth : array_like, optional
-        The true numbers, if the data are invented.
+        The true numbers, if the data are simulated.
     label : str, default "total"
-        Label of the numbers.
+        Label of the y axis, which shows the numbers.
 
     Examples
     --------
     >>> from toolkit import show
     >>> from toolkit.central.stream import RunningTotal
     >>> total = RunningTotal.for_epsilon(2, periods=4)
-    >>> show.stream.published([total.add(10) for _ in range(4)], [10, 20, 30, 40])
+    >>> show.stream.published_totals([total.add(10) for _ in range(4)], [10, 20, 30, 40])
     <Picture: 4 published numbers, 95 % intervals up to ± ...>
     """
     if not estimates:
         reject("`estimates` must not be empty", "no estimate", "publish a total first")
-    ax, weeks = axes(ax), np.arange(1, len(estimates) + 1)
+    ax, periods = axes(ax), np.arange(1, len(estimates) + 1)
     values = np.array([float(estimate) for estimate in estimates])
     margin = np.array([float(estimate.interval().high) - float(estimate) for estimate in estimates])
-    ax.fill_between(weeks, values - margin, values + margin, color=SKY, alpha=0.35, linewidth=0)
-    ax.plot(weeks, values, color=BLUE, linewidth=2, label="published")
+    ax.fill_between(periods, values - margin, values + margin, color=SKY, alpha=0.35, linewidth=0)
+    ax.plot(periods, values, color=BLUE, linewidth=2, label="published")
     if truth is not None:
-        ax.plot(weeks, float_array(truth, "truth"), color=INK, linestyle=":", linewidth=2, label="truth")
-    ax.set(xlabel="period", ylabel=label, xlim=(0.5, len(weeks) + 0.5))
+        ax.plot(periods, float_array(truth, "truth"), color=INK, linestyle=":", linewidth=2, label="truth")
+    ax.set(xlabel="period", ylabel=label, xlim=(0.5, len(periods) + 0.5))
     ax.legend(frameon=False, loc="upper left")
-    alt = f"{len(weeks):,} published numbers, 95 % intervals up to ± {margin.max():.3g}"
+    alt = f"{len(periods):,} published numbers, 95 % intervals up to ± {margin.max():.3g}"
     return finish(ax, "Published every period", alt)

@@ -1,4 +1,4 @@
-"""Pictures of the tradeoff between privacy, precision and the number of people."""
+"""Figures of the tradeoff between privacy, precision and the number of people."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,19 @@ from toolkit.planning.disclosure import guess_rate_of, people_at_equal_epsilon, 
 from toolkit.planning.families import Family
 from toolkit.planning.planner import Plan
 from toolkit.planning.split import Split
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, name_rows, percent
+from toolkit.show.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    axes,
+    document_figure,
+    finish,
+    name_rows,
+    percent,
+)
 
 _STYLES = ((VERMILLION, "-"), (ORANGE, "--"), (BLUE, "-."), (SKY, ":"), (INK, (0, (6, 2))))
 _TRUST_MODELS = {
@@ -23,20 +35,20 @@ _TRUST_MODELS = {
     "central": (BLUE, "-.", "central: trust a curator"),
     "direct": (GREY, ":", "asked directly: no promise"),
 }
-_NS = tuple(round(10 ** (2 + i / 10)) for i in range(31))
+_PEOPLE = tuple(round(10 ** (2 + i / 10)) for i in range(31))
 
 
-@draws
+@document_figure
 def margin_against_n(
     family: Family,
     prevalence: object,
     *,
     epsilons: Sequence[float] = (0.5, 1.0, 2.0),
-    ns: Sequence[int] = _NS,
+    ns: Sequence[int] = _PEOPLE,
     level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how the margin falls with the number of people, for several epsilons, beside direct questioning.
+    """Draw the margin against the number of people, for several epsilons and for direct questioning.
 
     Parameters
     ----------
@@ -45,7 +57,7 @@ def margin_against_n(
     prevalence : float or sequence of float
         The guessed share, or shares.
     epsilons : sequence of float, optional
-        Privacy losses, a line each.
+        Privacy losses; each has a line.
     ns : sequence of int, optional
         Numbers of people; if not given, 31 from 100 to 100,000.
     level : float, default 0.95
@@ -58,23 +70,23 @@ def margin_against_n(
     <Picture: 95 % margin against the number of people: with 1,000 people epsilon 1 has ± 6.4 points, asked directly
     ± 2.5 points>
     """
-    ax, people = axes(ax, width=7, height=4), np.asarray(ns)
-    middle, words = int(people[len(people) // 2]), []
-    rows = 100 * margin_grid(family, prevalence, epsilons=epsilons, ns=people, level=level)
+    ax, n_people = axes(ax, width=7, height=4), np.asarray(ns)
+    middle, texts = int(n_people[len(n_people) // 2]), []
+    rows = 100 * margin_grid(family, prevalence, epsilons=epsilons, ns=n_people, level=level)
     styles = [_STYLES[i % len(_STYLES)] for i in range(len(rows))]
     for epsilon, row, (colour, dash) in zip(epsilons, rows, styles, strict=True):
-        ax.plot(people, row, color=colour, linestyle=dash, linewidth=2.5, label=f"epsilon {epsilon:g}")
-        words.append(f"epsilon {epsilon:g} has ± {row[len(people) // 2]:.1f} points")
-    direct = 100 * Case(family, prevalence, level).accuracy(epsilons[0]).without_noise().margin(people)
-    ax.plot(people, direct, color=GREY, linestyle=":", linewidth=2, label="asked directly")
-    words.append(f"asked directly ± {direct[len(people) // 2]:.1f} points")
-    _logarithmic(ax, "respondents", f"{100 * level:g} % margin, ± points")
+        ax.plot(n_people, row, color=colour, linestyle=dash, linewidth=2.5, label=f"epsilon {epsilon:g}")
+        texts.append(f"epsilon {epsilon:g} has ± {row[len(n_people) // 2]:.1f} points")
+    direct = 100 * Case(family, prevalence, level).accuracy(epsilons[0]).without_noise().margin(n_people)
+    ax.plot(n_people, direct, color=GREY, linestyle=":", linewidth=2, label="asked directly")
+    texts.append(f"asked directly ± {direct[len(n_people) // 2]:.1f} points")
+    _set_log_axes(ax, "respondents", f"{100 * level:g} % margin, ± points")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    alt = f"{100 * level:g} % margin against the number of people: with {middle:,} people {', '.join(words)}"
+    alt = f"{100 * level:g} % margin against the number of people: with {middle:,} people {', '.join(texts)}"
     return finish(ax, "How precise a survey is, by privacy and people", alt)
 
 
-@draws
+@document_figure
 def trust_models_against_n(
     plan: Plan, *, ns: Sequence[int] = (100, 300, 1000, 3000, 10_000, 30_000), ax: Axes | None = None
 ) -> Axes:
@@ -99,14 +111,14 @@ def trust_models_against_n(
         values = [margins[n][name] for n in ns]
         ax.plot(list(ns), values, color=colour, linestyle=dash, linewidth=2.5, label=label)
     ax.plot([plan.n], [100 * plan.margin], "o", color=INK, markersize=8, label="this plan")
-    _logarithmic(ax, "respondents", f"{100 * plan.level:g} % margin, ± points")
+    _set_log_axes(ax, "respondents", f"{100 * plan.level:g} % margin, ± points")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    words = ", ".join(f"{name} ± {margin:.2g} points" for name, margin in margins[ns[-1]].items())
-    alt = f"margins at epsilon {plan.epsilon:.3g} with {ns[-1]:,} people: {words}"
+    texts = ", ".join(f"{name} ± {margin:.2g} points" for name, margin in margins[ns[-1]].items())
+    alt = f"margins at epsilon {plan.epsilon:.3g} with {ns[-1]:,} people: {texts}"
     return finish(ax, f"One promise, epsilon {plan.epsilon:.3g}, kept in four ways", alt)
 
 
-@draws
+@document_figure
 def equal_margins(
     family: Family,
     prevalence: object,
@@ -115,7 +127,7 @@ def equal_margins(
     level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw contours of equal margin: which pairs of epsilon and number of people are equally precise.
+    """Draw contours of equal margin, which connect equally precise pairs of epsilon and number of people.
 
     Parameters
     ----------
@@ -124,7 +136,7 @@ def equal_margins(
     prevalence : float or sequence of float
         The guessed share, or shares.
     margins : sequence of float, optional
-        Margins, a contour each.
+        Margins; each has a contour.
     level : float, default 0.95
         Confidence level of the margins.
 
@@ -136,13 +148,13 @@ def equal_margins(
     times the people>
     """
     ax = axes(ax, width=6.4, height=4.4)
-    epsilons, people = np.geomspace(0.2, 5, 50), np.geomspace(100, 100_000, 50)
-    grid = 100 * margin_grid(family, prevalence, epsilons=epsilons, ns=people, level=level)
+    epsilons, n_people = np.geomspace(0.2, 5, 50), np.geomspace(100, 100_000, 50)
+    grid = 100 * margin_grid(family, prevalence, epsilons=epsilons, ns=n_people, level=level)
     levels = sorted(100 * margin for margin in margins)
-    shades = [(INK, VERMILLION, ORANGE, BLUE, GREY)[i % 5] for i in range(len(levels))]
-    # The axes come first, because labels are placed on them.
-    _logarithmic(ax, "epsilon (left: more private)", "respondents")
-    lines = ax.contour(epsilons, people, grid.T, levels=levels, colors=shades, linewidths=2.2)
+    colours = [(INK, VERMILLION, ORANGE, BLUE, GREY)[i % 5] for i in range(len(levels))]
+    # The scales are set first, because the positions of labels depend on them.
+    _set_log_axes(ax, "epsilon (left: more private)", "respondents")
+    lines = ax.contour(epsilons, n_people, grid.T, levels=levels, colors=colours, linewidths=2.2)
     lines.set_linestyle([("-", "--", "-.", ":")[i % 4] for i in range(len(levels))])
     ax.set_xticks([0.2, 0.5, 1, 2, 5])
     positions = [_label_position(family, prevalence, margin / 100, level) for margin in levels]
@@ -152,7 +164,7 @@ def equal_margins(
 
 
 def _label_position(family: Family, prevalence: object, margin: float, level: float) -> tuple[float, float]:
-    """Return a point of a contour for its label: at epsilon 0.7, or further right where that needs too many people."""
+    """Return the position of a contour's label: at epsilon 0.7, or further right if that needs too many people."""
     for epsilon in (0.7, 1.2, 2.0):
         needed = float((Case(family, prevalence, level).accuracy(epsilon).margin(1) / margin) ** 2)
         if needed < 60_000:
@@ -160,9 +172,9 @@ def _label_position(family: Family, prevalence: object, margin: float, level: fl
     return epsilon, min(max(needed, 130.0), 60_000.0)
 
 
-@draws
+@document_figure
 def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *, ax: Axes | None = None) -> Axes:
-    """Draw how many people each design needs, in multiples of Warner's design with the same epsilon.
+    """Draw how many people each design needs, relative to Warner's design with the same epsilon.
 
     Parameters
     ----------
@@ -178,8 +190,8 @@ def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *
     <Picture: people needed at equal epsilon, in multiples of Warner's design: unrelated question 1.17>
     """
     times = {name: people_at_equal_epsilon(design, prevalence) for name, design in designs.items()}
-    words = [f"{times[name]:.2f} ×, ε = {design.epsilon:.2f}" for name, design in designs.items()]
-    ax = _bars(ax, times, words, room=1.45)
+    texts = [f"{times[name]:.2f} ×, ε = {design.epsilon:.2f}" for name, design in designs.items()]
+    ax = _draw_bars(ax, times, texts, x_max_factor=1.45)
     ax.axvline(1, color=INK, linestyle="--", linewidth=1.5)
     ax.set_xlabel("people needed (1: Warner's design, same epsilon)")
     multiples = ", ".join(f"{name} {value:.2f}" for name, value in times.items())
@@ -187,17 +199,17 @@ def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *
     return finish(ax, "No design beats Warner's at the same epsilon", alt)
 
 
-def _bars(ax: Axes | None, sizes: Mapping[str, float], words: Sequence[str], *, room: float) -> Axes:
+def _draw_bars(ax: Axes | None, sizes: Mapping[str, float], texts: Sequence[str], *, x_max_factor: float) -> Axes:
     ax = axes(ax, width=6.8, height=1.4 + 0.45 * len(sizes))
     ax.barh(range(len(sizes)), list(sizes.values()), color=SKY, edgecolor=BLUE, height=0.6)
-    for row, (size, text) in enumerate(zip(sizes.values(), words, strict=True)):
+    for row, (size, text) in enumerate(zip(sizes.values(), texts, strict=True)):
         ax.text(size, row, f"  {text}", va="center", color=INK)
     name_rows(ax, list(sizes))
-    ax.set_xlim(0, room * max(sizes.values()))
+    ax.set_xlim(0, x_max_factor * max(sizes.values()))
     return ax
 
 
-@draws
+@document_figure
 def guessing(design: Design, *, ax: Axes | None = None) -> Axes:
     """Draw the ROC curve of tests of one report, within the region that epsilon allows.
 
@@ -228,7 +240,7 @@ def guessing(design: Design, *, ax: Axes | None = None) -> Axes:
     return finish(ax, f"The best guess is right {rate} of the time", alt)
 
 
-@draws
+@document_figure
 def budget_split(split: Split, *, ax: Axes | None = None) -> Axes:
     """Draw how a budget is split over questions, and the margin of each.
 
@@ -244,15 +256,19 @@ def budget_split(split: Split, *, ax: Axes | None = None) -> Axes:
     >>> show.tradeoffs.budget_split(budget_for({"cheated": (warner, 0.1), "drugs": (warner, 0.1)}, epsilon=2.0))
     <Picture: epsilon by question: cheated 1.00 (± ...), drugs 1.00 (± ...)>
     """
-    ax = _bars(ax, split.shares, [f"margin ± {split.margins[name]:.3g}" for name in split.shares], room=1.4)
+    ax = _draw_bars(
+        ax, split.shares, [f"margin ± {split.margins[name]:.3g}" for name in split.shares], x_max_factor=1.4
+    )
     ax.set_xlabel(f"epsilon, of {split.epsilon:g} in all")
-    parts = ", ".join(f"{name} {share:.2f} (± {split.margins[name]:.3g})" for name, share in split.shares.items())
+    descriptions = ", ".join(
+        f"{name} {share:.2f} (± {split.margins[name]:.3g})" for name, share in split.shares.items()
+    )
     title = f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions"
-    return finish(ax, title, f"epsilon by question: {parts}")
+    return finish(ax, title, f"epsilon by question: {descriptions}")
 
 
-def _logarithmic(ax: Axes, across: str, up: str) -> None:
-    ax.set(xscale="log", yscale="log", xlabel=across, ylabel=up)
+def _set_log_axes(ax: Axes, x_label: str, y_label: str) -> None:
+    ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=y_label)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axis.set_minor_formatter(NullFormatter())

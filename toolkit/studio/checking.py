@@ -21,7 +21,7 @@ from toolkit.survey.questions.question import Question, localized_question, loss
 from toolkit.survey.spec import STATEMENT_FIELDS, Survey
 from toolkit.texts.odds import WEAK_EPSILON
 
-_MAX_PROBLEMS = 12  # of the survey as a whole, found by dropping one rejected field after another
+_MAX_PROBLEMS = 12  # problems of the survey as a whole; each is found after dropping the previous rejected field
 _EPSILONS = [step / 10 for step in range(1, 31)]
 FAMILIES = {
     "yesno": ("warner", "forced", "crosswise"),
@@ -30,7 +30,7 @@ FAMILIES = {
     "ticks": ("tick_boxes",),
     "number": ("one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"),
 }
-"""Designs that the page offers for each kind of question, the usual one first."""
+"""Designs that the page offers for each kind of question, the most common one first."""
 
 _PLACEHOLDERS = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
 _GERMAN = Path(__file__).parent / "static" / "de.json"
@@ -38,8 +38,8 @@ _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
 
 
 @dataclass
-class Checked:
-    """A survey that may be unfinished: a rejected question is None, and so is the survey while it has problems."""
+class CheckedSurvey:
+    """A survey that may be unfinished: rejected questions are None, and the survey is None while it has problems."""
 
     survey: Survey | None = None
     questions: list[Question | None] = field(default_factory=list)
@@ -53,28 +53,28 @@ class Checked:
         return [question for question in self.questions if question is not None]
 
 
-def check(data: Mapping[str, Any]) -> Checked:
+def check(data: Mapping[str, Any]) -> CheckedSurvey:
     """Return all problems that the linter finds in a survey.
 
-    The linter stops at the first error. So each question is read by itself first, and then the survey again and again
-    without the field that was rejected last.
+    The linter stops at the first error. Therefore each question is read by itself first. Then the whole survey is read
+    repeatedly, each time without the field that was rejected last.
     """
-    checked = Checked()
+    checked = CheckedSurvey()
     questions = data.get("questions", [])
     tables = questions if isinstance(questions, list) else []
     for index, table in enumerate(tables):
         try:
-            # The same warnings come again with the whole survey.
+            # Reading the whole survey repeats these warnings.
             with recorded_warnings():
                 checked.questions += read_questions([table])
         except (ValueError, TypeError) as problem:
             checked.questions.append(None)
-            checked.problems.append(_problem(problem, tables, index))
+            checked.problems.append(_problem_entry(problem, tables, index))
     valid = [table for table, question in zip(tables, checked.questions, strict=True) if question is not None]
-    rest, broken = {**data, "questions": valid if isinstance(questions, list) else questions}, bool(checked.problems)
-    _check_whole(checked, rest, tables, broken=broken)
+    remaining_data = {**data, "questions": valid if isinstance(questions, list) else questions}
+    _check_survey(checked, remaining_data, tables, has_rejected_questions=bool(checked.problems))
     checked.problems = [
-        {**problem, "unfinished": "empty"} if _is_empty(problem, data, tables) else problem
+        {**problem, "unfinished": "empty"} if _is_empty_field(problem, data, tables) else problem
         for problem in checked.problems
     ]
     for question, name, text in placeholders(data):
@@ -83,31 +83,33 @@ def check(data: Mapping[str, Any]) -> Checked:
     return checked
 
 
-def _check_whole(checked: Checked, rest: dict[str, Any], tables: Sequence[Any], *, broken: bool) -> None:
-    """Add the problems of the whole survey, each time without the field that was rejected before."""
+def _check_survey(
+    checked: CheckedSurvey, remaining_data: dict[str, Any], tables: Sequence[Any], *, has_rejected_questions: bool
+) -> None:
+    """Add the problems of the whole survey; it is read repeatedly, without the fields that were rejected before."""
     for _ in range(_MAX_PROBLEMS):
         try:
             with recorded_warnings() as caught:
-                survey = Survey.from_dict(rest)
+                survey = Survey.from_dict(remaining_data)
         except (ValueError, TypeError) as problem:
             # If every question was rejected, an empty list of questions is not a problem of its own.
-            if tables and not rest["questions"]:
+            if tables and not remaining_data["questions"]:
                 break
-            rejected = _problem(problem, tables)
+            rejected = _problem_entry(problem, tables)
             # A condition may refer to a question that was rejected above.
-            if not (broken and rejected["field"] == "show_if"):
+            if not (has_rejected_questions and rejected["field"] == "show_if"):
                 checked.problems.append(rejected)
-            if not _drop_rejected(rest, rejected, tables):
+            if not _drop_rejected(remaining_data, rejected, tables):
                 break
         else:
-            notes = [{**_problem(warning.message, tables), "warning": True} for warning in caught]
+            notes = [{**_problem_entry(warning.message, tables), "warning": True} for warning in caught]
             checked.survey = None if checked.problems else survey
             checked.problems += notes
             break
 
 
-def _is_empty(problem: Mapping[str, Any], data: Mapping[str, Any], tables: Sequence[Any]) -> bool:
-    """Whether a field is rejected only because it is still empty."""
+def _is_empty_field(problem: Mapping[str, Any], data: Mapping[str, Any], tables: Sequence[Any]) -> bool:
+    """Return whether a field is rejected only because it is still empty."""
     if problem["question"] is None and problem["field"] is None:
         return not tables
     table = data if problem["question"] is None else tables[problem["question"]]
@@ -136,14 +138,14 @@ def placeholders(data: Mapping[str, Any]) -> list[tuple[int | None, str, str]]:
 
 
 def _translations(text: object) -> list[str]:
-    """Return a text in all its languages."""
+    """Return all translations of a text."""
     values = text.values() if isinstance(text, Mapping) else [text]
     return [value for value in values if isinstance(value, str)]
 
 
 @cache
 def _placeholder_pattern() -> re.Pattern[str]:
-    """Return a pattern of the placeholders in both languages of the page."""
+    """Return a pattern that matches the placeholders in both languages of the page."""
     german = json.loads(_GERMAN.read_text(encoding="utf-8"))
     texts = {*_PLACEHOLDERS, *(german[text] for text in _PLACEHOLDERS if text in german)}
     return re.compile("|".join(re.escape(text).replace(re.escape("{place}"), r"\d+") for text in sorted(texts)))
@@ -157,7 +159,7 @@ def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
         yield caught
 
 
-def _problem(problem: object, tables: Sequence[Any], index: int | None = None) -> dict[str, Any]:
+def _problem_entry(problem: object, tables: Sequence[Any], index: int | None = None) -> dict[str, Any]:
     """Return the question index, the field and the message of an error or a warning."""
     if not isinstance(problem, SurveyError | SurveyWarning):
         return {"question": index, "field": None, "message": str(problem)}
@@ -169,45 +171,48 @@ def _problem(problem: object, tables: Sequence[Any], index: int | None = None) -
     return {"question": index, "field": field, "message": problem.reason}
 
 
-def _drop_rejected(rest: dict[str, Any], problem: Mapping[str, Any], tables: Sequence[Any]) -> bool:
-    """Drop the rejected question or field from `rest`; return whether something was dropped.
+def _drop_rejected(remaining_data: dict[str, Any], problem: Mapping[str, Any], tables: Sequence[Any]) -> bool:
+    """Drop the rejected question or field from `remaining_data`; return whether anything was dropped.
 
-    A title, a consent text and a ceiling are required, so they are replaced by values that are always accepted.
+    The title, the consent text and the ceiling are required, so they are replaced by values that are always accepted.
     """
     name = problem["field"]
     if problem["question"] is not None:
-        remaining = [table for table in rest["questions"] if table is not tables[problem["question"]]]
-        changed = len(remaining) < len(rest["questions"])
-        rest["questions"] = remaining
+        remaining = [table for table in remaining_data["questions"] if table is not tables[problem["question"]]]
+        changed = len(remaining) < len(remaining_data["questions"])
+        remaining_data["questions"] = remaining
         return changed
-    if name in ("title", "consent") and rest.get(name) != "…":
-        rest[name] = {code: "…" for code in rest.get("languages", ["en"]) if isinstance(code, str)}
+    if name in ("title", "consent") and remaining_data.get(name) != "…":
+        remaining_data[name] = {code: "…" for code in remaining_data.get("languages", ["en"]) if isinstance(code, str)}
         return True
-    if name == "ceiling" and rest.get(name) != "inf":
-        rest[name] = "inf"
+    if name == "ceiling" and remaining_data.get(name) != "inf":
+        remaining_data[name] = "inf"
         return True
     parent, _, child = (name or "").partition(".")
-    if isinstance(rest.get(parent), dict) and child in rest[parent]:
-        rest[parent] = {key: value for key, value in rest[parent].items() if key != child}
+    if isinstance(remaining_data.get(parent), dict) and child in remaining_data[parent]:
+        remaining_data[parent] = {key: value for key, value in remaining_data[parent].items() if key != child}
         return True
-    return parent not in ("", "questions") and rest.pop(parent, None) is not None
+    return parent not in ("", "questions") and remaining_data.pop(parent, None) is not None
 
 
-def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, Any]:
+def page_facts(data: Mapping[str, Any], checked: CheckedSurvey, page_language: str) -> dict[str, Any]:
     """Return what the page shows besides the survey itself: privacy losses, odds and missing statements."""
     survey, waves = checked.survey, data.get("waves", 1)
     waves = waves if isinstance(waves, int) and 0 < waves <= 24 else 1
-    total, language = loss(checked.readable, waves).epsilon, _language(data, speak)
+    total, language = loss(checked.readable, waves).epsilon, _display_language(data, page_language)
     stated = {name: data.get(name) for name in STATEMENT_FIELDS}
     return {
         "questions": [
             None
             if question is None
-            else {"epsilon": _number(loss_over_waves(question, waves).epsilon), "odds": _odds(question, language)}
+            else {
+                "epsilon": _json_number(loss_over_waves(question, waves).epsilon),
+                "odds": _odds_sentences(question, language),
+            }
             for question in checked.questions
         ],
-        "epsilon": _number(total),
-        "ceiling": _number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
+        "epsilon": _json_number(total),
+        "ceiling": _json_number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
         "missing": missing(stated),
         "optional": list(OPTIONAL),
         "hash": None if survey is None else survey.hash,
@@ -217,7 +222,7 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
 
 
 def design_kinds() -> dict[str, str]:
-    """Return the kind of question behind each design of the catalogue whose answers do not depend on its options."""
+    """Return the kind of question for each design of the catalogue, unless the kind depends on the options."""
     kinds: dict[str, str] = {}
     for name, entry in CATALOGUE.items():
         design = example(name)
@@ -235,17 +240,17 @@ def _is_amount(value: Any) -> bool:
         return False
 
 
-def _language(data: Mapping[str, Any], speak: str) -> str:
+def _display_language(data: Mapping[str, Any], page_language: str) -> str:
     codes = data.get("languages")
     codes = [code for code in codes if isinstance(code, str)] if isinstance(codes, list) else []
-    return speak if speak in codes or not codes else codes[0]
+    return page_language if page_language in codes or not codes else codes[0]
 
 
-def _number(value: float) -> float | str:
+def _json_number(value: float) -> float | str:
     return value if math.isfinite(value) else "inf"
 
 
-def _odds(question: Question, language: str) -> list[str]:
+def _odds_sentences(question: Question, language: str) -> list[str]:
     try:
         return odds(localized_question(question, language), language)
     except ValueError:  # the survey is not translated into this language yet
@@ -260,7 +265,7 @@ def plan(data: Mapping[str, Any], n: Any, subgroup: Any) -> dict[str, Any]:
 
 
 def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[str, Any]:
-    """Return the sample size at which a question, as it is protected now, reaches a margin of error."""
+    """Return the sample size at which a question with its current design reaches a margin of error."""
     question = next((question for question in check(data).readable if question.name == name), None)
     if question is None or question.design is None:
         return {"n": None}
@@ -268,10 +273,12 @@ def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[st
     return {"n": needed.n}
 
 
-def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None, speak: str) -> list[dict[str, Any]]:
-    """Return epsilon, odds and margins for every setting of a randomizer, so that a slider needs no further request."""
+def design_curve(
+    table: Mapping[str, Any], family: str, n: int, subgroup: Number | None, page_language: str
+) -> list[dict[str, Any]]:
+    """Return epsilon, odds and margins for each setting of a randomizer, so that a slider needs no further request."""
     rows = []
-    for change in _settings(table, family):
+    for change in _design_settings(table, family):
         changed = {key: value for key, value in {**table, **change}.items() if value is not None}
         try:
             with recorded_warnings():
@@ -280,17 +287,21 @@ def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None
         except (ValueError, TypeError) as problem:
             rows.append({"change": change, "problem": str(problem)})
             continue
-        # Every setting has a design.
+        # Every setting includes a design.
         row, design = result.questions[0], cast("Randomizer", question.design)
         rows.append(
-            {"change": change, "epsilon": _number(design.epsilon), "odds": _odds(question, _language({}, speak))}
+            {
+                "change": change,
+                "epsilon": _json_number(design.epsilon),
+                "odds": _odds_sentences(question, _display_language({}, page_language)),
+            }
             | {"margin": margin_text(row, row.margin), "small_margin": margin_text(row, row.subgroup_margin)}
-            | {"number": _number(row.margin), "share": row.is_share, "pictures": _pictures(design)}
+            | {"number": _json_number(row.margin), "share": row.is_share, "pictures": _icon_counts(design)}
         )
     return rows
 
 
-def _settings(table: Mapping[str, Any], family: str) -> list[dict[str, Any]]:
+def _design_settings(table: Mapping[str, Any], family: str) -> list[dict[str, Any]]:
     """Return the changes that each setting makes to a question's table; None removes a field."""
     default: dict[str, Any] = {"innocent": None}
     if family == "forced":
@@ -305,12 +316,12 @@ def _settings(table: Mapping[str, Any], family: str) -> list[dict[str, Any]]:
     return [{**default, **mode, "design": {family: {**arguments, "epsilon": epsilon}}} for epsilon in _EPSILONS]
 
 
-def _pictures(design: Randomizer) -> list[dict[str, Any]]:
+def _icon_counts(design: Randomizer) -> list[dict[str, Any]]:
     """Return counts out of a hundred people that describe a design.
 
-    For a yes/no question, how many report "yes" among those whose answer is yes and among those whose answer is no.
-    For reports in the options of the question, how many report their true answer at least. For all others, an upper
-    bound on how many answers a guess from the report gets right.
+    For a yes/no question, these are the numbers who report "yes" among people whose answer is yes, and among people
+    whose answer is no. If the reports are options of the question, it is the minimum number who report their true
+    answer. For all other designs, it is an upper bound on the number of right guesses from a report.
     """
     matrix = design.matrix
     if matrix is not None and matrix.shape == (2, 2):

@@ -1,9 +1,9 @@
-"""The curator's page: statistics of a confidential table, with price and noise shown before they are released.
+"""The curator's page: statistics of a confidential table, with privacy cost and noise shown before each release.
 
-No row of the table is read before a release is charged. Only the names of its columns are read, and from a CSV file
-only if the curator says that the first line holds them. Types, bounds and categories are typed in, or a private
-proposal of bounds is paid for. The plan is stored in a TOML file beside the table, the spent budget in the ledger's
-own file.
+No row of the table is read before a release is charged. Only the names of the columns are read, and for a CSV file only
+if the curator states that the first line contains them. The curator enters types, bounds and categories, or pays for a
+private proposal of bounds. The plan is stored in a TOML file next to the table, and the spent budget in the file of the
+ledger.
 """
 
 import csv
@@ -20,12 +20,12 @@ from toolkit.core.checks import check_choice, exact_fraction, reject
 from toolkit.core.loss import Pure
 from toolkit.curator.curator import Curator
 from toolkit.studio import notebooks
-from toolkit.studio.editing import edited
+from toolkit.studio.editing import edit_text
 from toolkit.studio.folder import SESSION_SUFFIX, TABLE_SUFFIXES, ConflictError, Folder, fingerprint
-from toolkit.studio.tables import TableFile, number
+from toolkit.studio.tables import TableFile, number_or_nan
 
 STATISTICS = ("count", "histogram", "mean", "sum", "std", "median", "bounds")
-"""Statistics that can be planned. `bounds` is a private proposal of limits and is charged like the others."""
+"""Statistics that can be planned. `bounds` is a private proposal of bounds, which is charged like the others."""
 
 _BOUNDED = ("mean", "sum", "std", "median")
 _NUMERIC = (*_BOUNDED, "bounds")
@@ -40,7 +40,7 @@ class CuratorPage:
         self._unpublished: dict[str, Any] = {}
 
     def state(self, table: str) -> dict[str, Any]:
-        """Return the plan with its prices, the released statistics and the state of the ledger."""
+        """Return the plan with its privacy costs, the released statistics and the state of the ledger."""
         session, content = self._session(table)
         source = self._table(table, session)
         return {
@@ -55,7 +55,7 @@ class CuratorPage:
         }
 
     def save(self, table: str, hash: str, session: Mapping[str, Any]) -> dict[str, Any]:  # noqa: A002
-        """Write the plan; statistics that were released stay as they are."""
+        """Write the plan; released statistics do not change."""
         before = self._unchanged(table, hash)
         released = [statistic for statistic in before["statistics"] if "released" in statistic]
         planned = [
@@ -82,7 +82,7 @@ class CuratorPage:
     def release(self, table: str, index: object, hash: str) -> dict[str, Any]:  # noqa: A002
         """Charge the ledger, read the table, store the release and publish it, in this order.
 
-        `hash` is that of the statistic as the page shows it, with its price. If it differs, nothing is charged.
+        `hash` identifies the statistic and its cost as the page shows them. If it differs, nothing is charged.
         """
         session, _ = self._session(table)
         statistics = session["statistics"]
@@ -93,7 +93,7 @@ class CuratorPage:
             raise ConflictError(self.state(table))
         names, keywords, _ = call(statistics[index], _column_settings(source, session))
         frame, ledger = source.read(), self._ledger(table, session, make=True)
-        # The name is found before the charge, as nothing that can fail may follow it.
+        # The name is chosen before the charge, because no step after the charge may fail.
         name = self._unused_name(table, len(ledger.entries()) + 1)
         curator = Curator(frame, ledger, neighbors=session["neighbors"])
         estimate = getattr(curator, statistics[index]["verb"])(*names, **keywords)
@@ -104,7 +104,7 @@ class CuratorPage:
         return self.publish(table, name)
 
     def publish(self, table: str, name: str) -> dict[str, Any]:
-        """Write the pages of a release; if that fails, it can be repeated as long as the studio runs."""
+        """Write the pages of a release; if this fails, it can be repeated as long as the studio runs."""
         if name not in self._unpublished:
             reject(
                 "a published release must be one of this run of the studio", "another", "find its numbers in the plan"
@@ -120,13 +120,13 @@ class CuratorPage:
         del self._unpublished[name]
         return self.state(table)
 
-    def _unused_name(self, table: str, number: int) -> str:
-        """Return a name under which nothing has been published, starting from this number."""
+    def _unused_name(self, table: str, number_or_nan: int) -> str:
+        """Return the first unused name for published files, starting from this number."""
         while any(
-            self.folder.path(f"{(name := f'{Path(table).stem}-release-{number:02d}')}{ending}").exists()
+            self.folder.path(f"{(name := f'{Path(table).stem}-release-{number_or_nan:02d}')}{ending}").exists()
             for ending in (".csv", ".json", ".html")
         ):
-            number += 1
+            number_or_nan += 1
         return name
 
     def notebook(self, table: str, hash: str) -> dict[str, Any]:  # noqa: A002
@@ -170,7 +170,7 @@ class CuratorPage:
 
     def _write(self, table: str, session: Mapping[str, Any]) -> None:
         _, content = self._session(table)
-        self.folder.write(self._file(table), edited(content.decode(), {"table": table, **session}).encode())
+        self.folder.write(self._file(table), edit_text(content.decode(), {"table": table, **session}).encode())
 
     def _table(self, table: str, session: Mapping[str, Any]) -> TableFile:
         types = {
@@ -182,7 +182,7 @@ class CuratorPage:
         )
 
     def _ledger(self, table: str, session: Mapping[str, Any], *, make: bool = False) -> Ledger:
-        """Return the ledger of the table; before the first release, one in memory, so that viewing creates no file."""
+        """Return the ledger of the table; before the first release it is in memory, so that viewing creates no file."""
         path = self._ledger_path(table)
         if path.exists():
             return Ledger.open(path)
@@ -200,7 +200,7 @@ class CuratorPage:
         return {**amounts, "entries": entries, "file": self._ledger_path(table).name, "begun": bool(entries)}
 
     def _statistic(self, source: TableFile, session: Mapping[str, Any], statistic: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the price and noise of a planned statistic, the reason for its rejection, or its released numbers."""
+        """Return the cost and noise of a planned statistic, the reason for its rejection, or its released numbers."""
         if "released" in statistic:
             header, *rows = [*csv.reader(io.StringIO(statistic.get("numbers", "")))] or [[]]
             released = {"released": statistic["released"], "file": statistic.get("file")}
@@ -283,7 +283,7 @@ def _categories(name: object, column: Mapping[str, Any]) -> Sequence[Any]:
         return [str(option) for option in options]
     if column.get("type") != "number":
         return options
-    values = [number(option) for option in options]
+    values = [number_or_nan(option) for option in options]
     if not all(map(math.isfinite, values)):
         reject(f"categories of `{name}` must be numbers", "text", "the column holds numbers, so text matches no row")
     return [int(value) if value.is_integer() else value for value in values]

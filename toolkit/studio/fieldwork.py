@@ -25,13 +25,13 @@ from toolkit.survey.spec import Survey
 from toolkit.survey.storage.stepwise_disclosure import first_disclosure
 from toolkit.texts.multilingual import text_in
 
-_MAX_INVENTED = 5000
+_MAX_SIMULATED = 5000
 _REPORTS = (".html", ".docx", ".pdf", ".md")
 _EXPORTS = (".csv", ".parquet", ".feather", ".sav", ".dta")
 
 
-class _ForeignError(ValueError):
-    """The database with this survey's name holds a collection of another survey."""
+class _ForeignDatabaseError(ValueError):
+    """The database of this survey's name contains the collection of a different survey."""
 
 
 class Fieldwork:
@@ -41,7 +41,7 @@ class Fieldwork:
         self.folder, self._surveys = folder, surveys
 
     def _database(self, file: str, which: str) -> tuple[Path, str]:
-        name = notebooks.databases(file)[check_choice(which, "which", ("real", "rehearsal"))]
+        name = notebooks.database_names(file)[check_choice(which, "which", ("real", "rehearsal"))]
         path = self.folder.path(name)
         return path, f"sqlite:///{path}"
 
@@ -51,37 +51,37 @@ class Fieldwork:
         with recorded_warnings():
             collector = Collector.attach(database)
         try:
-            # The rehearsal of `a.toml` and the real collection of `a-rehearsal.toml` have the same file name.
+            # For example, the rehearsal of `a.toml` and the real collection of `a-rehearsal.toml` share a file name.
             if collector.survey.rehearsal != (which == "rehearsal"):
                 rule = "a rehearsal and a real collection must have separate databases"
                 other = "a rehearsal" if collector.survey.rehearsal else "a real collection"
                 remedy = "it is left unchanged; rename the file of this survey"
-                reject(rule, f"{other} in {path.name!r}", remedy, _ForeignError)
+                reject(rule, f"{other} in {path.name!r}", remedy, _ForeignDatabaseError)
             yield collector
         finally:
             collector._disconnect()
 
     def state(self, file: str) -> dict[str, Any]:
-        """Return the state of the real collection and of the rehearsal, None where there is none.
+        """Return the state of the real collection and of the rehearsal; None for a collection that does not exist.
 
-        The hash covers all that an action depends on: the survey's file, and the state of each collection except its
-        reports.
+        The hash covers everything that an action depends on: the survey's file, and the state of each collection except
+        its reports.
         """
-        both = {which: self._state(file, which) for which in ("real", "rehearsal")}
+        both = {which: self._collection_state(file, which) for which in ("real", "rehearsal")}
         facts = ("state", "serving", "url", "survey", "uses_out")
         states = [collection and [collection[name] for name in facts] for collection in both.values()]
         basis = [fingerprint(self.folder.read(file)), states]
         return {**both, "hash": fingerprint(json.dumps(basis).encode())}
 
-    def _check(self, file: str, expected: str) -> None:
-        """Raise ConflictError if the page shows another version of the file or of a collection."""
-        if (now := self.state(file))["hash"] != expected:
-            raise ConflictError(now)
+    def _check_version(self, file: str, expected: str) -> None:
+        """Raise ConflictError if the page shows a different version of the file or of a collection."""
+        if (current_state := self.state(file))["hash"] != expected:
+            raise ConflictError(current_state)
 
-    def _state(self, file: str, which: str) -> dict[str, Any] | None:
+    def _collection_state(self, file: str, which: str) -> dict[str, Any] | None:
         if not self._database(file, which)[0].exists():
             return None
-        with suppress(_ForeignError), self._collector(file, which) as collector:
+        with suppress(_ForeignDatabaseError), self._collector(file, which) as collector:
             status = collector.status()
             return {
                 "state": status.state,
@@ -100,8 +100,8 @@ class Fieldwork:
                 "current": self._is_current(file, collector.survey),
                 "station": collector.survey.field is not None,
                 "uses_out": status.uses_out,
-                "groups": _groups(collector.survey),
-                "texts": _texts(collector.survey),
+                "groups": _grouping_questions(collector.survey),
+                "texts": _question_texts(collector.survey),
             }
         return None
 
@@ -115,9 +115,9 @@ class Fieldwork:
         return {**survey.to_dict(), "panel": None} == {**collected.to_dict(), "panel": None}
 
     def rehearse(self, file: str, people: object, hash: str) -> dict[str, Any]:  # noqa: A002
-        """Collect answers of simulated people; a rehearsal of an earlier version of the survey is deleted first."""
-        count = check_integer(people, "people", maximum=_MAX_INVENTED)
-        self._check(file, hash)
+        """Collect the answers of simulated people; a rehearsal of an earlier version of the survey is deleted first."""
+        count = check_integer(people, "people", maximum=_MAX_SIMULATED)
+        self._check_version(file, hash)
         with recorded_warnings():
             survey = self._surveys.load(file)
         path, database = self._database(file, "rehearsal")
@@ -134,7 +134,7 @@ class Fieldwork:
             stored = rehearse(collector, count)
         finally:
             collector._disconnect()
-            # Nobody else uses the server of a rehearsal, so nobody else would stop it.
+            # Only this function uses the server of the rehearsal, so it must stop the server.
             if (server := find(database)) is not None:
                 server.stop()
         return {"stored": stored, **self.state(file)}
@@ -150,14 +150,14 @@ class Fieldwork:
         amend: bool = False,
     ) -> dict[str, Any]:
         """Open the real collection and serve it, on this machine or with the settings in `network`."""
-        self._check(file, hash)
+        self._check_version(file, hash)
         if not self._database(file, "real")[0].exists() and (texts := placeholders(self._surveys.data(file))):
             remedy = "replace it first, as questions and answers cannot change once the survey is open"
             reject("a survey must not contain placeholders", f"the placeholder {texts[0][2]!r}", remedy)
         with recorded_warnings():
             survey = self._surveys.load(file)
-            key, exposure = self._issuer_key(survey), self._network_exposure(network or {})
-            options = ServeOptions(issuer_key=key, amend=amend is True, **exposure)
+            key, server_options = self._issuer_key(survey), self._network_exposure(network or {})
+            options = ServeOptions(issuer_key=key, amend=amend is True, **server_options)
             start(survey, self._database(file, "real")[1], options)._disconnect()
         return self.state(file)
 
@@ -173,21 +173,21 @@ class Fieldwork:
         return options
 
     def invite(self, file: str, count: object, hash: str) -> dict[str, Any]:  # noqa: A002
-        """Return links that work once; they are not stored."""
-        self._check(file, hash)
+        """Return single-use links; they are not stored."""
+        self._check_version(file, hash)
         with self._collector(file, "real") as collector:
             return {"links": collector.invitations(check_integer(count, "count", maximum=100_000))}
 
     def station(self, file: str, count: int, hash: str) -> dict[str, Any]:  # noqa: A002
         """Return a link for a shared device on which `count` people can answer; it is not stored."""
-        self._check(file, hash)
+        self._check_version(file, hash)
         with self._collector(file, "real") as collector:
             link = collector.station(count)
         return {"url": link, "qr": qr_path(link), "beyond": _is_remote(link)}
 
     def change(self, file: str, which: str, verb: str, hash: str, anyway: bool = False) -> dict[str, Any]:  # noqa: A002
         """Pause, resume or close a collection; closing with unused answers of stations requires `anyway`."""
-        self._check(file, hash)
+        self._check_version(file, hash)
         check_choice(verb, "verb", ("pause", "resume", "close"))
         options = {"anyway": anyway is True} if verb == "close" else {}
         with self._collector(file, which) as collector:
@@ -197,7 +197,7 @@ class Fieldwork:
     def results(self, file: str, which: str, by: str | None = None) -> dict[str, Any]:
         """Return the estimates as a table of text, with notes and a plot."""
         with recorded_warnings(), self._collector(file, which) as collector:
-            results, texts = collector.results(by or None), _texts(collector.survey)
+            results, texts = collector.results(by or None), _question_texts(collector.survey)
         table = results.summary() if results.group_estimates else None
         picture: dict[str, Any] = {}
         if results.group_estimates:
@@ -205,7 +205,7 @@ class Fieldwork:
                 sheet = results.plot()
                 sheet.figure.savefig(image := io.StringIO(), format="svg", bbox_inches="tight")
                 picture = {"svg": image.getvalue(), "alt": sheet.alt}
-            # Only distributions, too many groups, or no matplotlib.
+            # The results may have only distributions or too many groups, or matplotlib may be missing.
             except (ValueError, ImportError) as problem:
                 picture = {"alt": str(problem)}
         return {
@@ -244,7 +244,7 @@ class Fieldwork:
             elif document == "notebook":
                 # Loading rejects an invalid survey, whose names could be any text.
                 self._surveys.load(file)
-                content = notebooks.analysis(file, self._surveys.data(file), which)
+                content = notebooks.analysis_notebook(file, self._surveys.data(file), which)
                 # An existing notebook is never overwritten: it may have been edited.
                 self.folder.write(name, content, new=True)
             elif document == "assessment":
@@ -258,21 +258,21 @@ class Fieldwork:
 
 
 def _is_remote(link: str) -> bool:
-    """Whether other devices could open a link."""
+    """Return whether other devices could open a link."""
     return "//127.0.0.1" not in link
 
 
 def _first_disclosure(survey: Survey) -> int | None:
-    """Return the number of reports at which an open collection first shows results, None if it never does."""
+    """Return the number of reports at which an open collection first shows results; None if it never does."""
     return None if survey.waves > 1 else first_disclosure(survey)
 
 
-def _texts(survey: Survey) -> dict[str, str]:
+def _question_texts(survey: Survey) -> dict[str, str]:
     """Return the text of each question by name, in the first language of the survey."""
     return {question.name: text_in(question.text, survey.languages[0]) for question in survey.questions}
 
 
-def _groups(survey: Survey) -> list[str]:
+def _grouping_questions(survey: Survey) -> list[str]:
     """Return the names of plain single-choice questions, whose answers can form groups."""
     return [
         question.name

@@ -1,4 +1,4 @@
-"""`Folder`: access to the files of one folder by plain names, never outside it and never through a symbolic link."""
+"""`Folder`: access to files of one folder by name, never outside the folder and never through a symbolic link."""
 
 import errno
 import hashlib
@@ -13,21 +13,21 @@ from typing import Any
 
 from toolkit.core.checks import reject
 
-_NAME = re.compile(r"[^\W_.][\w .()-]{0,99}")  # a letter or a digit, then what every system allows in a name
+_NAME = re.compile(r"[^\W_.][\w .()-]{0,99}")  # a letter or a digit, then characters that every system allows
 SURVEY_SUFFIXES, TABLE_SUFFIXES = (".toml", ".json"), (".csv", ".parquet")
 SESSION_SUFFIX = ".release.toml"
 """The suffix of files with a plan of releases."""
-RELEASED = re.compile(r"-release-\d+\.csv$")
-"""The end of the names of published tables, which are not offered for another release."""
+RELEASED_TABLE = re.compile(r"-release-\d+\.csv$")
+"""A pattern for the names of published tables, which are not offered for another release."""
 
 
 class ConflictError(Exception):
-    """The page shows an outdated state and nothing was done; `now` is the current state."""
+    """The page shows an outdated state and nothing was done; `current_state` is the current state."""
 
-    def __init__(self, now: dict[str, Any]) -> None:
+    def __init__(self, current_state: dict[str, Any]) -> None:
         reason = "a file was changed in another window, by hand or by another program"
         super().__init__(f"This page was out of date: {reason}. Nothing was done; check the page and try again.")
-        self.now = now
+        self.current_state = current_state
 
 
 class Folder:
@@ -39,8 +39,8 @@ class Folder:
             reject("`folder` must be an existing folder", str(root)[:80], "create it first", NotADirectoryError)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold a lock on the folder against the other tabs of this studio and against other studios."""
+    def lock(self) -> Iterator[None]:
+        """Hold a lock on the folder, against other tabs of this studio and against other studios."""
         import fcntl
 
         with self._lock:
@@ -49,7 +49,7 @@ class Folder:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             except OSError as problem:
-                # Some network drives have no locks. There only the lock between threads applies.
+                # Some network drives do not support locks. On these, only the lock between threads applies.
                 if problem.errno not in (errno.EBADF, errno.ENOLCK, errno.ENOTSUP):
                     os.close(descriptor)
                     raise
@@ -81,7 +81,7 @@ class Folder:
         return self.existing(name, *endings).read_bytes()
 
     def write(self, name: str, content: bytes, *, new: bool = False) -> None:
-        """Write a file atomically; a `new` one must not exist yet."""
+        """Write a file atomically; if it is `new`, it must not exist yet."""
         path = self.path(name)
         if new and path.exists():
             remedy = "rename or move the existing file first"
@@ -98,13 +98,13 @@ class Folder:
         finally:
             temporary.unlink(missing_ok=True)
 
-    def names(self, *endings: str) -> list[str]:
-        """Return the names of the files with these endings, the most recently changed first."""
+    def file_names(self, *endings: str) -> list[str]:
+        """Return the names of the files with these endings, most recently changed first."""
         files = [path for path in self.root.iterdir() if path.name.lower().endswith(endings)]
         files = [path for path in files if _NAME.fullmatch(path.name) and path.is_file() and not path.is_symlink()]
         return [path.name for path in sorted(files, key=lambda path: (-path.stat().st_mtime_ns, path.name))]
 
 
 def fingerprint(content: bytes) -> str:
-    """Return a hash that identifies a version of a file."""
+    """Return a hash that identifies this content of a file."""
     return hashlib.sha256(content).hexdigest()

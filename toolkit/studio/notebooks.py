@@ -1,6 +1,6 @@
 """Shell and Python code for every step of the studio, and notebooks that continue from it.
 
-A survey may come from somebody else, and people copy this code and run it. So every name in it is quoted.
+A survey may come from somebody else, and people copy and run this code. Therefore every name in the code is quoted.
 """
 
 import json
@@ -13,18 +13,18 @@ from typing import Any
 from toolkit.studio.tables import TableFile
 
 
-def databases(file: str) -> dict[str, str]:
-    """Return the names of a survey's databases; for survey.toml, the defaults of the command line."""
+def database_names(file: str) -> dict[str, str]:
+    """Return the names of a survey's databases; for survey.toml they are the defaults of the command line."""
     stem = Path(file).stem
     names = ("survey.db", "rehearsal.db") if stem == "survey" else (f"{stem}.db", f"{stem}-rehearsal.db")
     return dict(zip(("real", "rehearsal"), names, strict=True))
 
 
-def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return for each screen the equivalent shell commands and Python code."""
+def code_by_screen(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return, for each screen, the equivalent shell commands and Python code."""
     quoted, stem = shlex.quote(file), Path(file).stem
     check, assessment = f"toolkit check {quoted}", shlex.quote(f"{stem}-assessment.html")
-    real, rehearsal = (f"sqlite:///{name}" for name in databases(file).values())
+    real, rehearsal = (f"sqlite:///{name}" for name in database_names(file).values())
     # The commands use the databases of survey.toml by default.
     database, rehearsal_database = ("" if stem == "survey" else _database_option(url) for url in (real, rehearsal))
     load = f"from toolkit import Survey\n\nsurvey = Survey.load({file!r})"
@@ -82,9 +82,9 @@ def _plain_questions(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [table for table in plain if isinstance(table.get("name"), str)]
 
 
-def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
-    """Return a notebook for a survey that loads, estimates, compares groups, plots and fits a model."""
-    database = f"sqlite:///{databases(file)[which]}"
+def analysis_notebook(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
+    """Return a notebook that estimates the answers of a survey, compares groups, plots them and fits a model."""
+    database = f"sqlite:///{database_names(file)[which]}"
     tables = [table for table in data.get("questions", []) if isinstance(table, Mapping)]
     groups = [question["name"] for question in _plain_questions(data)]
     yes_no = [table["name"] for table in tables if set(table.get("design", {})) & {"warner", "forced", "crosswise"}]
@@ -115,7 +115,7 @@ def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
 
 
 def _model(outcome: str, group: str) -> list[str | list[str]]:
-    """Return cells that regress a yes/no question on a group."""
+    """Return cells that regress the answers to a yes/no question on a grouping question."""
     subject = f"The odds of {_plain_text(outcome)} by {_plain_text(group)}."
     return [
         f"## A model\n\n{subject} The model accounts for the randomization of answers.",
@@ -132,7 +132,7 @@ def _model(outcome: str, group: str) -> list[str | list[str]]:
 
 
 def curator_notebook(source: TableFile, neighbors: str, calls: Sequence[str], ledger: str) -> bytes:
-    """Return a notebook of a curator's session, in which the releases are comments so that none is charged again."""
+    """Return a notebook of a curator's session; the releases are commented out, so that none is charged again."""
     name = source.path.name
     cells: list[str | list[str]] = [
         f"# Releases from {_plain_text(name)}\n\nA cell that releases is charged **again** whenever it is run.",
@@ -170,7 +170,7 @@ def _read_table(source: TableFile) -> list[str]:
 
 
 def _plain_text(text: str) -> str:
-    """Escape a text for one line of Markdown, so that it makes no image, element, formula or heading."""
+    """Escape a text for one line of Markdown, so that it cannot create an image, element, formula or heading."""
     return re.sub(r"[\\`*_{}\[\]<>#!|$&~]", r"\\\g<0>", " ".join(text.split()))
 
 

@@ -1,7 +1,7 @@
 """`studio`: a web page, served on this machine only, for the files of one folder.
 
 The link in the terminal works once. Its key is exchanged for a session token, which the page keeps until its tab is
-closed and sends as a header with every request. There are no cookies, so a page of another origin cannot use the
+closed and sends as a header with every request. There are no cookies, so a page from another origin cannot use the
 session. Requests must also name this machine as their host and come from the studio's own page.
 """
 
@@ -40,15 +40,15 @@ from toolkit.survey.storage import StoreError
 
 LOOPBACK = "127.0.0.1"
 HEADER = b"x-studio-session"
-_LIMITS = Limits(body=4_000_000, drain=8_000_000, response_seconds=600.0, idle_seconds=60.0, connections=64)
+_HTTP_LIMITS = Limits(body=4_000_000, drain=8_000_000, response_seconds=600.0, idle_seconds=60.0, connections=64)
 _STATIC = Path(__file__).parent / "static"
-_SHARED = {  # modules that are shared with the widgets and the form
+_SHARED_MODULES = {  # modules shared with the widgets and the form
     "elements.js": Path(__file__).parents[1] / "show" / "widgets" / "static" / "elements.js",
     "numbers.js": Path(__file__).parents[1] / "survey" / "static" / "numbers.js",
 }
 _MIME_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 _MAX_PREVIEWS = 32
-_CONTAINER = [Path("/.dockerenv"), Path("/run/.containerenv")]  # files that exist only in containers
+_CONTAINER_FILES = [Path("/.dockerenv"), Path("/run/.containerenv")]  # files that exist only in containers
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
@@ -81,7 +81,7 @@ class Actions:
             "redo": self.surveys.redo,
             "plan": self._plan,
             "needed": self._needed,
-            "curve": checking.curve,
+            "curve": checking.design_curve,
             "consent": self._consent,
             "preview": self._preview,
             "field": self.fieldwork.state,
@@ -100,7 +100,7 @@ class Actions:
         }
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> Response:
-        """Run an action and return its response; an expected error becomes a message for the page."""
+        """Run an action and return its response; expected errors become messages for the page."""
         action = self.actions.get(name)
         if action is None:
             raise HttpError(404, "There is nothing at this address.")
@@ -109,10 +109,10 @@ class Actions:
         except TypeError:
             raise HttpError(400, "The arguments do not match this action.") from None
         try:
-            with self._folder.locked():
+            with self._folder.lock():
                 return _json_response(200, action(**arguments))
         except ConflictError as problem:
-            return _json_response(409, {"error": str(problem), "now": problem.now})
+            return _json_response(409, {"error": str(problem), "now": problem.current_state})
         except (ValueError, TypeError, OSError, StoreError, CollectError, MissingExtraError) as problem:
             return _json_response(422, {"error": str(problem)})
         except KeyError as problem:
@@ -181,7 +181,7 @@ class AccessControl:
         return session
 
     def has_session(self, scope: Scope) -> bool:
-        """Whether a request carries the token of a session."""
+        """Return whether a request has the token of a session."""
         token = dict(scope["headers"]).get(HEADER, b"")
         return any(compare_digest(token, session.encode()) for session in self._sessions)
 
@@ -191,7 +191,7 @@ class StudioApplication:
 
     def __init__(self, access: AccessControl, actions: Actions) -> None:
         self._access, self._actions = access, actions
-        files = {path.name: path for path in _STATIC.iterdir() if path.suffix in _MIME_TYPES} | _SHARED
+        files = {path.name: path for path in _STATIC.iterdir() if path.suffix in _MIME_TYPES} | _SHARED_MODULES
         self._files = {
             f"/{name}": _response(200, path.read_bytes(), _MIME_TYPES[path.suffix]) for name, path in files.items()
         }
@@ -205,7 +205,7 @@ class StudioApplication:
         except HttpError as problem:
             response = _json_response(problem.status, {"error": problem.message})
         except Exception as problem:
-            # The message of an unexpected error might quote data, so only its type is logged and sent.
+            # The message of an unexpected error might quote data, so only the type of the error is logged and sent.
             logging.getLogger("toolkit.studio").error("%s", type(problem).__name__)
             response = _json_response(500, {"error": f"An internal error of the studio: {type(problem).__name__}."})
         await response.send(scope, send)
@@ -224,7 +224,9 @@ class StudioApplication:
                 raise HttpError(415, "Send application/json.")
             if path != "/api/session" and not self._access.has_session(scope):
                 raise HttpError(401, "Open the studio by the link that the terminal shows.")
-            arguments = _arguments(await read_body(receive, _LIMITS, content_length=headers.get(b"content-length")))
+            arguments = _arguments(
+                await read_body(receive, _HTTP_LIMITS, content_length=headers.get(b"content-length"))
+            )
             if path == "/api/session":
                 return _json_response(200, {"session": self._access.start_session(arguments.get("key"))})
             return await asyncio.to_thread(self._actions.run, path.removeprefix("/api/"), arguments)
@@ -235,7 +237,7 @@ class StudioApplication:
             raise HttpError(404, "There is nothing at this address.")
         text, has_scripts = self._actions.previews[ticket]
         sandbox = "sandbox allow-scripts; script-src 'unsafe-inline' data:" if has_scripts else "sandbox"
-        return _response(200, text.encode(), "text/html", policy=_PREVIEW_POLICY + sandbox, frame="SAMEORIGIN")
+        return _response(200, text.encode(), "text/html", policy=_PREVIEW_POLICY + sandbox, frame_policy="SAMEORIGIN")
 
 
 def _arguments(body: bytes) -> dict[str, Any]:
@@ -248,11 +250,13 @@ def _arguments(body: bytes) -> dict[str, Any]:
     return data
 
 
-def _response(status: int, body: bytes, mime_type: str, *, policy: str = POLICY, frame: str = "DENY") -> Response:
+def _response(
+    status: int, body: bytes, mime_type: str, *, policy: str = POLICY, frame_policy: str = "DENY"
+) -> Response:
     headers = {
         "content-type": f"{mime_type}; charset=utf-8",
         "content-security-policy": policy,
-        "x-frame-options": frame,
+        "x-frame-options": frame_policy,
     }
     return Response(status, body, headers)
 
@@ -273,7 +277,7 @@ class Studio:
     public_url : str, optional
         The address at which a proxy serves the page.
     announce : callable, optional
-        Called with a new link whenever the previous one was used.
+        A function that is called with a new link whenever the previous link was used.
 
     Examples
     --------
@@ -304,7 +308,7 @@ class Studio:
             self._socket.close()
             raise
         ready = threading.Event()
-        self._server = HttpServer(StudioApplication(self._access, Actions(self.folder)), _LIMITS, ready.set)
+        self._server = HttpServer(StudioApplication(self._access, Actions(self.folder)), _HTTP_LIMITS, ready.set)
         self._thread = threading.Thread(target=self._server.run, args=(self._socket,), daemon=True)
         self._thread.start()
         ready.wait(30)
@@ -320,7 +324,7 @@ class Studio:
             self._thread.join(1.0)
 
     def stop(self) -> None:
-        """Stop the studio; collections that it opened continue."""
+        """Stop the studio; collections that it opened keep running."""
         self._server.should_exit = True
         self._thread.join(60)
         self._socket.close()
@@ -360,11 +364,11 @@ def studio(folder: str | Path = ".", *, port: int = 0, public_url: str | None = 
 
 
 def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], Any] | None) -> None:
-    """Serve until Ctrl-C and print each new link; `opener`, if given, opens the first one in a browser."""
+    """Serve until Ctrl-C and print each new link; `opener`, if given, opens the first link in a browser."""
     server = Studio(
         folder, port=port, public_url=public_url, announce=lambda link: _print(f"For another window: {link}")
     )
-    # Containers stop a process with SIGTERM.
+    # Container runtimes stop a process with SIGTERM.
     previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _print(f"The studio of {server.folder.root} is open on this machine:", "", f"  {server.url}", "")
@@ -390,8 +394,8 @@ def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], 
 def _redirect(link: str) -> Iterator[str]:
     """Yield the address of a temporary file that redirects to the link and that only this user can read.
 
-    The arguments of a browser are in the list of processes, which every user of the machine can read. So the browser is
-    given a file instead of the link with its key.
+    Every user of the machine can read the arguments of a browser in the list of processes. Therefore the browser gets a
+    file instead of the link with its key.
     """
     target = html.escape(link, quote=True)
     with NamedTemporaryFile("w", prefix="studio-", suffix=".html", encoding="utf-8") as file:  # created with mode 0600
@@ -414,7 +418,7 @@ def _remote_hints(port: int | None) -> list[str]:
     if hub := os.environ.get("JUPYTERHUB_SERVICE_PREFIX"):
         options = f"--port {port} --public-url https://HUB{hub.rstrip('/')}/proxy/{port}/"
         return [f"This is a machine of JupyterHub. If it has jupyter-server-proxy, start the studio with {options}"]
-    if any(path.exists() for path in _CONTAINER):
+    if any(path.exists() for path in _CONTAINER_FILES):
         remedy = f"start it with --network=host, or forward port {port} to the same port of your machine"
         return [f"This is a container with a loopback of its own: {remedy}, as editors and kubectl do."]
     if "SSH_CONNECTION" in os.environ:

@@ -7,9 +7,9 @@ from typing import Any
 
 from toolkit.core.checks import check_choice, reject
 from toolkit.studio import checking, notebooks
-from toolkit.studio.editing import edited, is_safe, plain
+from toolkit.studio.editing import edit_text, is_javascript_safe, to_json_data
 from toolkit.studio.folder import (
-    RELEASED,
+    RELEASED_TABLE,
     SESSION_SUFFIX,
     SURVEY_SUFFIXES,
     TABLE_SUFFIXES,
@@ -25,13 +25,13 @@ from toolkit.texts.phrases import LANGUAGES
 
 _STARTER = Path(__file__).parent / "starter"
 EXAMPLES = {name: _STARTER / f"{name}.toml" for name in ("exam", "workplace", "health", "class", "empty")}
-"""The files that a new survey is a copy of."""
+"""The files from which a new survey can be copied."""
 
 _MAX_UNDO = 200
 
 
 class Surveys:
-    """The surveys of a folder, with the changes since the studio was started."""
+    """The surveys of a folder, with their changes since the studio was started."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -40,15 +40,15 @@ class Surveys:
         self._undone: dict[str, list[bytes]] = {}
 
     def files(self) -> dict[str, Any]:
-        """Return the surveys with their titles, and the tables that can be released from."""
+        """Return the surveys with their titles, and the tables whose statistics can be released."""
         others = {"constraints.toml", "pyproject.toml", "package.json"}
         surveys = [
             name
-            for name in self.folder.names(*SURVEY_SUFFIXES)
+            for name in self.folder.file_names(*SURVEY_SUFFIXES)
             if not name.endswith(SESSION_SUFFIX) and name not in others
         ]
         titles = {name: title for name in surveys if (title := _title(self.folder, name)) is not None}
-        tables = [name for name in self.folder.names(*TABLE_SUFFIXES) if not RELEASED.search(name)]
+        tables = [name for name in self.folder.file_names(*TABLE_SUFFIXES) if not RELEASED_TABLE.search(name)]
         return {
             "path": str(self.folder.root),
             "surveys": [{"file": name, "title": title} for name, title in titles.items()],
@@ -65,8 +65,8 @@ class Surveys:
         self.folder.write(file, text.encode(), new=True)
         return self.state(file)
 
-    def state(self, file: str, speak: str = "en") -> dict[str, Any]:
-        """Return a file's data with its problems and facts; changes since the last call count as one step for undo."""
+    def state(self, file: str, page_language: str = "en") -> dict[str, Any]:
+        """Return a file's data with problems and facts; all changes since the last call become one step for undo."""
         content = self.folder.read(file, *SURVEY_SUFFIXES)
         if (before := self._current.get(file, content)) != content:
             self._past[file] = [*self._past.get(file, []), before][-_MAX_UNDO:]
@@ -81,36 +81,36 @@ class Surveys:
         return base | {
             "data": data,
             "problems": checked.problems,
-            "facts": checking.facts(data, checked, speak),
+            "facts": checking.page_facts(data, checked, page_language),
             "valid": checked.survey is not None,
-            "readonly": not is_safe(data),
+            "readonly": not is_javascript_safe(data),
             "languages": sorted(LANGUAGES),
-            "steps": notebooks.steps(file, data if checked.survey is not None else {}),
+            "steps": notebooks.code_by_screen(file, data if checked.survey is not None else {}),
         }
 
-    def save(self, file: str, hash: str, data: dict[str, Any], speak: str = "en") -> dict[str, Any]:  # noqa: A002
-        """Write what differs, if the file still has this hash."""
-        content = self.unchanged(file, hash, speak)
+    def save(self, file: str, hash: str, data: dict[str, Any], page_language: str = "en") -> dict[str, Any]:  # noqa: A002
+        """Write the changed parts of the data, if the file still has this hash."""
+        content = self.unchanged(file, hash, page_language)
         if not isinstance(data, dict):
             reject("a survey must be a table", type(data).__name__, "nothing was written", TypeError)
-        text = edited(content.decode(), data, toml=file.lower().endswith(".toml")).encode()
+        text = edit_text(content.decode(), data, toml=file.lower().endswith(".toml")).encode()
         if text != content:
             self.folder.write(file, text)
-        return self.state(file, speak)
+        return self.state(file, page_language)
 
-    def undo(self, file: str, hash: str, speak: str = "en") -> dict[str, Any]:  # noqa: A002
+    def undo(self, file: str, hash: str, page_language: str = "en") -> dict[str, Any]:  # noqa: A002
         """Restore the file as it was before the last change, byte for byte."""
-        return self._step(file, hash, speak, self._past, self._undone)
+        return self._step(file, hash, page_language, self._past, self._undone)
 
-    def redo(self, file: str, hash: str, speak: str = "en") -> dict[str, Any]:  # noqa: A002
+    def redo(self, file: str, hash: str, page_language: str = "en") -> dict[str, Any]:  # noqa: A002
         """Restore the file as it was before the last undo."""
-        return self._step(file, hash, speak, self._undone, self._past)
+        return self._step(file, hash, page_language, self._undone, self._past)
 
     def _step(
-        self, file: str, expected: str, speak: str, source: dict[str, Any], target: dict[str, Any]
+        self, file: str, expected: str, page_language: str, source: dict[str, Any], target: dict[str, Any]
     ) -> dict[str, Any]:
         """Replace the file by the last version in `source` and push its present version to `target`."""
-        content = self.unchanged(file, expected, speak)
+        content = self.unchanged(file, expected, page_language)
         if file not in source:
             reject(
                 "there must be a change to undo or redo",
@@ -122,13 +122,13 @@ class Surveys:
         target.setdefault(file, []).append(content)
         if not source[file]:
             del source[file]
-        return self.state(file, speak)
+        return self.state(file, page_language)
 
-    def unchanged(self, file: str, expected: str, speak: str = "en") -> bytes:
+    def unchanged(self, file: str, expected: str, page_language: str = "en") -> bytes:
         """Return the content of a file, or raise ConflictError if it is not the version that the page shows."""
         content = self.folder.read(file, *SURVEY_SUFFIXES)
         if fingerprint(content) != expected:
-            raise ConflictError(self.state(file, speak))
+            raise ConflictError(self.state(file, page_language))
         return content
 
     def data(self, file: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Surveys:
         return Survey.load(self.folder.path(file, *SURVEY_SUFFIXES))
 
     def preview(self, file: str, view: str, language: str) -> tuple[str, bool]:
-        """Return the HTML of what others would see, and whether it contains scripts."""
+        """Return the HTML of a view for respondents or readers, and whether it contains scripts."""
         survey = self.load(file)
         code = check_choice(language, "language", survey.languages)
         if view == "phone":
@@ -158,14 +158,14 @@ class Surveys:
 def _read(file: str, content: bytes) -> dict[str, Any]:
     """Parse the content of a survey's file."""
     text = content.decode("utf-8")
-    data = plain(tomllib.loads(text) if file.lower().endswith(".toml") else json.loads(text))
+    data = to_json_data(tomllib.loads(text) if file.lower().endswith(".toml") else json.loads(text))
     if not isinstance(data, dict):
         reject("a survey must be a table", type(data).__name__, "open another file", TypeError)
     return data
 
 
 def _title(folder: Folder, name: str) -> str | None:
-    """Return the title of a survey, its file name if it cannot be read, None if the file is not a survey."""
+    """Return the title of a survey, its file name if it cannot be read, or None if the file is not a survey."""
     try:
         data = _read(name, folder.read(name))
     except (ValueError, TypeError, OSError):

@@ -1,7 +1,8 @@
-"""Confidential tables as files: their columns without reading a row, and their rows without errors that reveal a cell.
+"""Confidential tables as files: columns are read without rows, and rows without errors that reveal a cell.
 
 A CSV file has no types. Its cells are text, or numbers in columns that the curator declares as numbers. The curator
-also says whether the first line names the columns, as it may be a person's record. A Parquet file stores both.
+also states whether the first line names the columns, because it may be a person's record. A Parquet file stores names
+and types.
 """
 
 import csv
@@ -17,7 +18,7 @@ from toolkit.core.extras import extra
 
 @dataclass(frozen=True)
 class FileColumn:
-    """A column; `kind` is "text", "number" or "" for all others, `type` is the type in a Parquet file."""
+    """A column; `kind` is "text", "number" or, for all others, ""; `type` is the type in a Parquet file."""
 
     name: str
     kind: str
@@ -32,7 +33,7 @@ class TableFile:
     path : Path
         The path of the file.
     header : bool, optional
-        Whether the first line of a CSV file names its columns; None if that is not known yet.
+        Whether the first line of a CSV file names its columns; None if this is not known yet.
     types : mapping
         The columns of a CSV file that hold numbers, as a mapping from name to "number"; all others hold text.
     """
@@ -51,7 +52,7 @@ class TableFile:
         return [asdict(column) for column in self.columns]
 
     def empty(self) -> Any:
-        """Return a frame without rows, from which prices and noise follow without reading the table."""
+        """Return a frame without rows, which is enough to compute privacy costs and noise."""
         return (
             _frame(self.columns, []) if self.is_csv else extra("pyarrow.parquet").read_schema(self.path).empty_table()
         )
@@ -59,14 +60,14 @@ class TableFile:
     def read(self) -> Any:
         """Return all rows. A CSV cell that does not fit the type of its column becomes missing."""
         if self.is_csv:
-            return _frame(self.columns, _rows(self.path, len(self.columns), skip=bool(self.header)))
+            return _frame(self.columns, _rows(self.path, len(self.columns), skip_header=bool(self.header)))
         try:
             return extra("pyarrow.parquet").read_table(self.path)
         except Exception:
             _reject_table(self.path)
 
 
-def number(text: object) -> float:
+def number_or_nan(text: object) -> float:
     """Return a cell or a category as a number, NaN if it is not a number.
 
     >>> number(" 33 "), number("33 years"), number("1_000")
@@ -79,7 +80,7 @@ def number(text: object) -> float:
 
 
 def _reject_table(path: Path) -> NoReturn:
-    """Reject a file with a message that, unlike that of the parser, quotes no cell."""
+    """Reject a file with a message that, unlike the parser's message, quotes no cell."""
     reject("a table must be readable", f"{path.name}, which is not", "save it again as CSV or Parquet")
 
 
@@ -97,7 +98,7 @@ def _parquet_columns(path: Path) -> list[FileColumn]:
 
 
 def _csv_columns(path: Path, header: bool | None, types: Mapping[str, str]) -> list[FileColumn]:
-    """Return the columns, named by the first line or by position; none as long as `header` is None."""
+    """Return the columns, named by the first line or by position; the list is empty if `header` is None."""
     if header is None:
         return []
     # Empty lines are skipped, but an unreadable first line is not: the next line would be a person's record.
@@ -107,7 +108,7 @@ def _csv_columns(path: Path, header: bool | None, types: Mapping[str, str]) -> l
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Make column names unique: an empty one is replaced by its position, a repeated one gets a number."""
+    """Make column names unique: empty names are replaced by their position, repeated names get a number."""
     taken: dict[str, None] = {}
     for position, name in enumerate(names, start=1):
         stem = candidate = name or f"column_{position}"
@@ -120,7 +121,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _records(path: Path) -> Iterator[list[str] | None]:
-    """Yield the cells of each line of a CSV file, None for a line that cannot be parsed, such as a huge cell."""
+    """Yield the cells of each line of a CSV file; None for a line that cannot be parsed, for example a huge cell."""
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.reader(file)
         while True:
@@ -132,11 +133,11 @@ def _records(path: Path) -> Iterator[list[str] | None]:
                 yield None
 
 
-def _rows(path: Path, width: int, *, skip: bool) -> Iterator[list[str]]:
-    """Yield all records with `width` cells, without the first if `skip`; a record of another width is all missing."""
-    filled = (record for record in _records(path) if record != [])  # without empty lines
+def _rows(path: Path, width: int, *, skip_header: bool) -> Iterator[list[str]]:
+    """Yield all records with `width` cells; all cells of an unreadable or longer record are missing."""
+    filled = (record for record in _records(path) if record != [])  # empty lines are skipped
     for position, record in enumerate(filled):
-        if position or not skip:
+        if position or not skip_header:
             fits = record is not None and not any(record[width:])
             yield [*(record or ()), *[""] * width][:width] if fits else [""] * width
 
@@ -146,7 +147,7 @@ def _frame(columns: Sequence[FileColumn], rows: Any) -> Any:
     pandas = extra("pandas", "collect")
     cells = [*zip(*rows, strict=True)] or [()] * len(columns)
     data = {
-        column.name: pandas.Series([number(cell) for cell in values], dtype="float64")
+        column.name: pandas.Series([number_or_nan(cell) for cell in values], dtype="float64")
         if column.kind == "number"
         else pandas.Series([cell or None for cell in values], dtype="object")
         for column, values in zip(columns, cells, strict=True)

@@ -1,7 +1,7 @@
-"""`check` says whether an answer to an exercise is right, with a hint for a typical mistake; `grade` gives points.
+"""`check` compares an answer with the key and gives a hint about typical mistakes; `grade` gives points.
 
-Each right answer is stored as a hash of its normal form. A reader of the file of hashes sees no solution, but somebody
-who tries all numbers finds it.
+Each right answer is stored as a hash of its normal form. The file of hashes does not show the solutions, but they can
+be found by trying all numbers.
 """
 
 import hashlib
@@ -44,88 +44,88 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
     "sign": ((lambda x: -x, "The size is right; look at the sign."),),
     "inverse": ((lambda x: 1 / x if x else math.nan, "Upside down: what is divided by what?"),),
 }
-"""Common slips: each undoes the slip, so that the right number is left, and has a hint."""
+"""Common slips, each as a function that undoes the slip, and a hint."""
 
 
-_ROUNDS = 2000  # a millisecond each, so that thousands of guesses are not free
+_HASH_ROUNDS = 2000  # a hash takes about a millisecond, so that trying thousands of answers takes time
 _YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no"}
-_FUNCTION = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
+_FUNCTION_PATTERN = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
 
 
-def seal(exercise: str, part: int, plain: str) -> str:
-    """Hash one part of an answer in its normal form."""
-    text = f"{exercise}/{part}/{plain}".encode()
-    if not hasattr(hashlib, "pbkdf2_hmac"):  # a Python without OpenSSL, as in a browser
+def seal(exercise: str, part: int, normal_form: str) -> str:
+    """Return the hash of one part of an answer in its normal form."""
+    text = f"{exercise}/{part}/{normal_form}".encode()
+    if not hasattr(hashlib, "pbkdf2_hmac"):  # Python in a browser has no OpenSSL
         return _pbkdf2(text, b"the course").hex()[:24]
-    return hashlib.pbkdf2_hmac("sha256", text, b"the course", _ROUNDS, 12).hex()
+    return hashlib.pbkdf2_hmac("sha256", text, b"the course", _HASH_ROUNDS, 12).hex()
 
 
 def _pbkdf2(text: bytes, salt: bytes) -> bytes:
     """Return the first block of PBKDF2 with HMAC-SHA-256 (RFC 8018, section 5.2)."""
     block = hmac.digest(text, salt + (1).to_bytes(4, "big"), "sha256")
     total = int.from_bytes(block, "big")
-    for _ in range(_ROUNDS - 1):
+    for _ in range(_HASH_ROUNDS - 1):
         block = hmac.digest(text, block, "sha256")
         total ^= int.from_bytes(block, "big")
     return total.to_bytes(32, "big")
 
 
-def number(answer: object) -> float | None:
-    """Read a number as people write it: 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3" or "inf"; None if it is none."""
+def parse_number(answer: object) -> float | None:
+    """Parse a number such as 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3" or "inf"; return None if it is not one."""
     if isinstance(answer, bool | np.bool_):
         return None
     try:
         if isinstance(answer, Real | np.number | Decimal):
             return float(answer)
-        return _parse(_plain(answer)) if isinstance(answer, str) else None
+        return _parse_numeral(_clean_numeral(answer)) if isinstance(answer, str) else None
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
 
 
-def _plain(answer: str) -> str:
-    """Return a numeral in lower case, without thousands separators and typographic signs."""
+def _clean_numeral(answer: str) -> str:
+    """Convert a numeral to lower case, and remove thousands separators and typographic signs."""
     text = answer.strip().lower().replace("infinity", "inf").replace("infinite", "inf").replace("∞", "inf")
     return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
 
 
-def _parse(text: str) -> float:
+def _parse_numeral(text: str) -> float:
     """Return the value of a numeral, or of a multiple of a logarithm or a root."""
     if text.endswith("%"):
-        return _parse(text.removesuffix("%").strip()) / 100
-    if match := _FUNCTION.fullmatch(text.replace(" ", "")):
+        return _parse_numeral(text.removesuffix("%").strip()) / 100
+    if match := _FUNCTION_PATTERN.fullmatch(text.replace(" ", "")):
         sign, factor, name, argument = match.groups()
-        value = (math.log if name in ("ln", "log") else math.sqrt)(_parse(argument))
-        return (-1.0 if sign else 1.0) * (_parse(factor) if factor else 1.0) * value
+        value = (math.log if name in ("ln", "log") else math.sqrt)(_parse_numeral(argument))
+        return (-1.0 if sign else 1.0) * (_parse_numeral(factor) if factor else 1.0) * value
     return float(text) if "inf" in text else float(Fraction(text))
 
 
-def word(answer: object) -> str:
+def normalize_word(answer: object) -> str:
     """Return a word in lower case and without an article; True and False are yes and no."""
     text = re.sub(r"[^\w\s]", "", str(answer)).strip().lower()
     text = re.sub(r"^(the|a|an|one)\s+", "", text)
     return _YES_NO.get(text, text)
 
 
-def rounded(value: float, digits: int) -> str:
-    """Round a number to its first digits; with `digits` 0 it is a whole number, and exact."""
+def round_to_digits(value: float, digits: int) -> str:
+    """Format a number with this many significant digits; with `digits` 0 it is a whole number and stays exact."""
     if value == 0:
         return "0"
     return f"{value:.{digits - 1}e}" if digits else f"{value:.12g}"
 
 
-def near(value: float, digits: int) -> set[str]:
-    """Round a number and the numbers half a unit of the last digit away: so it counts whether it was rounded or cut.
+def nearby_roundings(value: float, digits: int) -> set[str]:
+    """Round a number, and the numbers half a unit of the last digit away, so that truncated answers match as well.
 
-    A trifle more than half a unit decides ties.
+    The distance is slightly more than half a unit, which decides ties.
     """
     if value == 0 or not math.isfinite(value) or not digits or (abs(value) >= 10 and value == int(value)):
-        return {rounded(value, digits)}
+        return {round_to_digits(value, digits)}
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
-    return {rounded(value + shift * step, digits) for shift in (-0.5 - 1e-9, 0, 0.5 + 1e-9)}
+    return {round_to_digits(value + shift * step, digits) for shift in (-0.5 - 1e-9, 0, 0.5 + 1e-9)}
 
 
-HINTED = 3
-"""Number of digits by which a wrong answer is recognized where a whole number is asked for."""
+HINT_DIGITS = 3
+"""Number of digits by which wrong answers are recognized if the right answer is a whole number."""
 
 _last_replies: dict[str, "Reply"] = {}
 
@@ -138,23 +138,23 @@ class Reply:
     ----------
     exercise : str
         Name of the exercise.
-    right : bool
+    is_right : bool
         Whether the answer is right.
     message : str
-        What is wrong with it, or a hint.
+        What is wrong with the answer, or a hint.
 
     Examples
     --------
-    >>> bool(Reply("03.1", right=True, message=""))
+    >>> bool(Reply("03.1", is_right=True, message=""))
     True
     """
 
     exercise: str
-    right: bool
+    is_right: bool
     message: str
 
     def __bool__(self) -> bool:
-        return self.right
+        return self.is_right
 
     def __repr__(self) -> str:
         return f"{self.exercise}: {self.message}"
@@ -163,7 +163,8 @@ class Reply:
 def check(exercise: str, answer: object) -> Reply:
     """Compare an answer with the course's key.
 
-    Numbers are compared to the digits that matter, in any form. An answer of several parts is checked part by part.
+    Numbers may have any form and are compared by their significant digits. The parts of an answer are checked one by
+    one.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def check(exercise: str, answer: object) -> Reply:
     Returns
     -------
     Reply
-        A hint, or that the answer is right.
+        Whether the answer is right, with a hint if it is not.
 
     Raises
     ------
@@ -200,7 +201,7 @@ def check(exercise: str, answer: object) -> Reply:
 def left_to_do(exercises: Iterable[str], functions: Mapping[str, Any]) -> str:
     """List what a student still has to do in a notebook.
 
-    These are the exercises whose last answer in this session is not right, and the functions that are not written.
+    The list has the exercises without a right answer in this session, and the functions that are not written yet.
 
     Parameters
     ----------
@@ -227,31 +228,31 @@ def left_to_do(exercises: Iterable[str], functions: Mapping[str, Any]) -> str:
 
 
 def _is_written(function: object) -> bool:
-    """Whether a function has more than the line of a student's copy, which raises NotImplementedError."""
+    """Return whether the student has replaced the line of the copy that raises NotImplementedError."""
     code = getattr(function, "__code__", None)
     return code is not None and "NotImplementedError" not in code.co_names
 
 
 def right_parts(exercise: str, answer: object) -> list[bool]:
-    """Return whether each part is right. A missing part is wrong; with too many parts, all are."""
-    parts, answers = _answers()[exercise], _several(answer)
+    """Return whether each part is right. Missing parts are wrong; with too many parts, all of them are wrong."""
+    parts, answers = _answer_key()[exercise], _split_parts(answer)
     if len(answers) > len(parts):
         return [False] * len(parts)
-    right = [not _fault(exercise, index, part, parts) for index, part in enumerate(answers)]
-    return right + [False] * (len(parts) - len(answers))
+    are_right = [not _fault_message(exercise, index, part, parts) for index, part in enumerate(answers)]
+    return are_right + [False] * (len(parts) - len(answers))
 
 
 def compare(exercise: str, answer: object) -> Reply:
-    """Compare an answer with the key, without recording that it was given."""
-    parts = _answers().get(exercise)
+    """Compare an answer with the key without recording it."""
+    parts = _answer_key().get(exercise)
     if parts is None:
         reject("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")
-    answers = _several(answer)
+    answers = _split_parts(answer)
     if any(part is Ellipsis or part is None for part in answers):
         return Reply(exercise, False, "no answer yet. Put it in place of the three dots.")
     if len(answers) != len(parts):
         return Reply(exercise, False, f"parts asked for: {len(parts)}; given: {len(answers)}.")
-    faults = [_fault(exercise, index, part, parts) for index, part in enumerate(answers)]
+    faults = [_fault_message(exercise, index, part, parts) for index, part in enumerate(answers)]
     if not any(faults):
         return Reply(exercise, True, "right.")
     if len(faults) == 1:
@@ -260,8 +261,8 @@ def compare(exercise: str, answer: object) -> Reply:
     return Reply(exercise, False, " ".join(messages))
 
 
-def _several(answer: object) -> list[Any]:
-    """Return the parts of an answer."""
+def _split_parts(answer: object) -> list[Any]:
+    """Return the parts of an answer as a list."""
     if isinstance(answer, dict):
         return list(answer.values())
     if isinstance(answer, list | tuple | set):
@@ -271,42 +272,42 @@ def _several(answer: object) -> list[Any]:
     return [answer]
 
 
-def _fault(exercise: str, index: int, answer: object, parts: list[dict[str, Any]]) -> str:
+def _fault_message(exercise: str, index: int, answer: object, parts: list[dict[str, Any]]) -> str:
     """Return what is wrong with one part, or "" if it is right."""
     part = parts[index]
     digits = part.get("digits")
     if digits is None:
-        return _fault_of_word(exercise, index, answer, part)
-    value = number(answer)
+        return _word_fault(exercise, index, answer, part)
+    value = parse_number(answer)
     if value is None:
         return "a number is asked for."
     if _is_right(exercise, index, value, part):
         return ""
-    for plain in near(value, digits or HINTED):
-        if hint := part["hints"].get(seal(exercise, index, plain)):
+    for text in nearby_roundings(value, digits or HINT_DIGITS):
+        if hint := part["hints"].get(seal(exercise, index, text)):
             return str(hint)
-    return _slip(exercise, index, value, part) or _general_hint(exercise, index, value, parts) or "not yet."
+    return _slip_hint(exercise, index, value, part) or _general_hint(exercise, index, value, parts) or "not yet."
 
 
-def _fault_of_word(exercise: str, index: int, answer: object, part: dict[str, Any]) -> str:
+def _word_fault(exercise: str, index: int, answer: object, part: dict[str, Any]) -> str:
     """Return what is wrong with a part that is a word."""
-    answer_seal = seal(exercise, index, word(answer))
+    answer_seal = seal(exercise, index, normalize_word(answer))
     if answer_seal in part["right"]:
         return ""
     if hint := part["hints"].get(answer_seal):
         return str(hint)
     is_yes_no = {seal(exercise, index, choice) for choice in ("yes", "no")} & set(part["right"])
-    if is_yes_no and word(answer) not in ("yes", "no"):
+    if is_yes_no and normalize_word(answer) not in ("yes", "no"):
         return "not yet. Answer yes or no."
     return "not yet. A word is asked for."
 
 
 def _is_right(exercise: str, index: int, value: float, part: dict[str, Any]) -> bool:
-    return any(seal(exercise, index, plain) in part["right"] for plain in near(value, part["digits"]))
+    return any(seal(exercise, index, text) in part["right"] for text in nearby_roundings(value, part["digits"]))
 
 
-def _slip(exercise: str, index: int, value: float, part: dict[str, Any]) -> str:
-    """Return the hint of the slip that the right number was changed by, if it is one of those that the part lists."""
+def _slip_hint(exercise: str, index: int, value: float, part: dict[str, Any]) -> str:
+    """Return the hint of the slip that turned the right number into this value, or "" if no listed slip did."""
     for undo, hint in (slip for kind in part["slips"] for slip in SLIPS[kind]):
         undone = undo(value)
         if not math.isfinite(undone):
@@ -318,7 +319,7 @@ def _slip(exercise: str, index: int, value: float, part: dict[str, Any]) -> str:
 
 
 def _general_hint(exercise: str, index: int, value: float, parts: list[dict[str, Any]]) -> str:
-    """Return a hint that does for any number: rounding, the decimal point, or the answer to another part."""
+    """Return a hint that applies to any number: rounding, the decimal point, or the answer to a different part."""
     part = parts[index]
     if not math.isfinite(value) or not value:
         return ""
@@ -330,7 +331,7 @@ def _general_hint(exercise: str, index: int, value: float, parts: list[dict[str,
             return "One too few: round up, to the number that is enough."
         if _is_right(exercise, index, value - 1, part):
             return "One too many: is one less not enough?"
-    elif any(_is_right(exercise, index, near_value, part) for near_value in _nearby(value, part["digits"])):
+    elif any(_is_right(exercise, index, near_value, part) for near_value in _nearby_values(value, part["digits"])):
         return "Close: carry more digits, and round at the end only."
     for factor in (10, 100, 1000):
         if any(_is_right(exercise, index, shifted, part) for shifted in (value * factor, value / factor)):
@@ -341,15 +342,15 @@ def _general_hint(exercise: str, index: int, value: float, parts: list[dict[str,
     return ""
 
 
-def _nearby(value: float, digits: int) -> list[float]:
-    """Return the numbers up to two units of the last digit away, or one unit if only two digits count."""
+def _nearby_values(value: float, digits: int) -> list[float]:
+    """Return the numbers up to two units of the last digit away, or up to one unit if `digits` is at most 2."""
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
     steps = (-2, -1, 1, 2) if digits > 2 else (-1, 1)
     return [value + step * unit for step in steps]
 
 
 @lru_cache(maxsize=1)
-def _answers() -> dict[str, list[dict[str, Any]]]:
+def _answer_key() -> dict[str, list[dict[str, Any]]]:
     text = resources.files("toolkit.teaching").joinpath("static", "answers.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
 
@@ -363,21 +364,21 @@ class Mark:
     exercise : str
         Name of the exercise.
     points : int
-        How many of its parts are right.
-    most : int
-        How many parts it has.
+        Number of right parts.
+    max_points : int
+        Number of parts.
     message : str
-        What `check` says to the answer, or that there is none.
+        The message of `check` for the answer, or "no answer.".
 
     Examples
     --------
-    >>> Mark("03.1", points=1, most=2, message="the second part is too small").points
+    >>> Mark("03.1", points=1, max_points=2, message="the second part is too small").points
     1
     """
 
     exercise: str
     points: int
-    most: int
+    max_points: int
     message: str
 
 
@@ -389,39 +390,40 @@ def grade(answers: Mapping[str, Any], prefix: str = "P.") -> list[Mark]:
     answers : Mapping[str, Any]
         The answer to each exercise, as `check` takes it.
     prefix : str, default "P."
-        The beginning of the exercises' names: "P." is the project, "03." the third notebook.
+        The first characters of the exercises' names: "P." for the project, "03." for the third notebook.
 
     Returns
     -------
     list[Mark]
-        One for each exercise, answered or not.
+        A mark for each exercise, answered or not.
 
     Raises
     ------
     ValueError
-        If the course has no such exercises, or an answer is to none of them.
+        If the course has no such exercises, or if an answer belongs to none of them.
 
     Examples
     --------
     >>> from toolkit.teaching import grade
-    >>> [(mark.exercise, mark.points, mark.most) for mark in grade({"P.1": ["ln 3", "2 ln 3"], "P.2": [3586, 3586]})]
+    >>> marks = grade({"P.1": ["ln 3", "2 ln 3"], "P.2": [3586, 3586]})
+    >>> [(mark.exercise, mark.points, mark.max_points) for mark in marks]
     [('P.1', 2, 2), ('P.2', 1, 2), ('P.3', 0, 3), ('P.4', 0, 2)]
     """
-    names = [name for name in _answers() if name.startswith(prefix)]
+    names = [name for name in _answer_key() if name.startswith(prefix)]
     if not names:
         reject("`prefix` must be the beginning of an exercise's name", repr(prefix)[:60], "no exercise has it")
     if unknown := sorted(set(answers) - set(names)):
         reject(f"answers must be to {', '.join(names)}", repr(unknown[0])[:60], "correct the name or remove it")
     marks = []
     for name in names:
-        right = right_parts(name, answers.get(name, ()))
+        are_right = right_parts(name, answers.get(name, ()))
         message = compare(name, answers[name]).message if name in answers else "no answer."
-        marks.append(Mark(name, sum(right), len(right), message))
+        marks.append(Mark(name, sum(are_right), len(are_right), message))
     return marks
 
 
 def read_answers(path: Path) -> dict[str, Any]:
-    """Read the answers of a TOML file, which has a line for each exercise, such as `"P.1" = ["ln 3", 2.197]`."""
+    """Read answers from a TOML file that has a line for each exercise, such as `"P.1" = ["ln 3", 2.197]`."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:

@@ -1,4 +1,4 @@
-"""A class that answers on its phones: this machine's address, a certificate for it, and the collection behind both."""
+"""Collecting answers in a classroom: this machine's address, a certificate for it, and the collection itself."""
 
 import datetime as dt
 import ipaddress
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from toolkit.survey.collector import Collector
     from toolkit.survey.spec import Survey
 
-_NOWHERE = "192.0.2.1"  # an address for documentation (RFC 5737): nothing is sent to it
-_LONGEST = 90  # days: phones refuse what lasts for years
+_DOCUMENTATION_ADDRESS = "192.0.2.1"  # reserved for documentation (RFC 5737); nothing is sent to it
+_MAX_DAYS = 90  # phones reject certificates that are valid for years
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate that this machine signed itself, as `certificate` returns it.
+    """A self-signed certificate, as `certificate` returns it.
 
     Parameters
     ----------
     certificate : Path
-        Its file.
+        The file of the certificate.
     private_key : Path
-        The file of its key.
+        The file of its private key.
     fingerprint : str
-        What phones show of it.
+        The SHA-256 fingerprint, as phones show it.
 
     Examples
     --------
@@ -46,9 +46,10 @@ class Certificate:
 
 
 def own_address() -> str:
-    """Find the address by which others on the same network reach this machine; a cable or a hotspot counts too.
+    """Find the address under which other devices on the same network reach this machine.
 
-    Nothing is sent: the system is asked which of its addresses it would send from.
+    The network can be wireless, wired or a hotspot. Nothing is sent: the system is asked which of its addresses it
+    would send from.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def own_address() -> str:
     Raises
     ------
     ConnectionError
-        If the machine is on no network.
+        If the machine is not connected to a network.
 
     Examples
     --------
@@ -66,10 +67,10 @@ def own_address() -> str:
     >>> own_address()  # doctest: +SKIP
     '192.168.1.20'
     """
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            line.connect((_NOWHERE, 9))
-            address: str = line.getsockname()[0]
+            probe.connect((_DOCUMENTATION_ADDRESS, 9))
+            address: str = probe.getsockname()[0]
         except OSError:
             address = "127.0.0.1"
     if ipaddress.ip_address(address).is_loopback:
@@ -79,20 +80,20 @@ def own_address() -> str:
 
 
 def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certificate:
-    """Make a certificate for an address of this machine, or find the one in a folder.
+    """Make a certificate for an address of this machine, or reuse the one in a folder.
 
-    A new one is made for another address, and when less than a day is left. Nobody but this machine vouches for it,
-    so a phone warns once; comparing the fingerprint that the phone shows with that on the projector proves that
-    nobody stands between.
+    A new certificate is made if the address differs or if less than a day of validity is left. The certificate is
+    self-signed, so each phone warns once. If the fingerprint on the phone equals the one on the projector, nobody
+    intercepts the connection.
 
     Parameters
     ----------
     folder : str or Path
-        Where the certificate and its key are kept.
+        The folder of the certificate and its key.
     address : str
         The address, as `own_address` finds it.
     days : int, default 7
-        How long it lasts, at most 90 days.
+        Number of days for which the certificate is valid, at most 90.
 
     Returns
     -------
@@ -103,39 +104,39 @@ def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certifica
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = certificate(folder, "192.168.1.20")
-    >>> len(made.fingerprint) > 40
+    ...     result = certificate(folder, "192.168.1.20")
+    >>> len(result.fingerprint) > 40
     True
     """
     check_extras("cryptography")
-    lasts = check_integer(days, "days")
-    if lasts > _LONGEST:
-        reject(f"`days` must be at most {_LONGEST}", days, "make a new one for another course")
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    files = place / "certificate.pem", place / "private.pem"
-    if not (all(path.exists() for path in files) and _good(files[0].read_bytes(), address)):
-        _make(files, address, lasts)
+    n_days = check_integer(days, "days")
+    if n_days > _MAX_DAYS:
+        reject(f"`days` must be at most {_MAX_DAYS}", days, "make a new one for another course")
+    directory = Path(folder)
+    directory.mkdir(parents=True, exist_ok=True)
+    files = directory / "certificate.pem", directory / "private.pem"
+    if not (all(path.exists() for path in files) and _is_usable(files[0].read_bytes(), address)):
+        _write_certificate(files, address, n_days)
     return Certificate(*files, _fingerprint(files[0].read_bytes()))
 
 
 def open_class(
     survey: "Survey", *, folder: str | Path = "class", address: str | None = None, **options: Any
 ) -> "Collector":
-    """Open a collection for the phones in the room: over TLS, at this machine's address on its network.
+    """Open a collection for the phones in a classroom, over TLS and at this machine's network address.
 
-    The folder keeps the certificate, its key and the database; the same call finds the collection again.
+    The folder holds the certificate, its key and the database; the same call reconnects to the collection.
 
     Parameters
     ----------
     survey : Survey
         The survey that the class answers.
     folder : str or Path, default "class"
-        Where everything is kept.
+        The folder for all files.
     address : str, optional
-        Address of this machine, if it has several; by default it is found.
+        Address of this machine; needed only if it has several.
     **options : Any
-        As for `toolkit.collect`, such as `port` or `rehearsal`.
+        Options of `toolkit.collect`, such as `port` or `rehearsal`.
 
     Returns
     -------
@@ -145,7 +146,7 @@ def open_class(
     Raises
     ------
     ConnectionError
-        If the machine is on no network, or has another address than before.
+        If the machine is not connected to a network, or if its address has changed.
 
     Examples
     --------
@@ -156,27 +157,27 @@ def open_class(
     from toolkit.survey.collector import start
     from toolkit.survey.serving.options import ServeOptions
 
-    here = own_address() if address is None else str(ipaddress.ip_address(address))
-    files = certificate(folder, here)
-    served = ServeOptions(host=here, certificate=files.certificate, private_key=files.private_key, **options)
-    collector = start(survey, f"sqlite:///{Path(folder) / 'class.db'}", served)
-    if (there := urlsplit(collector.url).hostname) != here:
+    host = own_address() if address is None else str(ipaddress.ip_address(address))
+    files = certificate(folder, host)
+    serve_options = ServeOptions(host=host, certificate=files.certificate, private_key=files.private_key, **options)
+    collector = start(survey, f"sqlite:///{Path(folder) / 'class.db'}", serve_options)
+    if (served_host := urlsplit(collector.url).hostname) != host:
         instead = "the network has changed: close the collection, or take another folder"
-        reject("the collection must be served at this machine's address", there, instead, ConnectionError)
+        reject("the collection must be served at this machine's address", served_host, instead, ConnectionError)
     return collector
 
 
-def _good(pem: bytes, address: str) -> bool:
-    """Whether a certificate is for this address, and lasts another day."""
+def _is_usable(pem: bytes, address: str) -> bool:
+    """Return whether a certificate is for this address and valid for at least another day."""
     from cryptography import x509
 
     parsed = x509.load_pem_x509_certificate(pem)
     names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    left = parsed.not_valid_after_utc - _now()
-    return ipaddress.ip_address(address) in names.get_values_for_type(x509.IPAddress) and left.days >= 1
+    remaining = parsed.not_valid_after_utc - _now()
+    return ipaddress.ip_address(address) in names.get_values_for_type(x509.IPAddress) and remaining.days >= 1
 
 
-def _make(files: tuple[Path, Path], address: str, days: int) -> None:
+def _write_certificate(files: tuple[Path, Path], address: str, days: int) -> None:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -185,17 +186,17 @@ def _make(files: tuple[Path, Path], address: str, days: int) -> None:
     name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "A class answers")])
     names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
     now, hour = _now(), dt.timedelta(hours=1)
-    built = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    built = built.serial_number(x509.random_serial_number())
-    built = built.not_valid_before(now - hour).not_valid_after(now + days * 24 * hour + 24 * hour)
-    built = built.add_extension(names, critical=False)
-    built = built.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(x509.random_serial_number())
+    builder = builder.not_valid_before(now - hour).not_valid_after(now + days * 24 * hour + 24 * hour)
+    builder = builder.add_extension(names, critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     plain = serialization.NoEncryption()
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
     files[1].unlink(missing_ok=True)
     files[1].touch(mode=0o600, exist_ok=False)
     files[1].write_bytes(pem)
-    files[0].write_bytes(built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    files[0].write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
 
 
 def _now() -> dt.datetime:
@@ -203,7 +204,7 @@ def _now() -> dt.datetime:
 
 
 def _fingerprint(pem: bytes) -> str:
-    """SHA-256 in pairs, as phones show it."""
+    """Return the SHA-256 fingerprint as pairs of hexadecimal digits, as phones show it."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
 

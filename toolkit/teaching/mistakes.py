@@ -1,10 +1,10 @@
-"""The likeliest mistakes in the functions that students write, each with the step that went wrong.
+"""The most likely mistakes in the functions that students write, each with the step that went wrong.
 
-A mistake is a wrong version of the function. `attempt` recognizes it by its result. For functions that draw random
-numbers, results are compared by a few statistics, and the wrong version returns the statistics to expect.
+A mistake is stored as a wrong version of the function, and `attempt` recognizes it by its result. Results of functions
+that draw random numbers are compared by a few statistics; their wrong versions return the expected statistics.
 """
 
-# ruff: noqa: ARG005 — a wrong version takes all arguments, and may forget one.
+# ruff: noqa: ARG005 — a wrong version takes all arguments of the function, but may ignore some.
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,38 +19,38 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong version of a function, and what to tell a student who wrote it.
+    """A wrong version of a function, and the message for a student who wrote it.
 
     Parameters
     ----------
-    version : Callable
-        Takes the arguments of the function. It returns the wrong result or, where the function is random, its expected
+    wrong_version : Callable
+        A function of the same arguments. It returns the wrong result or, for a random function, the expected
         statistics; NaN stands for a statistic that may have any value.
     reason : str
-        The step that is wrong, in a sentence.
+        A sentence about the wrong step.
     """
 
-    version: Callable[..., Any]
+    wrong_version: Callable[..., Any]
     reason: str
 
 
-def find_mistake(name: str, result: Numbers, right: Numbers, arguments: tuple[Any, ...]) -> Mistake | None:
-    """Find the known mistake that gives the same result as a student's function; none if the result is right."""
-    if name in STATISTICS and result.shape != right.shape:
+def find_mistake(name: str, result: Numbers, expected: Numbers, arguments: tuple[Any, ...]) -> Mistake | None:
+    """Return the known mistake that gives the same result as a student's function; None if the result is right."""
+    if name in STATISTICS and result.shape != expected.shape:
         return None
     observed = _summarize(name, result, arguments)
-    if _agrees(name, observed, _summarize(name, right, arguments)):
+    if _results_agree(name, observed, _summarize(name, expected, arguments)):
         return None
     for mistake in MISTAKES.get(name, ()):
         with np.errstate(all="ignore"):
-            expected = np.asarray(mistake.version(*arguments), dtype=float)
-        if _agrees(name, observed, expected):
+            wrong_result = np.asarray(mistake.wrong_version(*arguments), dtype=float)
+        if _results_agree(name, observed, wrong_result):
             return mistake
     return None
 
 
-def _agrees(name: str, observed: Numbers, expected: Numbers) -> bool:
-    """Whether two results are equal: up to rounding or, for a random function, up to chance."""
+def _results_agree(name: str, observed: Numbers, expected: Numbers) -> bool:
+    """Return whether two results are equal: up to rounding or, for a random function, up to random variation."""
     if observed.shape != expected.shape:
         return False
     rtol, atol = (0.03, _TOLERANCES[name]) if name in STATISTICS else (1e-9, 1e-12)
@@ -59,19 +59,19 @@ def _agrees(name: str, observed: Numbers, expected: Numbers) -> bool:
 
 
 def _summarize(name: str, result: Any, arguments: tuple[Any, ...]) -> Numbers:
-    """Return the statistics of a random function's result, and the result itself for any other function."""
+    """Return the statistics of a random function's result; for any other function, the result itself."""
     statistics = STATISTICS.get(name)
     return np.asarray(statistics(result, *arguments) if statistics else result, dtype=float)
 
 
 def _truthful_shares(reports: Any, answers: Any, *_: Any) -> list[float]:
-    """The shares of true reports among those who mean yes and among those who mean no."""
+    """Return the shares of truthful reports among people whose answer is yes and among those whose answer is no."""
     same = np.asarray(reports) == answers
     return [float(same[answers].mean()), float(same[~answers].mean())]
 
 
 def _noise_statistics(noisy: Any, value: Any, sensitivity: float, epsilon: float, *_: Any) -> list[float]:
-    """In units of the scale b: mean size, mean, share beyond 3 b; and the share of sizes that differ."""
+    """Return mean absolute value, mean, share beyond 3 and share of distinct values of noise in units of its scale."""
     noise = (np.asarray(noisy) - value) * epsilon / sensitivity
     sizes = np.abs(noise)
     distinct = np.unique(sizes.round(9)).size / sizes.size
@@ -79,9 +79,11 @@ def _noise_statistics(noisy: Any, value: Any, sensitivity: float, epsilon: float
 
 
 def _vector_statistics(vectors: Any, d: int, epsilon: float, *_: Any) -> list[float]:
-    """Mean and standard deviation of the length times epsilon, largest mean of a coordinate of the direction, and the
-    share of coordinates of the direction between -1/2 and 1/2. In three dimensions each coordinate of a uniform
-    direction is uniform from -1 to 1 (Archimedes), so that the last is one half.
+    """Return statistics of random vectors that tell wrong noise from right noise.
+
+    They are the mean and the standard deviation of epsilon times the length, the largest mean of a coordinate of the
+    direction, and the share of coordinates of the direction between -1/2 and 1/2. This share is one half in three
+    dimensions, because there each coordinate of a uniform direction is uniform between -1 and 1 (Archimedes).
     """
     vectors = np.reshape(vectors, (-1, d))
     lengths = np.linalg.norm(vectors, axis=1)
@@ -97,7 +99,7 @@ STATISTICS: dict[str, Callable[..., list[float]]] = {
     "my_laplace": _noise_statistics,
     "my_vector": _vector_statistics,
 }
-"""What results of random functions are compared by."""
+"""Functions that return the statistics by which results of random functions are compared."""
 
 _TOLERANCES = {"my_warner": (0.01, 0.01), "my_laplace": (0.03, 0.2, 0.01, 0.3), "my_vector": (0.2, 0.3, 0.1, 0.02)}
 
@@ -110,29 +112,29 @@ def _least_squares(groups: Numbers, answers: Numbers) -> Numbers:
     return np.asarray(np.linalg.lstsq(groups.astype(float), answers)[0])
 
 
-def _ratios(first: dict[Any, Any], second: dict[Any, Any]) -> Numbers:
+def _probability_ratios(first: dict[Any, Any], second: dict[Any, Any]) -> Numbers:
     return np.array([float(first[output] / second[output]) for output in first])
 
 
-def _variance_of_a_yes(s: float, f: float, share: float) -> float:
+def _report_variance(s: float, f: float, share: float) -> float:
     yes = f + (s - f) * share
     return yes * (1 - yes)
 
 
-def _people(prevalence: float, margin: float, noise: float) -> float:
+def _people_needed(prevalence: float, margin: float, noise: float) -> float:
     return (1.959964 / margin) ** 2 * (prevalence * (1 - prevalence) + noise)
 
 
-def _noise_of_an_answer(epsilon: float) -> float:
+def _noise_variance(epsilon: float) -> float:
     return exp(epsilon) / (exp(epsilon) - 1) ** 2
 
 
-def _shares_of_weights(exponents: Numbers) -> Numbers:
+def _softmax(exponents: Numbers) -> Numbers:
     weights = np.exp(exponents - exponents.max())
     return np.asarray(weights / weights.sum())
 
 
-def _scaled_noise(factor: float) -> list[float]:
+def _laplace_statistics(factor: float) -> list[float]:
     return [factor, 0, exp(-3 / factor), 1]
 
 
@@ -140,7 +142,7 @@ def _logistic(scores: Numbers) -> Numbers:
     return np.asarray(1 / (1 + np.exp(-scores)))
 
 
-def _chances(b: Numbers, x: Numbers, y: Any, matrix: Numbers) -> Numbers:
+def _report_probabilities(b: Numbers, x: Numbers, y: Any, matrix: Numbers) -> Numbers:
     share = _logistic(x @ b)
     return np.asarray(matrix[0, y] * (1 - share) + matrix[1, y] * share)
 
@@ -150,12 +152,12 @@ def _log_density(z: Numbers, a: float, c: float) -> Numbers:
 
 
 def _tree_blocks(counts: Any, noise: Any) -> list[tuple[int, float]]:
-    """For each week the length of the block that it completes, and the noisy sum of the block."""
+    """Return, for each week, the length of the block that it completes and the noisy sum of the block."""
     sizes = [week & -week for week in range(1, len(counts) + 1)]
     return [(size, sum(counts[week - size : week]) + noise[week - 1]) for week, size in enumerate(sizes, 1)]
 
 
-def _following(moon: Any) -> float:
+def _share_following(moon: Any) -> float:
     return float((0.5 - np.mean(moon)) / 0.25)
 
 
@@ -171,19 +173,19 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     ),
     "my_epsilon": (
         Mistake(
-            lambda p, q: max(_ratios(p, q).max(), 1 / _ratios(p, q).min()),
+            lambda p, q: max(_probability_ratios(p, q).max(), 1 / _probability_ratios(p, q).min()),
             "This is the largest ratio. Epsilon is its logarithm.",
         ),
         Mistake(
-            lambda p, q: np.log(_ratios(p, q).max()),
+            lambda p, q: np.log(_probability_ratios(p, q).max()),
             "This looks at first / second only. Look at second / first as well.",
         ),
         Mistake(
-            lambda p, q: -np.log(_ratios(p, q).min()),
+            lambda p, q: -np.log(_probability_ratios(p, q).min()),
             "This looks at second / first only. Look at first / second as well.",
         ),
         Mistake(
-            lambda p, q: np.abs(np.log(_ratios(p, q))).sum(),
+            lambda p, q: np.abs(np.log(_probability_ratios(p, q))).sum(),
             "Epsilon is the largest logarithm over all outputs, not their sum.",
         ),
         Mistake(
@@ -191,7 +193,7 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
             "This is a difference of probabilities. Epsilon compares them by their ratio.",
         ),
         Mistake(
-            lambda p, q: np.log2(max(_ratios(p, q).max(), 1 / _ratios(p, q).min())),
+            lambda p, q: np.log2(max(_probability_ratios(p, q).max(), 1 / _probability_ratios(p, q).min())),
             "Take the natural logarithm, not the one to base 2.",
         ),
     ),
@@ -219,15 +221,15 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     ),
     "my_times": (
         Mistake(
-            lambda s, f, x: _variance_of_a_yes(s, f, x) / (s - f) / (x * (1 - x)),
+            lambda s, f, x: _report_variance(s, f, x) / (s - f) / (x * (1 - x)),
             "A variance is divided by the square of s - f.",
         ),
         Mistake(
-            lambda s, f, x: _variance_of_a_yes(s, f, x) / (s - f) ** 2,
+            lambda s, f, x: _report_variance(s, f, x) / (s - f) ** 2,
             "This is the variance. Divide it by that of asking directly, x (1 - x).",
         ),
         Mistake(
-            lambda s, f, x: _variance_of_a_yes(s, f, x) / (x * (1 - x)),
+            lambda s, f, x: _report_variance(s, f, x) / (x * (1 - x)),
             "This is the variance of a report. Divide it by (s - f) squared.",
         ),
         Mistake(
@@ -239,7 +241,7 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
             "A yes also comes from people who did not do it: y = f + (s - f) x.",
         ),
         Mistake(
-            lambda s, f, x: x * (1 - x) * (s - f) ** 2 / _variance_of_a_yes(s, f, x),
+            lambda s, f, x: x * (1 - x) * (s - f) ** 2 / _report_variance(s, f, x),
             "This is upside down: how many times as many people does the design need?",
         ),
     ),
@@ -283,43 +285,47 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     ),
     "my_people": (
         Mistake(
-            lambda share, m, e: np.floor(_people(share, m, _noise_of_an_answer(e))),
+            lambda share, m, e: np.floor(_people_needed(share, m, _noise_variance(e))),
             "Round up: with one person fewer the margin is too wide.",
         ),
-        Mistake(lambda share, m, e: _people(share, m, _noise_of_an_answer(e)), "People are whole: round up."),
+        Mistake(lambda share, m, e: _people_needed(share, m, _noise_variance(e)), "People are whole: round up."),
         Mistake(
-            lambda share, m, e: np.ceil(_people(share, m, 0)),
-            "This is a survey without randomization. Add the price of the noise.",
+            lambda share, m, e: np.ceil(_people_needed(share, m, 0)),
+            "This is a survey without randomization. Add the variance of the noise.",
         ),
         Mistake(
-            lambda share, m, e: np.ceil((1.959964 / m) ** 2 * _noise_of_an_answer(e)),
-            "This is the price of the noise alone. Add the variance of sampling, share (1 - share).",
+            lambda share, m, e: np.ceil((1.959964 / m) ** 2 * _noise_variance(e)),
+            "This is the variance of the noise alone. Add the variance of sampling, share (1 - share).",
         ),
         Mistake(
-            lambda share, m, e: np.ceil(1.959964 / m * (share * (1 - share) + _noise_of_an_answer(e))),
+            lambda share, m, e: np.ceil(1.959964 / m * (share * (1 - share) + _noise_variance(e))),
             "1.96 / m must be squared.",
         ),
         Mistake(
-            lambda share, m, e: np.ceil((1 / m) ** 2 * (share * (1 - share) + _noise_of_an_answer(e))),
+            lambda share, m, e: np.ceil((1 / m) ** 2 * (share * (1 - share) + _noise_variance(e))),
             "The margin is 1.96 standard errors, not one.",
         ),
         Mistake(
-            lambda share, m, e: np.ceil(_people(share, m, 1 / (exp(e) - 1) ** 2)),
-            "The price of the noise has exp(epsilon) as its numerator.",
+            lambda share, m, e: np.ceil(_people_needed(share, m, 1 / (exp(e) - 1) ** 2)),
+            "The variance of the noise has exp(epsilon) as its numerator.",
         ),
         Mistake(
-            lambda share, m, e: np.ceil((1.96 / 1.959964) ** 2 * _people(share, m, _noise_of_an_answer(e))),
+            lambda share, m, e: np.ceil((1.96 / 1.959964) ** 2 * _people_needed(share, m, _noise_variance(e))),
             "Use 1.959964; with 1.96 this is one person too many.",
         ),
     ),
     "my_laplace": (
         Mistake(
-            lambda value, s, e, rng: _scaled_noise((e / s) ** 2),
+            lambda value, s, e, rng: _laplace_statistics((e / s) ** 2),
             "The scale is upside down: divide the sensitivity by epsilon.",
         ),
-        Mistake(lambda value, s, e, rng: _scaled_noise(1 / s), "The scale must be multiplied by the sensitivity."),
-        Mistake(lambda value, s, e, rng: _scaled_noise(e), "The scale must be divided by epsilon."),
-        Mistake(lambda value, s, e, rng: _scaled_noise(e**2), "The scale must be divided by epsilon, not multiplied."),
+        Mistake(
+            lambda value, s, e, rng: _laplace_statistics(1 / s), "The scale must be multiplied by the sensitivity."
+        ),
+        Mistake(lambda value, s, e, rng: _laplace_statistics(e), "The scale must be divided by epsilon."),
+        Mistake(
+            lambda value, s, e, rng: _laplace_statistics(e**2), "The scale must be divided by epsilon, not multiplied."
+        ),
         Mistake(
             lambda value, s, e, rng: [sqrt(2 / pi), 0, 0.0027, 1],
             "These are normal numbers: large ones are too rare. Draw exponential sizes.",
@@ -333,12 +339,10 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         ),
     ),
     "my_choice": (
+        Mistake(lambda scores, s, e: _softmax(e * scores / s), "The exponent has a 2 below: epsilon / (2 S)."),
+        Mistake(lambda scores, s, e: _softmax(e * scores / 2), "The exponent is divided by the sensitivity."),
         Mistake(
-            lambda scores, s, e: _shares_of_weights(e * scores / s), "The exponent has a 2 below: epsilon / (2 S)."
-        ),
-        Mistake(lambda scores, s, e: _shares_of_weights(e * scores / 2), "The exponent is divided by the sensitivity."),
-        Mistake(
-            lambda scores, s, e: _shares_of_weights(-e * scores / (2 * s)),
+            lambda scores, s, e: _softmax(-e * scores / (2 * s)),
             "The worst wins here: a better score must have a larger weight.",
         ),
         Mistake(
@@ -387,31 +391,31 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
             "This takes each report for the truth. A report has the chance P[no, y] (1 - share) + P[yes, y] share.",
         ),
         Mistake(
-            lambda b, x, y, matrix: np.log(_chances(b, x, y, matrix.T)).sum(),
+            lambda b, x, y, matrix: np.log(_report_probabilities(b, x, y, matrix.T)).sum(),
             "Rows of the matrix are truths and columns reports: matrix[0, y], not matrix[y, 0].",
         ),
         Mistake(
-            lambda b, x, y, matrix: np.log(_chances(b, x, y, matrix[::-1])).sum(),
+            lambda b, x, y, matrix: np.log(_report_probabilities(b, x, y, matrix[::-1])).sum(),
             "The two truths are exchanged: row 1 of the matrix belongs to the share, row 0 to 1 - share.",
         ),
         Mistake(
-            lambda b, x, y, matrix: np.log(_chances(-b, x, y, matrix)).sum(),
+            lambda b, x, y, matrix: np.log(_report_probabilities(-b, x, y, matrix)).sum(),
             "The sign in the exponent is wrong: the share is 1 / (1 + exp(-x b)).",
         ),
         Mistake(
-            lambda b, x, y, matrix: np.log(_chances(b, x, y, matrix)).mean(),
+            lambda b, x, y, matrix: np.log(_report_probabilities(b, x, y, matrix)).mean(),
             "This is the mean of the logarithms. Chances of all people multiply, so logarithms add up.",
         ),
         Mistake(
-            lambda b, x, y, matrix: np.log(_chances(b, x, y, matrix).sum()),
+            lambda b, x, y, matrix: np.log(_report_probabilities(b, x, y, matrix).sum()),
             "This is the logarithm of a sum. Take the logarithm of each chance, then add.",
         ),
         Mistake(
-            lambda b, x, y, matrix: _chances(b, x, y, matrix).prod(),
+            lambda b, x, y, matrix: _report_probabilities(b, x, y, matrix).prod(),
             "This is a product, and too small for the computer. Add the logarithms.",
         ),
         Mistake(
-            lambda b, x, y, matrix: -np.log(_chances(b, x, y, matrix)).sum(),
+            lambda b, x, y, matrix: -np.log(_report_probabilities(b, x, y, matrix)).sum(),
             "The sign is wrong: the logarithm of a chance is negative.",
         ),
     ),
@@ -469,7 +473,7 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
     "my_corrected": (
         Mistake(lambda reports, moon: 2 * np.mean(reports) - 0.5, "This is x. It must still be corrected by g."),
         Mistake(
-            lambda reports, moon: (2 * np.mean(reports) - 0.5) / _following(moon),
+            lambda reports, moon: (2 * np.mean(reports) - 0.5) / _share_following(moon),
             "Divide the distance from one half by g, not the share itself.",
         ),
         Mistake(
@@ -477,17 +481,17 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
             "g is not the share of yes to the moon: that is 1/4 if all follow, and 1/2 if nobody does.",
         ),
         Mistake(
-            lambda reports, moon: 0.5 + (2 * np.mean(reports) - 1) / (1 - _following(moon)),
+            lambda reports, moon: 0.5 + (2 * np.mean(reports) - 1) / (1 - _share_following(moon)),
             "This divides by the share who do not follow. Divide by the share who do.",
         ),
         Mistake(
-            lambda reports, moon: 0.5 + (np.mean(reports) - 0.5) / _following(moon),
+            lambda reports, moon: 0.5 + (np.mean(reports) - 0.5) / _share_following(moon),
             "The coins are not undone: first x = 2 times the share of yes, less one half.",
         ),
         Mistake(
-            lambda reports, moon: 0.5 + (2 * np.mean(reports) - 1) * _following(moon),
+            lambda reports, moon: 0.5 + (2 * np.mean(reports) - 1) * _share_following(moon),
             "Random answers have pulled x towards one half. Divide by g to undo it.",
         ),
     ),
 }
-"""The known mistakes for each function, by its name; of two that give the same result the first is named."""
+"""The known mistakes by name of the function; if two give the same result, the first one is reported."""

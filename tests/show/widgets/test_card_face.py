@@ -5,43 +5,43 @@ import pytest
 
 from toolkit import crosswise, forced, k_ary, warner
 from toolkit.local import numeric, oracles
-from toolkit.show.widgets.answer_card import AnswerCard, _wheel, card_face, card_picture
+from toolkit.show.widgets.answer_card import AnswerCard, _wheel_sectors, card_data, draw_card
 from toolkit.survey.questions.question import Question
 
 TEXT = {"en": "Have you ever cheated?", "de": "Haben Sie schon einmal geschummelt?"}
 
 
 def words_in(question: Question, language: str | None = None) -> list[str]:
-    return [text.get_text() for text in card_picture(card_face(question, language)).axes[0].texts]
+    return [text.get_text() for text in draw_card(card_data(question, language)).axes[0].texts]
 
 
 def test_the_card_speaks_the_language_that_was_asked_for_or_the_first():
     question = Question(
         "cheated", TEXT, design=warner(p="3/4"), help={"en": "At any school.", "de": "An jeder Schule."}
     )
-    assert (card_face(question, None)["text"], card_face(question, None)["help"]) == (TEXT["en"], "At any school.")
-    german = card_face(question, "de")
+    assert (card_data(question, None)["text"], card_data(question, None)["help"]) == (TEXT["en"], "At any school.")
+    german = card_data(question, "de")
     assert (german["text"], german["help"], german["options"]) == (TEXT["de"], "An jeder Schule.", ["Nein", "Ja"])
 
 
 def test_the_face_is_plain_data_that_json_keeps():
     for design in (warner(p="3/4"), oracles.tick_boxes(5, 1.0), numeric.local_laplace((0, 20), 1.0986122886681098)):
-        face = card_face(Question("q", "Which?", design=design), None)
+        face = card_data(Question("q", "Which?", design=design), None)
         assert json.loads(json.dumps(face)) == face
 
 
 def test_limits_are_put_into_the_words():
     assert (
-        card_face(Question("q", "Hours?", design=numeric.one_bit((-1.5, 80), 1.0)), None)["words"]["number"]
+        card_data(Question("q", "Hours?", design=numeric.one_bit((-1.5, 80), 1.0)), None)["words"]["number"]
         == "A number from -1.5 to 80."
     )
     boxes = oracles.tick_boxes(40, 1.0, most=1)
-    assert card_face(Question("q", "Which?", design=boxes), None)["words"]["most"] == "Tick at most 1."
+    assert card_data(Question("q", "Which?", design=boxes), None)["words"]["most"] == "Tick at most 1."
 
 
 def test_labels_of_options_and_reports_are_the_question_s():
     design = k_ary(["a", "b"], epsilon=1.0)
-    face = card_face(Question("q", "Which?", design=design, labels={"a": "Apples", "b": "Pears"}), None)
+    face = card_data(Question("q", "Which?", design=design, labels={"a": "Apples", "b": "Pears"}), None)
     assert face["options"] == face["reports"] == ["Apples", "Pears"]
 
 
@@ -70,8 +70,8 @@ def test_the_picture_has_the_fields_of_each_kind(question, buttons):
 def test_the_picture_is_as_high_as_its_lines():
     """A button surrounds its label."""
     for many in (1, 15):
-        face = card_face(Question("q", "Cheated? " * many, design=warner(p="3/4")), None)
-        figure = card_picture(face)
+        face = card_data(Question("q", "Cheated? " * many, design=warner(p="3/4")), None)
+        figure = draw_card(face)
         (ax,) = figure.axes
         title, odds, *labels, _ = ax.texts
         lines = [one.get_text().count("\n") + 1 for one in (title, odds)]
@@ -105,8 +105,8 @@ def test_a_script_that_the_picture_s_font_lacks_makes_no_noise():
 
 @pytest.mark.parametrize("design", [warner(p="3/4"), forced("1/6", "1/6"), crosswise("1/4")])
 def test_the_sectors_of_a_wheel_are_as_large_as_the_chances_of_the_design(design):
-    wheel = _wheel(Question("cheated", "Cheated?", design=design, mode="guided"))
+    wheel = _wheel_sectors(Question("cheated", "Cheated?", design=design, mode="guided"))
     for answer, row in enumerate(design.weights.tolist()):
         said = [sum(one["size"] for one in wheel if one["says"][answer] == report) for report in range(len(row))]
         assert said == row
-    assert _wheel(Question("cheated", "Cheated?", design=design)) is None
+    assert _wheel_sectors(Question("cheated", "Cheated?", design=design)) is None

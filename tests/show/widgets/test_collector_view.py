@@ -8,7 +8,7 @@ import pytest
 from tests.survey.results.test_printing import DRINKS, frame
 from tests.survey.samples import cheated, faculty, survey
 from toolkit.local.numeric import square_wave
-from toolkit.show.widgets.collector_view import CollectorView, _bars, _heading, _private, watch
+from toolkit.show.widgets.collector_view import CollectorView, _heading, _interval_bars, _privacy_sentence, watch
 from toolkit.survey.collector import Collector
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
@@ -79,7 +79,7 @@ def test_the_projector_shows_the_title_or_heading_in_the_first_language():
 
 
 def test_what_arrives_as_it_is_and_what_arrives_randomized_is_said():
-    words = {_private(survey(*asked)) for asked in ([cheated()], [faculty()])}
+    words = {_privacy_sentence(survey(*asked)) for asked in ([cheated()], [faculty()])}
     assert words == {"Answers to cheated arrive here randomized.", "Answers arrive here as they are given."}
 
 
@@ -90,9 +90,9 @@ def test_bars_are_parts_of_the_scale_of_their_question():
     for name, low, high in (("cheated", 0, 1), ("drinks", 0, 40), ("hours", 0, 1)):
         found = results[name]
         ends = np.column_stack([found.interval().low, found.value, found.interval().high])
-        assert np.array(_bars(results, results.survey[name])) == pytest.approx((ends - low) / (high - low))
+        assert np.array(_interval_bars(results, results.survey[name])) == pytest.approx((ends - low) / (high - low))
     strange = estimate(survey(cheated(), check=False), reports.assign(cheated="no"))
-    assert _bars(strange, cheated()) == [[None, pytest.approx(strange["cheated"].value), None]]
+    assert _interval_bars(strange, cheated()) == [[None, pytest.approx(strange["cheated"].value), None]]
 
 
 def test_the_view_shows_the_count_as_it_grows_but_estimates_in_steps(collector):

@@ -21,7 +21,7 @@ from PIL import Image
 from tests.slowly import slowly
 from toolkit import Approx, Ledger, show
 from toolkit.show import canvas
-from toolkit.show.widgets.explorer import STATIC, Between, Explorer, OneOf, Whole, browser_code
+from toolkit.show.widgets.explorer import STATIC, BoundedFloat, BoundedInt, Explorer, TextChoice, browser_code
 from toolkit.teaching import explorers
 from toolkit.teaching.explorers.design_explorer import DesignExplorer
 
@@ -53,10 +53,10 @@ SCRIPTS = sorted(path for folder in FOLDERS for path in folder.glob("*.js") if p
 
 
 class Small(Explorer):
-    share = Between(0, 1, "it is a share", strict=True)
-    size = Between(0.1, 2.0, "nothing else is drawn")
-    people = Whole(2, 50)
-    way = OneOf("one", "other")
+    share = BoundedFloat(0, 1, "it is a share", strict=True)
+    size = BoundedFloat(0.1, 2.0, "nothing else is drawn")
+    people = BoundedInt(2, 50)
+    way = TextChoice("one", "other")
 
 
 def pytest_generate_tests(metafunc):
@@ -319,7 +319,7 @@ def test_recomputing_a_widget_writes_its_file_in_the_same_form(name, monkeypatch
     """The new file replaces the saved one byte for byte where nothing changed."""
     explorer = import_module(f"toolkit.teaching.explorers.{name}")
     kept = explorer.FILE.read_text(encoding="utf-8")
-    monkeypatch.setattr(explorer, "compute", lambda: json.loads(kept))
+    monkeypatch.setattr(explorer, "compute_grid", lambda: json.loads(kept))
     monkeypatch.setattr(explorer, "FILE", tmp_path / "fresh.json")
     monkeypatch.setattr(sys, "argv", ["widgets", name])
     runpy.run_module("toolkit.teaching.explorers", run_name="__main__")

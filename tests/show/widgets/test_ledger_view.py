@@ -130,7 +130,7 @@ def test_a_long_label_is_shortened_in_the_picture_of_a_ledger():
             ledger.charge(Pure(0.1), label)
         shown = [text.get_text() for ax in show.show_ledger(ledger).picture().axes for text in ax.texts]
         assert {"a" * longest, f"{'b' * longest}…"} <= set(shown)
-    ledger_view._charges(ax := new_figure(width=4, height=3).subplots(), ledger_table(ledger))
+    ledger_view._draw_charges(ax := new_figure(width=4, height=3).subplots(), ledger_table(ledger))
     assert [text.get_position()[0] for text in ax.texts[-4:]] == pytest.approx([0.05, 0.08, 0.85, 1])
 
 
@@ -150,7 +150,7 @@ def test_the_still_picture_has_a_line_a_charge(ledger):
     for charges, earlier, lowest in ((2, 0, 6), (8, 0, 9.5), (10, 2, 9.5)):  # few stand as close as many
         for number in range(len(ledger.entries()), charges):
             ledger.charge(Pure("1/100"), f"count {number}")
-        ledger_view._charges(ax := new_figure(width=4, height=3).subplots(), ledger_table(ledger))
+        ledger_view._draw_charges(ax := new_figure(width=4, height=3).subplots(), ledger_table(ledger))
         places, last = [row for row in range(charges - earlier + 1) for _ in range(3)], []
         if earlier:
             places, last = [*places, 9], [f"and {earlier} earlier"]

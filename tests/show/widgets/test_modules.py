@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.show.widgets.explorer import STATIC, bundle, exports, imports
+from toolkit.show.widgets.explorer import STATIC, bundle_module, exported_names, imported_names
 from toolkit.teaching import explorers
 
 EXPLORERS = Path(explorers.__file__).parent / "static"
 
 FILES = {path.name: path for folder in (STATIC, EXPLORERS) for path in sorted(folder.glob("*.js"))}
 SHARED = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
-OFFERED = {name: other for other, code in SHARED.items() for name in exports(code) if not name.startswith("default")}
+OFFERED = {
+    name: other for other, code in SHARED.items() for name in exported_names(code) if not name.startswith("default")
+}
 
 
 def words_of(code: str) -> set[str]:
@@ -36,7 +38,7 @@ def own_names(code: str) -> set[str]:
 @pytest.mark.parametrize("name", SHARED)
 def test_a_module_imports_what_it_uses_of_the_others_and_nothing_else(name):
     code = SHARED[name]
-    taken = {one for names in imports(code).values() for one in names}
+    taken = {one for names in imported_names(code).values() for one in names}
     assert taken <= words_of(code)
     kit = {one for one, other in OFFERED.items() if other in ("elements.js", "kit.js", "pictures.js") and other != name}
     assert (words_of(code) & kit) - taken - own_names(code) == set()
@@ -44,7 +46,7 @@ def test_a_module_imports_what_it_uses_of_the_others_and_nothing_else(name):
 
 @pytest.mark.parametrize("name", SHARED)
 def test_joined_modules_have_no_import_left_and_every_name_once(name):
-    code = bundle(FILES[name])
+    code = bundle_module(FILES[name])
     assert not re.search(r"^import ", code, flags=re.MULTILINE)
     names = re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", code, flags=re.MULTILINE)
     assert len(names) == len(set(names))
@@ -53,14 +55,14 @@ def test_joined_modules_have_no_import_left_and_every_name_once(name):
 def test_a_name_that_is_not_exported_is_noticed(tmp_path):
     (tmp_path / "parts.js").write_text("export const one = 1;\nconst two = 2;\n")
     (tmp_path / "whole.js").write_text('import { one } from "./parts.js";\nexport default one;\n')
-    assert bundle(tmp_path / "whole.js") == "export const one = 1;\nconst two = 2;\n\nexport default one;\n"
+    assert bundle_module(tmp_path / "whole.js") == "export const one = 1;\nconst two = 2;\n\nexport default one;\n"
     (tmp_path / "whole.js").write_text('import { two } from "./parts.js";\n')
     with pytest.raises(RuntimeError, match=r"whole.js imports two, which parts.js does not export"):
-        bundle(tmp_path / "whole.js")
+        bundle_module(tmp_path / "whole.js")
 
 
 def test_a_circle_of_modules_is_noticed(tmp_path):
     (tmp_path / "a.js").write_text('import { b } from "./b.js";\nexport const a = 1;\n')
     (tmp_path / "b.js").write_text('import { a } from "./a.js";\nexport const b = 1;\n')
     with pytest.raises(RuntimeError, match=r"a.js imports itself, by way of b.js"):
-        bundle(tmp_path / "a.js")
+        bundle_module(tmp_path / "a.js")

@@ -6,10 +6,10 @@ import pytest
 
 from toolkit.show.canvas import BLUE, GREY, SKY, new_figure
 from toolkit.show.widgets import ledger_view
-from toolkit.show.widgets.explorer import bars, icons, write_sentences
+from toolkit.show.widgets.explorer import draw_bars, draw_icons, write_sentences
 from toolkit.teaching import explorers
 from toolkit.teaching.explorers import budget_explorer, mechanism_explorer, tradeoff_explorer
-from toolkit.teaching.explorers.design_explorer import point
+from toolkit.teaching.explorers.design_explorer import draw_setting
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def boxes(ax):
 
 
 def test_a_hundred_people_stand_in_rows_of_twenty_and_the_first_are_filled(ax):
-    icons(ax, 37)
+    draw_icons(ax, 37)
     filled, hollow = marks(ax)
     assert filled + hollow == [(place % 20, place // 20) for place in range(100)]
     assert len(filled) == 37
@@ -44,7 +44,7 @@ def test_sentences_are_broken_into_lines_and_kept_apart(ax):
 
 
 def test_bars_stand_below_each_other_with_their_numbers_beyond_their_ends(ax):
-    bars(ax, {"one": 2.0, "other": 3.0}, BLUE, 1, gap=0.5, x_max=4)
+    draw_bars(ax, {"one": 2.0, "other": 3.0}, BLUE, 1, gap=0.5, x_max=4)
     assert boxes(ax) == [[0, 2], [0, 3]]
     assert [patch.get_y() + patch.get_height() / 2 for patch in ax.patches] == pytest.approx([0, 1])
     assert [(text.get_position(), text.get_text()) for text in ax.texts] == [((2.5, 0), "2.0"), ((3.5, 1), "3.0")]
@@ -74,7 +74,7 @@ def test_the_number_of_filled_people_is_that_of_the_sentence():
 def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     """An error of 10 has a reach of 14: 31 columns of 28 / 31 each."""
     size = 28 / 31
-    mechanism_explorer._dots(ax, [0.0, 0.1, -0.1, 3 * size, 14.0, 14.1, 20.0, -50.0], 10.0)
+    mechanism_explorer._draw_dots(ax, [0.0, 0.1, -0.1, 3 * size, 14.0, 14.1, 20.0, -50.0], 10.0)
     places = [(round(x / size), y) for [(x, y)] in marks(ax)]
     stacked = [(0, 0.5), (0, 1.5), (0, 2.5), (3, 0.5)]
     assert places[:4] == stacked
@@ -86,13 +86,15 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
     }
     assert (*ax.get_xlim(), *ax.get_ylim()) == pytest.approx((-14, 14, 0, 8))
     assert boxes(ax) == [[-10, 20]]
-    mechanism_explorer._dots(ax, [*[0.0] * 9, 5.0], 10.0)
+    mechanism_explorer._draw_dots(ax, [*[0.0] * 9, 5.0], 10.0)
     assert ax.get_ylim() == (0, 10)  # a dot's room above the highest
 
 
 def test_a_ledger_bar_begins_grey_and_then_alternates_colours(ax):
     """The grey part stands for the earlier charges."""
-    ledger_view._bar(ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "caption": "0.65 of 1 spent"})
+    ledger_view._draw_bar(
+        ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "caption": "0.65 of 1 spent"}
+    )
     assert [box for place in boxes(ax) for box in place] == pytest.approx([0, 0.2, 0.2, 0.1, 0.3, 0.3, 0.6, 0.05, 0, 1])
     assert ax.texts[0].get_position()[1] < ax.patches[0].get_y()  # above it, as the axis goes down
     drawn = new_figure(width=4, height=3).subplots().bar(range(4), 1, color=[GREY, BLUE, SKY, BLUE])
@@ -102,7 +104,7 @@ def test_a_ledger_bar_begins_grey_and_then_alternates_colours(ax):
 def test_a_point_above_the_axis_stands_hollow_at_its_upper_edge(ax):
     ax.set_ylim(0, 40)
     for height in (40, 40.1):
-        point(ax, 1.0, height)
+        draw_setting(ax, 1.0, height)
     inside, above = ax.lines
     assert marks(ax) == [[(1, 40)], [(1, 40)]]
     assert above.get_markerfacecolor() == "none" != inside.get_markerfacecolor()
@@ -112,10 +114,10 @@ def test_a_point_above_the_axis_stands_hollow_at_its_upper_edge(ax):
 def test_intervals_are_as_wide_as_the_margins_up_to_100_points(ax):
     """They reach equally far to either side, and never further than a hundred percentage points."""
     margins = dict(zip(tradeoff_explorer.TRUST_MODELS, (0.01, 0.02, 0.5, 3.0), strict=True))
-    tradeoff_explorer._intervals(ax, {"margins": margins})
+    tradeoff_explorer._draw_intervals(ax, {"margins": margins})
     assert [end for box in boxes(ax) for end in box] == pytest.approx([-1, 2, -2, 4, -50, 100, -100, 200])
     assert ax.get_xlim() == pytest.approx((-112, 112))
-    tradeoff_explorer._intervals(ax, {"margins": {**margins, "local": 0.25}})
+    tradeoff_explorer._draw_intervals(ax, {"margins": {**margins, "local": 0.25}})
     assert ax.get_xlim() == pytest.approx((-56, 56))
 
 
@@ -129,7 +131,7 @@ def test_curves_use_the_nearest_epsilon_and_mark_the_setting(ax):
     for margin, lowest in ((0.25, 0.15), (0.001, 0.08)):
         ax.clear()
         row = setting | {"margins": dict.fromkeys(tradeoff_explorer.TRUST_MODELS, margin)}
-        tradeoff_explorer._curves(ax, {"margins": margins}, row)
+        tradeoff_explorer._draw_curves(ax, {"margins": margins}, row)
         curves = [line for line in ax.lines if len(line.get_xdata()) == len(tradeoff_explorer.SIZES)]
         assert [set(line.get_ydata()) for line in curves] == [{100 * (0.01 * i + 0.002)}] * 4
         assert marks(ax) == [[(300, 100 * margin)]] * 4
@@ -139,7 +141,7 @@ def test_curves_use_the_nearest_epsilon_and_mark_the_setting(ax):
 
 def test_beliefs_are_those_of_each_year_and_the_chosen_one_is_marked(ax):
     row = budget_explorer.budget_row(0.5, 2)
-    budget_explorer._beliefs(ax, row, 3, 0.2)
+    budget_explorer._draw_beliefs(ax, row, 3, 0.2)
     high, low = (line.get_ydata() for line in ax.lines[:2])
     odds = [math.exp(0.5 * 2 * year) for year in budget_explorer.YEARS]
     assert high == pytest.approx([100 * f / (f + 4) for f in odds], rel=1e-3)

@@ -10,7 +10,7 @@ from toolkit.teaching.attacks.anonymity import (
     generalize,
     homogeneity,
     k_anonymity,
-    left_over,
+    possible_values,
     prefixes,
 )
 
@@ -67,7 +67,7 @@ def test_generalising_reaches_k_and_drops_no_more_than_allowed(k):
     frame = pd.DataFrame(
         {"age": rng.integers(18, 90, 800), "zip": [f"{z:05d}" for z in rng.integers(13000, 13100, 800)]}
     )
-    coarse = generalize(frame, {"age": bands(5, 10, 20), "zip": prefixes(4, 3)}, k, suppress=0.05)
+    coarse = generalize(frame, {"age": bands(5, 10, 20), "zip": prefixes(4, 3)}, k, max_suppressed=0.05)
     assert k_anonymity(coarse.columns, ["age", "zip"]) >= k
     assert coarse.suppressed <= 40
     assert len(coarse.columns["age"]) == 800 - coarse.suppressed
@@ -75,28 +75,28 @@ def test_generalising_reaches_k_and_drops_no_more_than_allowed(k):
 
 def test_generalised_values_contain_the_original_ones():
     frame = {"age": np.array([21, 24, 39, 38])}
-    coarse = generalize(frame, {"age": bands(5, 20)}, 2, suppress=0)
+    coarse = generalize(frame, {"age": bands(5, 20)}, 2, max_suppressed=0)
     assert coarse.columns["age"].tolist() == ["20 to 24", "20 to 24", "35 to 39", "35 to 39"]
     assert coarse.steps == {"age": 1}
 
 
 def test_what_cannot_be_reached_is_refused():
     with pytest.raises(ValueError, match="within reach"):
-        generalize({"age": np.array([1, 2])}, {"age": bands(5)}, 3, suppress=0)
+        generalize({"age": np.array([1, 2])}, {"age": bands(5)}, 3, max_suppressed=0)
 
 
 def test_rows_are_suppressed_before_values_are_made_coarser():
-    """As many rows are dropped as `suppress` allows."""
+    """As many rows are dropped as `max_suppressed` allows."""
     ages = {"age": [20] * 18 + [70, 71]}
-    kept = generalize(ages, {"age": bands(5)}, 2, suppress=0.1)
+    kept = generalize(ages, {"age": bands(5)}, 2, max_suppressed=0.1)
     assert (kept.steps, kept.suppressed) == ({"age": 0}, 2)
-    assert generalize(ages, {"age": bands(5)}, 2, suppress=0.09).steps == {"age": 1}
+    assert generalize(ages, {"age": bands(5)}, 2, max_suppressed=0.09).steps == {"age": 1}
 
 
 def test_the_column_is_made_coarser_where_more_rows_are_won():
     """With coarser ages nobody is alone, with coarser places everybody still is."""
     frame = {"age": [20, 21, 30, 31], "zip": ["1000", "1000", "2000", "2000"]}
-    coarse = generalize(frame, {"zip": prefixes(3), "age": bands(5)}, 2, suppress=0)
+    coarse = generalize(frame, {"zip": prefixes(3), "age": bands(5)}, 2, max_suppressed=0)
     assert coarse.steps == {"zip": 0, "age": 1}
 
 
@@ -110,35 +110,35 @@ def releases(k=2):
 
 def test_one_release_leaves_the_values_of_the_class():
     by_zip, by_age = releases()
-    assert left_over(ILL, [by_zip]) == [{"flu", "gout", "cold"}] * 3 + [{"flu", "cold"}] * 3
-    assert left_over(ILL, [by_age]) == [{"flu"}, {"gout", "cold"}, {"cold", "flu"}] * 2
+    assert possible_values(ILL, [by_zip]) == [{"flu", "gout", "cold"}] * 3 + [{"flu", "cold"}] * 3
+    assert possible_values(ILL, [by_age]) == [{"flu"}, {"gout", "cold"}, {"cold", "flu"}] * 2
 
 
 def test_two_releases_leave_what_both_allow_in_any_order():
-    both = left_over(ILL, releases())
+    both = possible_values(ILL, releases())
     assert both == [{"flu"}, {"gout", "cold"}, {"cold", "flu"}, {"flu"}, {"cold"}, {"cold", "flu"}]
-    assert both == left_over(ILL, releases()[::-1])
+    assert both == possible_values(ILL, releases()[::-1])
 
 
 def test_the_truth_is_never_ruled_out_and_more_releases_never_leave_more():
     rng = np.random.default_rng(1)
     frame = {name: rng.integers(0, 6, 300) for name in ("a", "b", "c")}
     ill, made = rng.integers(0, 8, 300), [generalize(frame, {name: []}, k=2) for name in frame]
-    one, two, three = (left_over(ill, made[:number]) for number in (1, 2, 3))
+    one, two, three = (possible_values(ill, made[:number]) for number in (1, 2, 3))
     assert all(truth in left for truth, left in zip(ill.tolist(), three, strict=True))
     assert all(c <= b <= a for a, b, c in zip(one, two, three, strict=True))
 
 
 def test_who_was_dropped_is_neither_exposed_nor_helped():
     frame = {"age": [77, 30, 31, 32]}
-    release = generalize(frame, {"age": bands(10)}, k=2, suppress=0.3)
-    assert release.kept.tolist() == [False, True, True, True]
+    release = generalize(frame, {"age": bands(10)}, k=2, max_suppressed=0.3)
+    assert release.kept_rows.tolist() == [False, True, True, True]
     assert k_anonymity(release.columns, ["age"]) == 3
-    assert left_over(["gout", "flu", "flu", "flu"], [release]) == [{"flu", "gout"}] + [{"flu"}] * 3
+    assert possible_values(["gout", "flu", "flu", "flu"], [release]) == [{"flu", "gout"}] + [{"flu"}] * 3
 
 
 def test_releases_of_other_people_are_refused():
     with pytest.raises(ValueError, match="must be made from these people"):
-        left_over(["flu"], releases())
+        possible_values(["flu"], releases())
     with pytest.raises(ValueError, match="must be made from these people"):
-        left_over(ILL, [])
+        possible_values(ILL, [])

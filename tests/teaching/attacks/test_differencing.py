@@ -42,7 +42,7 @@ def test_differential_privacy_bounds_the_resignation_attack():
 
 
 def test_a_tracker_gets_the_answer_that_the_server_refuses():
-    server = GuardedTable({"salary": SALARY}, least=10)
+    server = GuardedTable({"salary": SALARY}, min_size=10)
     legal, veteran = DEPARTMENT == "legal", (YEARS == 34) & (SALARY > 10**6)
     with pytest.raises(ValueError, match="a group must have"):
         server.sum(legal & veteran, "salary")
@@ -52,7 +52,7 @@ def test_a_tracker_gets_the_answer_that_the_server_refuses():
 
 def test_noise_on_each_answer_blinds_the_tracker():
     rng = np.random.default_rng(3)
-    server = GuardedTable({"x": np.ones(100)}, least=10, noise=lambda answer: answer + rng.laplace(scale=10))
+    server = GuardedTable({"x": np.ones(100)}, min_size=10, noise=lambda answer: answer + rng.laplace(scale=10))
     half, one = np.arange(100) < 50, np.arange(100) == 7
     answers = [tracker(server, half, one) for _ in range(2000)]
     assert np.std(answers) == pytest.approx(20, rel=0.1)  # two Laplace draws of scale 10
@@ -63,15 +63,15 @@ def test_fill_nates_is_found_in_the_department_that_he_is_in():
     for name in np.unique(DEPARTMENT):
         group = SALARY[name == DEPARTMENT]
         found = outlier(group.mean(), len(group), usual=usual, sd=sd)
-        assert found.present == (name == "legal")
-        if found.present:
+        assert found.is_present == (name == "legal")
+        if found.is_present:
             assert found.implied == pytest.approx(90_000_000, rel=0.02)
 
 
 def test_the_value_is_exact_where_the_others_are_as_usual():
     assert outlier(mean=3, n=4, usual=1, sd=6, noise_sd=4) == Outlier(implied=9, surprise=0.4)  # of 1, 1, 1 and 9
-    assert not outlier(mean=6, n=4, usual=1, sd=2).present  # five standard errors
-    assert outlier(mean=6.1, n=4, usual=1, sd=2).present
+    assert not outlier(mean=6, n=4, usual=1, sd=2).is_present  # five standard errors
+    assert outlier(mean=6.1, n=4, usual=1, sd=2).is_present
 
 
 def test_a_clamped_and_noisy_mean_does_not_give_him_away():
@@ -79,11 +79,11 @@ def test_a_clamped_and_noisy_mean_does_not_give_him_away():
     noise = 200_000 / len(group)
     assert not outlier(
         group.mean(), len(group), usual=float(np.median(SALARY)), sd=16_000, noise_sd=math.sqrt(2) * noise
-    ).present
+    ).is_present
 
 
 def test_the_smallest_and_the_largest_group_are_answered_and_none_beyond():
-    server, people = GuardedTable({"x": np.arange(10.0)}, least=3), np.arange(10)
+    server, people = GuardedTable({"x": np.arange(10.0)}, min_size=3), np.arange(10)
     assert [server.sum(people < size) for size in (3, 7)] == [3, 7]
     for size in (2, 8):
         with pytest.raises(ValueError, match="a group must have 3 to 7 people"):

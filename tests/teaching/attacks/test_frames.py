@@ -17,7 +17,7 @@ import pytest
 from tests.curator.hostile import CELLS
 from toolkit.teaching import attacks
 from toolkit.teaching.attacks import anonymity, linkage, marginals, membership, reconstruction, streams
-from toolkit.teaching.attacks.anonymity import Generalized
+from toolkit.teaching.attacks.anonymity import GeneralizedTable
 from toolkit.teaching.attacks.differencing import GuardedTable
 
 MARKER = "Bob"
@@ -55,8 +55,8 @@ READS: dict[str, Callable[[Any], Any]] = {
 }
 ROW = [[1.0], [0.0]]
 ARRAYS: dict[str, Callable[[Any], Any]] = {
-    "anonymity.left_over": lambda x: anonymity.left_over(
-        x, [Generalized({"a": np.zeros(5, dtype=int)}, {}, np.ones(5, dtype=bool))]
+    "anonymity.possible_values": lambda x: anonymity.possible_values(
+        x, [GeneralizedTable({"a": np.zeros(5, dtype=int)}, {}, np.ones(5, dtype=bool))]
     ),
     "membership.roc": lambda x: membership.roc(x, [1]),
     "membership.inner_product": lambda x: membership.inner_product([1], x),
@@ -81,7 +81,7 @@ NO_DATA = {  # they take what the analyst writes, a release or a server, and no 
     *("anonymity.bands", "anonymity.prefixes", "linkage.recognize", "averaging.ask_again"),
     *("differencing.outlier", "differencing.resignation", "differencing.tracker"),
     *("membership.inner_product_area", "membership.promised_advantage", "membership.simulate"),
-    *("reconstruction.queries", "reconstruction.rounded", "reconstruction.sweep"),
+    *("reconstruction.queries", "reconstruction.rounding_mechanism", "reconstruction.sweep"),
     *("streams.new_noise_every_week", "streams.one_loss"),
 }
 

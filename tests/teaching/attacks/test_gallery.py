@@ -63,7 +63,7 @@ def test_the_telling_event_costs_half_epsilon_per_answer_below(below):
 @pytest.mark.slow
 def test_the_probability_of_the_event_is_that_of_the_mechanism():
     """10,000 runs on each neighbor, 4.5 standard errors: false alarms 1.4e-5."""
-    rng, expected = np.random.default_rng(4), telling_event(2, at_most=1.0)
+    rng, expected = np.random.default_rng(4), telling_event(2, max_answer=1.0)
     for chance, (early, last) in zip(expected, ((0.0, 1.0), (1.0, 0.0)), strict=True):
         answers = np.array([early, early, last])
         runs = np.array([MISSED.broken(answers, rng=rng) for _ in range(10_000)])
@@ -125,21 +125,21 @@ DOES = [  # a mechanism, its input, what it takes beside it, its output, the sca
     ("_seeded_count", 10, {}, 10, [1]),
     ("_histogram", [0, 2, 0], {"scale": 2.0}, [2, 0, 1], [2]),
     ("_two_releases", 5, {"scale": 2.0}, [5, 5], [2]),
-    ("_coarse_count", 17, {"noisy": False}, 20, []),
-    ("_coarse_count", 17, {"noisy": True}, 20, [1]),
-    ("_whole_count", 3.5, {"together": False}, 3.5, [1]),
-    ("_whole_count", 3.5, {"together": True}, 4, [1]),
+    ("_coarse_count", 17, {"adds_noise": False}, 20, []),
+    ("_coarse_count", 17, {"adds_noise": True}, 20, [1]),
+    ("_whole_count", 3.5, {"rounds_sum": False}, 3.5, [1]),
+    ("_whole_count", 3.5, {"rounds_sum": True}, 4, [1]),
     ("_mean", SALARIES, {"clamps": False}, 90, [50 + 1 / 64]),
     ("_mean", SALARIES, {"clamps": True}, 65, [50 + 1 / 64]),
     ("_total", ANSWERS, {"fills": True}, 1.5, [1]),
-    ("_median", AGES, {"local": False}, 30, [100]),
-    ("_median", AGES, {"local": True}, 30, [40]),
-    ("_median", [1, 1, 1], {"local": True}, 1, []),
+    ("_median", AGES, {"uses_local_sensitivity": False}, 30, [100]),
+    ("_median", AGES, {"uses_local_sensitivity": True}, 30, [40]),
+    ("_median", [1, 1, 1], {"uses_local_sensitivity": True}, 1, []),
     ("_sparse_vector", [0, 1, 2, 0], {}, [0, 1, -1, -1], [2, 4]),
-    ("_sparse_vector", [0, 1, 2, 0], {"query": 0, "limit": 2}, [0, 1, 1, -1], [2]),
-    ("_noisy_answer", RISING, {"fresh": False}, [-1000, 0, -2000], [2, 2]),
-    ("_noisy_answer", RISING, {"fresh": True}, [-1000, 0, -2000], [8, 4, 2]),
-    ("_noisy_answer", [-1], {"fresh": True}, [-1000], [8, 4]),
+    ("_sparse_vector", [0, 1, 2, 0], {"query_scale": 0, "max_above": 2}, [0, 1, 1, -1], [2]),
+    ("_noisy_answer", RISING, {"draws_fresh_noise": False}, [-1000, 0, -2000], [2, 2]),
+    ("_noisy_answer", RISING, {"draws_fresh_noise": True}, [-1000, 0, -2000], [8, 4, 2]),
+    ("_noisy_answer", [-1], {"draws_fresh_noise": True}, [-1000], [8, 4]),
     ("_float_laplace", 10, {}, 10 - np.log(0.5), []),
     ("_five_retries", 1, {"remembers": False}, [0, 1, 0, 1, 1], []),
     ("_five_retries", 1, {"remembers": True}, [0] * 5, []),

@@ -37,7 +37,7 @@ def test_the_uniqueness_profile_agrees_with_counting_by_hand():
         by_hand = (HOSPITAL.groupby(list(names)).size() == 1).sum() / len(HOSPITAL)
         assert profile.shares[names] == pytest.approx(by_hand)
     assert list(profile.shares.values()) == sorted(profile.shares.values(), reverse=True)
-    assert profile.rows == 900
+    assert profile.n_rows == 900
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ def test_six_approximate_reviews_recognize_nearly_every_reviewer():
             Ratings(np.zeros(len(rows), int), rows[:, 0], rows[:, 1].astype(float), rows[:, 2].astype(float)), released
         )
         right += match.user == user
-        accepted += match.accepted and match.user == user
+        accepted += match.is_accepted and match.user == user
     assert right >= 39
     assert accepted >= 38
 
@@ -84,7 +84,7 @@ def test_a_stranger_is_not_recognized():
             rng.integers(1, 6, 6).astype(float),
             rng.integers(0, 720, 6).astype(float),
         )
-        accepted += recognize(known, released).accepted
+        accepted += recognize(known, released).is_accepted
     assert accepted <= 12
 
 
@@ -115,7 +115,7 @@ def test_scores_add_up_over_known_films_and_matches_must_stand_out():
     match = recognize(known, released, stars_scale=2.0, day_scale=7.0)
     assert (match.user, match.score) == (scores.argmax(), pytest.approx(scores.max()))
     assert match.eccentricity == pytest.approx(np.diff(np.sort(scores))[-1] / scores.std())
-    assert [Match(0, 1.0, gap).accepted for gap in (1.5, 1.51)] == [False, True]
+    assert [Match(0, 1.0, gap).is_accepted for gap in (1.5, 1.51)] == [False, True]
 
 
 def test_rows_that_match_more_than_once_are_ambiguous():

@@ -26,8 +26,8 @@ def test_four_three_way_tables_give_most_of_a_census_block_away():
     found = from_marginals(marginals_of(block(), PUBLISHED), SHAPE)
     assert share(found, block()) >= 0.9
     assert np.all((found.low <= block()) & (block() <= found.high))
-    assert found.certain.mean() > 0.5
-    assert np.array_equal(found.guess[found.certain], block()[found.certain])
+    assert found.is_certain.mean() > 0.5
+    assert np.array_equal(found.guess[found.is_certain], block()[found.is_certain])
 
 
 @pytest.mark.slow
@@ -41,7 +41,7 @@ def test_the_guess_fits_every_published_table():
 @pytest.mark.slow
 def test_coarse_tables_leave_the_cells_open():
     found = from_marginals(marginals_of(block(), [(0,), (1,), (2,), (3,)]), SHAPE)
-    assert not found.certain.any()
+    assert not found.is_certain.any()
 
 
 def test_noise_leaves_nothing_certain_and_fewer_people_in_their_place():
@@ -50,7 +50,7 @@ def test_noise_leaves_nothing_certain_and_fewer_people_in_their_place():
     exact = marginals_of(block(), PUBLISHED)
     noisy = {axes: counts + np.round(rng.laplace(scale=4, size=counts.shape)) for axes, counts in exact.items()}
     found = from_marginals(noisy, SHAPE)
-    assert not found.certain.any()
+    assert not found.is_certain.any()
     assert share(found, block()) < 0.75
 
 
@@ -77,4 +77,4 @@ def test_the_ends_of_a_cell_are_those_of_all_tables_that_fit(tolerance):
     found = from_marginals(published, (2, 2), tolerance=tolerance)
     assert np.array_equal(found.low, fitting.min(axis=0))
     assert np.array_equal(found.high, fitting.max(axis=0))
-    assert found.certain.tolist() == (fitting.min(axis=0) == fitting.max(axis=0)).tolist()
+    assert found.is_certain.tolist() == (fitting.min(axis=0) == fitting.max(axis=0)).tolist()

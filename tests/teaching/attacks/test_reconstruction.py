@@ -18,11 +18,11 @@ def laplace(scale):
 def attacked(n, mechanism, seed=1, count=None, method="least_squares"):
     rng = np.random.default_rng(seed)
     secret, asked = rng.integers(0, 2, n), attack.queries(n, count, rng)
-    return attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng), method=method).share(secret)
+    return attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng), method=method).accuracy(secret)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [None, attack.rounded(2), attack._bounded(2), laplace(2)])
+@pytest.mark.parametrize("mechanism", [None, attack.rounding_mechanism(2), attack._bounded_noise(2), laplace(2)])
 @pytest.mark.parametrize("method", ["least_squares", "linear_program"])
 def test_noise_far_below_the_root_of_n_reveals_95_percent_of_the_bits(mechanism, method):
     """At least 95 percent of the bits are reconstructed."""
@@ -31,7 +31,7 @@ def test_noise_far_below_the_root_of_n_reveals_95_percent_of_the_bits(mechanism,
 
 @pytest.mark.slow
 def test_512_bits_are_reconstructed():
-    share = attacked(512, attack._bounded(4))  # n log2(n)**2 = 41,472 queries, noise a fifth of the root of n
+    share = attacked(512, attack._bounded_noise(4))  # n log2(n)**2 = 41,472 queries, noise a fifth of the root of n
     assert share >= 0.95
 
 
@@ -39,16 +39,16 @@ def test_512_bits_are_reconstructed():
 def test_long_work_shows_a_bar(monkeypatch):
     shown = []
     monkeypatch.setattr("toolkit.core.extras._with_bar", lambda starts, what: shown.append(what) or starts)
-    attacked(256, attack._bounded(2))
+    attacked(256, attack._bounded_noise(2))
     assert shown == ["reading answers"]
 
 
 def test_bounded_noise_is_reproducible_and_stays_within_its_bound():
     """A generator with the same seed repeats the noise."""
-    first, second = (attack._bounded(2)(np.zeros(1000), np.random.default_rng(1)) for _ in range(2))
+    first, second = (attack._bounded_noise(2)(np.zeros(1000), np.random.default_rng(1)) for _ in range(2))
     assert np.array_equal(first, second)
     assert 1.9 < np.abs(first).max() <= 2
-    assert not np.array_equal(attack._bounded(2)(np.zeros(9), None), attack._bounded(2)(np.zeros(9), None))
+    assert not np.array_equal(attack._bounded_noise(2)(np.zeros(9), None), attack._bounded_noise(2)(np.zeros(9), None))
 
 
 def test_wild_answers_mislead_least_squares_but_not_the_linear_program():
@@ -93,7 +93,7 @@ def test_known_noise_helps_most_with_as_many_answers_as_people():
         for _ in range(10):
             secret, asked = rng.integers(0, 2, 64), attack.queries(64, count, rng)
             told = attack.answers(secret, asked, laplace(1), rng)
-            shares += [attack.reconstruct(asked, told, noise_sd=sd).share(secret) / 10 for sd in (0, math.sqrt(2))]
+            shares += [attack.reconstruct(asked, told, noise_sd=sd).accuracy(secret) / 10 for sd in (0, math.sqrt(2))]
         found[count] = shares
     assert all(informed >= plain for plain, informed in found.values())
     assert found[64][1] > found[64][0] + 0.15
@@ -185,7 +185,7 @@ def test_a_sweep_asks_about_random_tables_at_each_level():
         tried.append(level)
         return lambda counts: counts * (1 - level)
 
-    found = attack.sweep(40, [0.0, 1.0], noise=noise, count=120, repeats=20, rng=np.random.default_rng(1))
+    found = attack.sweep(40, [0.0, 1.0], noise=noise, n_queries=120, repeats=20, rng=np.random.default_rng(1))
     assert tried == [0.0] * 20 + [1.0] * 20
     assert found[0] == pytest.approx((0.0, 1.0))
     assert found[1][1] == pytest.approx(0.5, abs=5 * math.sqrt(0.25 / 800))
@@ -203,9 +203,9 @@ def test_all_subsets_of_fourteen_people_are_the_most():
     [
         (lambda: attack.subset_sums(np.ones(40)), "at most 14 bits, got 40"),
         (lambda: attack.answers([1, 0], np.ones((3, 4), bool)), "one bit for each person"),
-        (lambda: attack.Reconstruction(np.ones(3, bool), np.ones(3)).share([1, 0]), "one bit for each person"),
+        (lambda: attack.Reconstruction(np.ones(3, bool), np.ones(3)).accuracy([1, 0]), "one bit for each person"),
         (lambda: attack.reconstruct(np.eye(2, dtype=bool), [np.nan, 1]), "finite numbers"),
-        (lambda: attack.rounded(0), "`step`"),
+        (lambda: attack.rounding_mechanism(0), "`step`"),
     ],
 )
 def test_what_cannot_be_reconstructed_is_refused_in_its_own_words(call, words):

@@ -11,10 +11,10 @@ from toolkit.teaching.explorers.budget_explorer import (
     PRIORS,
     QUESTIONS,
     YEARS,
-    believed,
     budget_row,
     budget_table,
-    reading,
+    fill_sentences,
+    updated_belief,
 )
 
 
@@ -45,18 +45,18 @@ def test_a_belief_is_the_posterior_of_the_best_design_with_that_epsilon():
         design = warner(epsilon=epsilon)
         for prior in PRIORS:
             lowest, highest = (step.after for step in learned(design, prior))
-            assert believed(prior, math.exp(epsilon)) == pytest.approx(highest, rel=1e-6)
-            assert believed(prior, math.exp(-epsilon)) == pytest.approx(lowest, rel=1e-6)
+            assert updated_belief(prior, math.exp(epsilon)) == pytest.approx(highest, rel=1e-6)
+            assert updated_belief(prior, math.exp(-epsilon)) == pytest.approx(lowest, rel=1e-6)
 
 
 @pytest.mark.slow
 def test_what_is_said_is_never_better_than_what_is_true():
     for epsilon in EPSILONS:
         row = budget_row(epsilon, 1)
-        said = reading({name: f"{{{name}}}" for name in ("right", "low", "high")}, row, 1, 0.1)
+        said = fill_sentences({name: f"{{{name}}}" for name in ("right", "low", "high")}, row, 1, 0.1)
         assert float(said["right"]) >= 100 * guess_rate(epsilon) - 1e-6
-        assert float(said["high"]) >= 100 * believed(0.1, math.exp(epsilon)) - 1e-4
-        assert float(said["low"]) <= 100 * believed(0.1, math.exp(-epsilon)) + 1e-4
+        assert float(said["high"]) >= 100 * updated_belief(0.1, math.exp(epsilon)) - 1e-4
+        assert float(said["low"]) <= 100 * updated_belief(0.1, math.exp(-epsilon)) + 1e-4
 
 
 @pytest.mark.slow

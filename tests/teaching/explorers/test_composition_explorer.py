@@ -12,9 +12,9 @@ from toolkit.teaching.explorers.composition_explorer import (
     RULES,
     composition_row,
     composition_table,
-    compute,
-    stored,
-    totals,
+    compute_grid,
+    stored_totals,
+    total_epsilons,
 )
 
 
@@ -29,18 +29,18 @@ def explorer():
 def test_the_stored_totals_are_those_that_compose_finds_now(setting):
     k, epsilon, delta = setting
     fresh = [compose([Pure(epsilon)] * k, None if rule == "basic" else delta, rule).epsilon for rule in RULES]
-    assert stored()[setting] == pytest.approx(fresh, rel=1e-5)
-    assert stored()[setting] == totals(*setting)
+    assert stored_totals()[setting] == pytest.approx(fresh, rel=1e-5)
+    assert stored_totals()[setting] == total_epsilons(*setting)
 
 
 def test_what_is_computed_afresh_has_the_order_of_what_is_stored(monkeypatch):
-    monkeypatch.setattr("toolkit.teaching.explorers.composition_explorer.totals", lambda *setting: setting)
-    assert compute() == list(stored())
+    monkeypatch.setattr("toolkit.teaching.explorers.composition_explorer.total_epsilons", lambda *setting: setting)
+    assert compute_grid() == list(stored_totals())
 
 
 def test_every_setting_is_stored_and_totals_are_monotone():
     """Totals increase with releases and epsilon, and decrease with delta."""
-    found = stored()
+    found = stored_totals()
     assert len(found) == len(RELEASES) * len(EPSILONS) * len(DELTAS)
     for place, grid, sign in ((0, RELEASES, 1), (1, EPSILONS, 1), (2, DELTAS, -1)):
         others = [axis for axis in (RELEASES, EPSILONS, DELTAS) if axis is not grid]
@@ -50,7 +50,7 @@ def test_every_setting_is_stored_and_totals_are_monotone():
 
 
 def test_the_optimal_total_is_never_above_the_other_rules():
-    assert all(optimal <= min(others) * (1 + 1e-5) for *others, optimal in stored().values())
+    assert all(optimal <= min(others) * (1 + 1e-5) for *others, optimal in stored_totals().values())
 
 
 def test_the_sentences_state_the_best_total_and_what_it_allows(explorer):
@@ -82,7 +82,7 @@ def test_the_loss_on_the_screen_is_found_again_in_python(explorer):
 def test_a_setting_between_the_steps_of_the_sliders_gets_a_row_of_its_own(explorer):
     explorer.releases, explorer.epsilon, explorer.delta = 33, 0.123, 3e-6
     assert (explorer.row["releases"], explorer.row["epsilon"], explorer.row["delta"]) == (33, 0.123, 3e-6)
-    assert explorer.row["cell"][:4] == totals(33, 0.123, 3e-6)
+    assert explorer.row["cell"][:4] == total_epsilons(33, 0.123, 3e-6)
     assert explorer.describe()["total"].startswith("33 × ε\u00a0=\u00a00.123.")
     assert explorer.table is composition_table()
 

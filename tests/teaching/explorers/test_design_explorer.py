@@ -8,9 +8,9 @@ from toolkit.teaching.explorers.design_explorer import (
     DEVICES,
     EPSILONS,
     PREVALENCES,
-    WORDS,
+    SENTENCES,
     explorer_table,
-    reading,
+    fill_sentences,
     table_row,
 )
 from toolkit.texts.figures import bound
@@ -87,7 +87,7 @@ def test_each_device_realises_its_design_exactly(table, p, odds):
 
 def test_the_sentences_of_the_professors_die():
     table = explorer_table((0.25,))
-    assert reading(table, table_row(math.log(2), (0.25,)), 0.25, 1200) == {
+    assert fill_sentences(table, table_row(math.log(2), (0.25,)), 0.25, 1200) == {
         "icons": "Of 100 people whose true answer is yes, on average 67 report yes and 33 report no.",
         "odds": "One report shifts the odds between yes and no by a factor of 2.00 (rounded up), never more.",
         "belief": "An observer who guessed 25 % before thinks 14 % after a “no” and 40 % after a “yes”.",
@@ -97,8 +97,8 @@ def test_the_sentences_of_the_professors_die():
 
 
 def test_every_number_of_every_sentence_is_filled_in(table):
-    said = reading(table, table["rows"][0], 0.01, 50)
-    assert set(said) == set(WORDS)
+    said = fill_sentences(table, table["rows"][0], 0.01, 50)
+    assert set(said) == set(SENTENCES)
     assert not any(mark in text for text in said.values() for mark in "{}")
 
 

@@ -12,7 +12,7 @@ from toolkit.teaching.explorers.mechanism_explorer import (
     EPSILONS,
     LEVELS,
     SENSITIVITIES,
-    WORDS,
+    SENTENCES,
     _epsilons,
     mechanism_row,
     mechanism_table,
@@ -132,7 +132,7 @@ def test_the_sentences_follow_the_mechanism(explorer):
     assert f"scale {mechanism.scale:.1f}, its standard deviation" in said["scale"]
     assert f"Laplace ± {Laplace.for_epsilon(0.5, sensitivity=2).error():.1f}" in said["others"]
     assert explorer.mechanism == mechanism
-    assert set(said) == set(WORDS)
+    assert set(said) == set(SENTENCES)
 
 
 def test_laplace_needs_no_delta_and_says_so():

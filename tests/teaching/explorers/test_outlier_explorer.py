@@ -8,7 +8,7 @@ from toolkit.central.robust import Huber, InverseSensitivity
 from toolkit.central.robust.admissible import PowerLaw
 from toolkit.central.robust.smooth import smooth_sensitivity
 from toolkit.teaching import explorers
-from toolkit.teaching.explorers.outlier_explorer import EPSILONS, SALARIES, outlier_row, outlier_table, reading
+from toolkit.teaching.explorers.outlier_explorer import EPSILONS, SALARIES, fill_sentences, outlier_row, outlier_table
 
 
 @pytest.mark.slow
@@ -39,8 +39,8 @@ def test_more_epsilon_is_less_noise_for_every_statistic():
 
 @pytest.mark.parametrize(("salary", "epsilon"), [(900.0, 1.0), (0.0, 0.5)])
 def test_statistics_and_noise_are_those_of_the_salaries(salary, epsilon):
-    others = lognorm(0.6, scale=30).ppf((np.arange(500) + 0.5) / 500).round(1)
-    row, values = outlier_row(salary, epsilon), [*others, salary]
+    other_salaries = lognorm(0.6, scale=30).ppf((np.arange(500) + 0.5) / 500).round(1)
+    row, values = outlier_row(salary, epsilon), [*other_salaries, salary]
     mean, trimmed, huber, median = row["values"]
     assert (mean, median) == pytest.approx((np.mean(values), np.median(values)), rel=1e-5)
     assert trimmed == pytest.approx(trim_mean(values, 50 / 501), rel=1e-5)
@@ -59,7 +59,7 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own():
     explorer = explorers.outlier()
     explorer.salary, explorer.epsilon = 333.0, 0.7
     assert (explorer.row["salary"], explorer.row["epsilon"]) == (333.0, 0.7)
-    assert explorer.describe() == reading(outlier_table(), outlier_row(333.0, 0.7))
+    assert explorer.describe() == fill_sentences(outlier_table(), outlier_row(333.0, 0.7))
     assert "one earns 333 thousand" in explorer.describe()["values"]
     assert "the mean would be 0.7 lower" in explorer.describe()["moved"]  # 333 of 501 people's
 

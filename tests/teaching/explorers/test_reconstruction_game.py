@@ -12,11 +12,11 @@ from toolkit.teaching.explorers.reconstruction_game import (
     NOISES,
     PEOPLE,
     SUMS,
-    compute,
+    compute_grid,
     game_row,
     game_table,
-    played,
-    stored,
+    play_games,
+    stored_games,
 )
 
 
@@ -27,23 +27,23 @@ def game():
 
 @pytest.mark.parametrize("setting", [(10, 0.0), (100, 1.0), (400, 3.0), (800, 10.0), (1600, 1600.0)])
 def test_the_stored_games_are_those_that_the_attack_plays_now(setting):
-    assert stored()[setting] == played(*setting)
+    assert stored_games()[setting] == play_games(*setting)
 
 
 def test_what_is_played_afresh_is_written_as_what_is_stored(monkeypatch):
-    monkeypatch.setitem(compute.__globals__, "played", lambda *setting: stored()[setting])
-    assert compute() == json.loads(FILE.read_text(encoding="utf-8"))
+    monkeypatch.setitem(compute_grid.__globals__, "play_games", lambda *setting: stored_games()[setting])
+    assert compute_grid() == json.loads(FILE.read_text(encoding="utf-8"))
 
 
 def test_every_setting_was_played_with_all_people():
     """Each setting has the same number of games."""
-    assert set(stored()) == {(sums, noise) for sums in SUMS for noise in NOISES}
-    assert {len(right) for games in stored().values() for right in games} == {PEOPLE}
-    assert {len(games) for games in stored().values()} == {GAMES}
+    assert set(stored_games()) == {(sums, noise) for sums in SUMS for noise in NOISES}
+    assert {len(right) for games in stored_games().values() for right in games} == {PEOPLE}
+    assert {len(games) for games in stored_games().values()} == {GAMES}
 
 
 def test_exact_sums_of_as_many_groups_as_people_give_everybody_away():
-    assert all(set(right) == {"1"} for sums in SUMS if sums >= PEOPLE for right in stored()[sums, 0.0])
+    assert all(set(right) == {"1"} for sums in SUMS if sums >= PEOPLE for right in stored_games()[sums, 0.0])
 
 
 def test_the_share_found_is_what_theory_says_where_sums_are_many():
@@ -105,7 +105,7 @@ def test_a_promise_of_epsilon_one_is_said_as_the_share_of_right_guesses():
 def test_a_setting_between_the_steps_of_the_sliders_is_played_at_once(game):
     game.sums, game.noise = 333, 2.5
     assert (game.row["sums"], game.row["noise"]) == (333, 2.5)
-    assert game.row["right"] == played(333, 2.5)
+    assert game.row["right"] == play_games(333, 2.5)
     assert game.correct == game.row["right"][0].count("1")
     assert game.table is game_table()
 

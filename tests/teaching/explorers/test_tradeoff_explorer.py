@@ -13,12 +13,12 @@ from toolkit.teaching.explorers.tradeoff_explorer import (
     PREVALENCES,
     SIZES,
     TRUST_MODELS,
-    _curves,
-    compute,
+    _draw_curves,
+    compute_grid,
+    fill_sentences,
     local_epsilon,
     people_needed,
-    reading,
-    stored,
+    stored_numbers,
     tradeoff_row,
     tradeoff_table,
 )
@@ -46,7 +46,7 @@ def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
 
 @pytest.mark.parametrize(("epsilon", "n"), [(0.5, 200), (0.2, 100_000), (4.0, 7000)])
 def test_what_is_kept_of_shuffling_is_what_is_computed(epsilon, n):
-    assert stored()["local"][EPSILONS.index(epsilon)][SIZES.index(n)] == pytest.approx(
+    assert stored_numbers()["local"][EPSILONS.index(epsilon)][SIZES.index(n)] == pytest.approx(
         local_epsilon(epsilon, n), rel=1e-9
     )
 
@@ -56,7 +56,7 @@ def test_what_is_computed_afresh_has_the_order_of_what_is_kept(monkeypatch):
     monkeypatch.setattr(
         tradeoff_explorer, "people_needed", lambda *setting: {way: (way, *setting) for way in TRUST_MODELS}
     )
-    fresh = compute()
+    fresh = compute_grid()
     assert fresh["local"] == [[(epsilon, n) for n in SIZES] for epsilon in EPSILONS]
     for way in TRUST_MODELS:
         assert fresh["needed"][way] == [
@@ -65,7 +65,7 @@ def test_what_is_computed_afresh_has_the_order_of_what_is_kept(monkeypatch):
 
 
 def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
-    kept = stored()
+    kept = stored_numbers()
     assert [len(row) for row in kept["local"]] == [len(SIZES)] * len(EPSILONS)
     for way in TRUST_MODELS:
         assert {len(cells) for row in kept["needed"][way] for cells in row} == {len(GOALS)}
@@ -116,7 +116,7 @@ def test_the_sentences_of_the_first_setting(explorer):
 def test_a_margin_beyond_all_shares_is_told_as_100_points_or_more():
     row = tradeoff_row(0.1, 100, 0.5, 0.03)
     assert row["margins"]["local"] > 1
-    assert reading({"local": "{local}"}, row) == {"local": "100 or more"}
+    assert fill_sentences({"local": "{local}"}, row) == {"local": "100 or more"}
 
 
 def test_half_the_epsilon_needs_about_four_times_the_people_locally():
@@ -129,7 +129,7 @@ def test_half_the_epsilon_needs_about_four_times_the_people_locally():
 @pytest.mark.parametrize("epsilon", [EPSILONS[0], 1.0, EPSILONS[-1]])
 def test_in_the_picture_the_dot_of_each_way_lies_on_its_curve(epsilon):
     axes = Figure().subplots()
-    _curves(axes, tradeoff_table(), tradeoff_row(epsilon, 1000, 0.1, 0.03))
+    _draw_curves(axes, tradeoff_table(), tradeoff_row(epsilon, 1000, 0.1, 0.03))
     for curve, dot in zip(
         axes.lines[: 2 * len(TRUST_MODELS) : 2], axes.lines[1 : 2 * len(TRUST_MODELS) : 2], strict=True
     ):

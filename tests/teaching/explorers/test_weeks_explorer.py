@@ -3,7 +3,7 @@ import pytest
 from toolkit.central.stream.comparison import compare
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.teaching import explorers
-from toolkit.teaching.explorers.weeks_explorer import EPSILONS, WEEKS, reading, weeks_row, weeks_table
+from toolkit.teaching.explorers.weeks_explorer import EPSILONS, WEEKS, fill_sentences, weeks_row, weeks_table
 
 
 @pytest.mark.slow
@@ -29,7 +29,7 @@ def test_curves_end_at_most_at_the_largest_error():
 
 
 def test_who_is_counted_in_every_week_has_a_loss_in_every_week():
-    assert reading({"group": "{group}"}, weeks_row(8, 0.5)) == {"group": "4.00"}
+    assert fill_sentences({"group": "{group}"}, weeks_row(8, 0.5)) == {"group": "4.00"}
 
 
 @pytest.mark.slow
@@ -48,6 +48,6 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own():
     explorer = explorers.weeks()
     explorer.weeks, explorer.epsilon = 53, 0.7
     assert (explorer.row["weeks"], explorer.row["epsilon"]) == (53, 0.7)
-    assert explorer.describe() == reading(weeks_table()["words"], weeks_row(53, 0.7))
+    assert explorer.describe() == fill_sentences(weeks_table()["words"], weeks_row(53, 0.7))
     assert len(weeks_table()["rows"]) == len(WEEKS)
     assert len(weeks_table()["rows"][0]) == len(EPSILONS)

@@ -1,4 +1,4 @@
-"""A question that is answered in the notebook; the browser randomizes, and only the report reaches the kernel."""
+"""A question that is answered in a notebook; the browser randomizes, and only the report reaches the kernel."""
 
 import re
 import secrets
@@ -22,14 +22,14 @@ from toolkit.local.matrix.encoding import encode
 from toolkit.local.oracles.boxes import read_ticks
 from toolkit.local.protocol import Randomizer
 from toolkit.show.canvas import GREY, INK, new_figure, png_bundle
-from toolkit.show.widgets.explorer import browser_code, browser_style, makes
+from toolkit.show.widgets.explorer import browser_code, browser_style, document_widget
 from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.consent.wheel import sectors
 from toolkit.survey.questions.question import Question, accepts
 
-_LINE = "#aaaaaa"
+_BORDER_COLOUR = "#aaaaaa"
 
-WORDS = {
+TEXTS = {
     "auto": "Answer truthfully. Your answer stays in this browser tab: chance decides here what is sent to "
     "the notebook.",
     "guided": "Think of your true answer, but do not tap it yet. First let chance say what to tap.",
@@ -68,71 +68,71 @@ WORDS = {
 }
 
 
-def card_face(question: Question, language: str | None) -> dict[str, Any]:
-    """Return all data that the browser gets: a question in one language, and the texts around it."""
-    code = language or (next(iter(question.text)) if not isinstance(question.text, str) else "en")
-    page = shown_question(question, [code])
+def card_data(question: Question, language: str | None) -> dict[str, Any]:
+    """Return all data for the browser: a question in one language, and the texts of the card."""
+    language_code = language or (next(iter(question.text)) if not isinstance(question.text, str) else "en")
+    page = shown_question(question, [language_code])
     low, high = page["bounds"] or (None, None)
-    most = page["randomizer"].get("most")
-    words = {name: text.replace("{low}", f"{low}").replace("{high}", f"{high}") for name, text in WORDS.items()}
+    max_ticks = page["randomizer"].get("most")
+    words = {name: text.replace("{low}", f"{low}").replace("{high}", f"{high}") for name, text in TEXTS.items()}
     return {
         **{name: page[name] for name in ("name", "kind", "mode", "randomizer", "bounds", "scale")},
-        **{name: page[name] and page[name][code] for name in ("text", "help", "odds", "instructions")},
-        **{name: [option["label"][code] for option in page[name]] for name in ("options", "reports")},
-        "wheel": _wheel(question),
-        "most": most,
-        "words": {**words, "most": words["most"].replace("{most}", f"{most}")},
+        **{name: page[name] and page[name][language_code] for name in ("text", "help", "odds", "instructions")},
+        **{name: [option["label"][language_code] for option in page[name]] for name in ("options", "reports")},
+        "wheel": _wheel_sectors(question),
+        "most": max_ticks,
+        "words": {**words, "most": words["most"].replace("{most}", f"{max_ticks}")},
     }
 
 
-def _wheel(question: Question) -> list[dict[str, Any]] | None:
-    """Return the sizes of the wheel's sectors and their instruction for each true answer; None if there is no wheel."""
+def _wheel_sectors(question: Question) -> list[dict[str, Any]] | None:
+    """Return the size and the instructions of each sector of the wheel, or None if the question has no wheel."""
     if question.mode != "guided" or question.design is None or not has_matrix(question.design):
         return None
     return [{"size": end - start, "says": list(instructions)} for start, end, instructions in sectors(question.design)]
 
 
-def card_picture(face: dict[str, Any]) -> Figure:
-    """Draw a card as a still figure, for readers without a kernel."""
-    title = textwrap.wrap(face["text"], 62, max_lines=2, placeholder=" …")
-    odds = textwrap.wrap(" ".join(face["odds"]), 94, max_lines=4, placeholder=" …")
+def draw_card(data: dict[str, Any]) -> Figure:
+    """Draw the card as a still figure, for readers without a kernel."""
+    title = textwrap.wrap(data["text"], 62, max_lines=2, placeholder=" …")
+    odds = textwrap.wrap(" ".join(data["odds"]), 94, max_lines=4, placeholder=" …")
     inches = 1.0 + 0.2 * len(title) + 0.16 * len(odds)
     figure = new_figure(width=6.0, height=inches)
     ax = figure.add_subplot()
     ax.set(xlim=(0, 6), ylim=(0, inches), xticks=[], yticks=[])
-    ax.spines[:].set_color(_LINE)
-    _write(ax, 0.15, inches - 0.12, "\n".join(title), fontsize=11, fontweight="bold", color=INK)
-    _write(ax, 0.15, inches - 0.22 - 0.2 * len(title), "\n".join(odds), fontsize=8, color=GREY, linespacing=1.4)
+    ax.spines[:].set_color(_BORDER_COLOUR)
+    _write_text(ax, 0.15, inches - 0.12, "\n".join(title), fontsize=11, fontweight="bold", color=INK)
+    _write_text(ax, 0.15, inches - 0.22 - 0.2 * len(title), "\n".join(odds), fontsize=8, color=GREY, linespacing=1.4)
     x = 0.18
-    for label in _buttons(face):
+    for label in _button_labels(data):
         width = 0.22 + 0.085 * len(label)
         if x + width > 4.6:
-            _write(ax, x, 0.4, "…", fontsize=9, color=GREY)
+            _write_text(ax, x, 0.4, "…", fontsize=9, color=GREY)
             break
         box = "round,pad=0.03,rounding_size=0.06"
-        ax.add_patch(FancyBboxPatch((x, 0.2), width, 0.24, boxstyle=box, facecolor="white", edgecolor=_LINE))
-        _write(ax, x + width / 2, 0.32, label, ha="center", va="center", fontsize=9, color=INK)
+        ax.add_patch(FancyBboxPatch((x, 0.2), width, 0.24, boxstyle=box, facecolor="white", edgecolor=_BORDER_COLOUR))
+        _write_text(ax, x + width / 2, 0.32, label, ha="center", va="center", fontsize=9, color=INK)
         x += width + 0.16
-    _write(ax, 5.85, 0.1, "run the cell to answer", ha="right", va="bottom", fontsize=8, color=GREY)
+    _write_text(ax, 5.85, 0.1, "run the cell to answer", ha="right", va="bottom", fontsize=8, color=GREY)
     return figure
 
 
-def _write(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
+def _write_text(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
     ax.text(x, y, text, **{"va": "top", "in_layout": False, **style})
 
 
-def _buttons(face: dict[str, Any]) -> list[str]:
+def _button_labels(data: dict[str, Any]) -> list[str]:
     """Return the labels of the buttons on a card."""
-    if face["mode"] == "guided":
-        return [face["words"]["turn"]]
-    if face["kind"] == "number":
-        return [face["words"]["number"].rstrip("."), face["words"]["answer"]]
-    if face["kind"] == "ticks":
-        return [f"☐ {option}" for option in face["options"]]
-    return list(face["options"] if face["mode"] == "auto" else face["reports"])
+    if data["mode"] == "guided":
+        return [data["words"]["turn"]]
+    if data["kind"] == "number":
+        return [data["words"]["number"].rstrip("."), data["words"]["answer"]]
+    if data["kind"] == "ticks":
+        return [f"☐ {option}" for option in data["options"]]
+    return list(data["options"] if data["mode"] == "auto" else data["reports"])
 
 
-_NUMBER = re.compile(r"[0-9a-f]{32}")
+_REPORT_ID = re.compile(r"[0-9a-f]{32}")
 _FIELDS = {"kind", "q", "r", "id"}
 
 
@@ -140,8 +140,8 @@ class AnswerCard(anywidget.AnyWidget):
     """A question for the person at this notebook; the true answer stays in the browser and only a report is sent.
 
     Each report has a random number. It is confirmed, and stored once even if it is sent several times. "Next person"
-    clears the card, for a laptop that is handed round. The card runs code that the notebook sends to the browser, so
-    respondents must trust this code, and that nobody looks at the screen before it is cleared.
+    clears the card, for a laptop that several people share. The card runs code that the notebook sends to the browser.
+    Respondents must therefore trust this code, and that nobody looks at the screen before it is cleared.
 
     Parameters
     ----------
@@ -169,17 +169,17 @@ class AnswerCard(anywidget.AnyWidget):
     )  # the report that was confirmed last
 
     def __init__(self, question: Question | tuple[str, Randomizer], *, language: str | None = None) -> None:
-        self.question, self._design = _with_design(question)
+        self.question, self._design = _question_and_design(question)
         self._reports_by_number: dict[str, Any] = {}
         self._confirmed = 0
-        self._lock = Lock()  # messages may arrive in another thread than that of the cells
+        self._lock = Lock()  # messages may arrive in a different thread than the one that runs the cells
         super().__init__()
-        self.set_trait("card", card_face(self.question, language))
+        self.set_trait("card", card_data(self.question, language))
         self.on_msg(self._receive)
 
     @property
     def reports(self) -> list[Any]:
-        """The reports, sorted, as their order of arrival would reveal who sent which."""
+        """The reports, sorted because their order of arrival could reveal who sent which report."""
         with self._lock:
             return sorted(self._reports_by_number.values())
 
@@ -197,22 +197,22 @@ class AnswerCard(anywidget.AnyWidget):
         return self._design._estimate_sent(reports)
 
     def simulate(self, answers: object, rng: Rng = None) -> None:
-        """Simulate reports without a browser, by the same rule as in the browser.
+        """Simulate reports without a browser, with the same randomization as in the browser.
 
         Parameters
         ----------
         answers : array_like
-            True answers, as for `randomize` of the design; only their reports are stored.
+            True answers, as for `randomize` of the design; only the reports are stored.
         rng : numpy.random.Generator, optional
             A generator, for reproducible simulations; by default the system's randomness.
         """
-        draw, truths = drawer(check_rng(rng)), _truths(self._design, answers)
+        draw, truths = drawer(check_rng(rng)), _encode_answers(self._design, answers)
         self._store({secrets.token_hex(16): self._design._draw_report(truth, draw) for truth in truths})
 
     def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
         """Store a report from the browser and confirm it; any other message is ignored."""
         if self._is_report(content) and self._store({content["id"]: content["r"]}):
-            # The counter changes the receipt even if the same report arrives again, so that the browser is notified.
+            # With the counter the receipt changes even if a report arrives again, so that the browser is notified.
             self._confirmed += 1
             self.set_trait("receipt", {"id": content["id"], "number": self._confirmed})
 
@@ -220,11 +220,11 @@ class AnswerCard(anywidget.AnyWidget):
         if not isinstance(content, dict) or set(content) != _FIELDS:
             return False
         has_name = content["kind"] == "report" and content["q"] == self.question.name
-        has_number = isinstance(content["id"], str) and _NUMBER.fullmatch(content["id"]) is not None
+        has_number = isinstance(content["id"], str) and _REPORT_ID.fullmatch(content["id"]) is not None
         return has_name and has_number and accepts(self.question, content["r"])
 
     def _store(self, reports: dict[str, Any]) -> bool:
-        """Store each report once, sorted by random number; return whether each is stored under its number."""
+        """Store each report once, sorted by random number; return whether each number now has its report."""
         with self._lock:
             self._reports_by_number = dict(sorted({**reports, **self._reports_by_number}.items()))
             return all(self._reports_by_number[number] == report for number, report in reports.items())
@@ -242,11 +242,11 @@ class AnswerCard(anywidget.AnyWidget):
             # The font of the figure lacks some scripts, which the live card can show.
             warnings.filterwarnings("ignore", "Glyph .* missing")
             words = " ".join([self.card["text"], *self.card["odds"]])
-            picture, metadata = png_bundle(card_picture(self.card), repr(self), words)
+            picture, metadata = png_bundle(draw_card(self.card), repr(self), words)
         return {**live[0], **picture}, {**live[1], **metadata}
 
 
-@makes(AnswerCard)
+@document_widget(AnswerCard)
 def answer_card(question: Question | tuple[str, Randomizer], *, language: str | None = None) -> AnswerCard:
     """Show a question that is answered inside the notebook.
 
@@ -259,8 +259,8 @@ def answer_card(question: Question | tuple[str, Randomizer], *, language: str | 
     return AnswerCard(question, language=language)
 
 
-def _with_design(question: object) -> tuple[Question, Randomizer]:
-    """Return the question of a card and its design."""
+def _question_and_design(question: object) -> tuple[Question, Randomizer]:
+    """Return the question of a card and the design of this question."""
     if isinstance(question, tuple) and len(question) == 2:
         question = Question("answer", question[0], design=question[1])
     if not isinstance(question, Question):
@@ -272,8 +272,8 @@ def _with_design(question: object) -> tuple[Question, Randomizer]:
     return question, question.design
 
 
-def _truths(design: Randomizer, answers: Any) -> list[Any]:
-    """Encode answers as codes, lists of ticked codes, or indices on the grid, by the kind of the design."""
+def _encode_answers(design: Randomizer, answers: Any) -> list[Any]:
+    """Encode answers as codes, lists of ticked codes or indices on the grid, depending on the kind of design."""
     if design.asks == "ticks":
         table, _ = read_ticks(answers, design.options)
         return [np.flatnonzero(row).tolist() for row in table]

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.show.canvas import BLUE, INK
-from toolkit.show.widgets.explorer import Explorer, browser_code, makes, still_figure, write_sentences
+from toolkit.show.widgets.explorer import Explorer, browser_code, document_widget, new_still_figure, write_sentences
 from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.questions.question import Question, estimates_shares
@@ -35,12 +35,12 @@ _CLOSED = "Nobody can answer any more."
 
 
 class CollectorView(Explorer):
-    """How many people have answered, and the estimates so far, with the link and its QR code.
+    """The number of reports and the estimates so far, with the link and its QR code.
 
     The view updates every two seconds while it is on the screen. Estimates appear when the survey's minimum number of
-    reports is reached, as they would mislead before, and change in steps, so that nobody who watches can infer one
-    person's report. `history` holds the estimates of the first randomized yes/no question that were shown, and the view
-    draws them. Do not stop a collection because you like the number.
+    reports is reached, because earlier ones would be misleading. They change in steps, so that no observer can infer
+    one person's report. `history` contains the estimates of the first randomized yes/no question that were shown, and
+    the view draws them. Do not stop a collection because you like the estimate.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class CollectorView(Explorer):
     def __init__(self, collector: Collector) -> None:
         self._collector, self._status = collector, collector.status()
         self.history: list[list[float]] = []
-        super().__init__(table=self._read())
+        super().__init__(table=self._read_table())
         self.on_msg(self._refresh_on_event)
 
     def refresh(self) -> None:
@@ -66,18 +66,18 @@ class CollectorView(Explorer):
         status = self._collector.status()
         if status != self._status:
             self._status = status
-            self.table = self._read()
+            self.table = self._read_table()
 
-    def _read(self) -> dict[str, Any]:
+    def _read_table(self) -> dict[str, Any]:
         results = self._collector.results()
-        step = _first_yes_no(results)
+        step = _first_yes_no_numbers(results)
         if step and step not in self.history:
             self.history.append(step)
         table = collector_table(self._collector, self._status, results)
-        table["sentences"]["result"] = _result(self._status, self._collector.survey, results)
+        table["sentences"]["result"] = _result_sentence(self._status, self._collector.survey, results)
         return {**table, "history": list(self.history)}
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"{self.table['title']!r}, {self.table['state']}, reports: {self.table['count']:,}"
 
     def describe(self) -> dict[str, str]:
@@ -85,7 +85,7 @@ class CollectorView(Explorer):
 
     def picture(self) -> Figure:
         # A saved notebook does not show the link, which no longer works when somebody reads it.
-        canvas = still_figure(4.2 if self.history else 1.9, self.table["title"], "link and its QR code")
+        canvas = new_still_figure(4.2 if self.history else 1.9, self.table["title"], "link and its QR code")
         panels = canvas.subplots(2, 1, height_ratios=[1, 1.3]) if self.history else [canvas.add_subplot()]
         if self.history:
             _draw_history(panels[1], self.history)
@@ -100,7 +100,7 @@ class CollectorView(Explorer):
         self.refresh()
 
 
-@makes(CollectorView)
+@document_widget(CollectorView)
 def watch(collector: Collector) -> CollectorView:
     """Watch a collection: its link, the number of reports, and the estimates so far.
 
@@ -121,7 +121,7 @@ def display_collector(collector: Collector) -> None:
 
 
 def collector_table(collector: Collector, status: Status, results: Results) -> dict[str, Any]:
-    """Return the data of the view as plain text and numbers."""
+    """Return the data of the view as plain texts and numbers."""
     survey = collector.survey
     return {
         "title": survey.name,
@@ -132,13 +132,13 @@ def collector_table(collector: Collector, status: Status, results: Results) -> d
         "qr": _qr_code(status.url),
         "head": ["question", "answer", "estimate", "standard error", "95 % interval", "people"],
         "rows": [row for question in results.estimated for row in _rows(results, question)],
-        "spans": [bar for question in results.estimated for bar in _bars(results, question)],
+        "spans": [bar for question in results.estimated for bar in _interval_bars(results, question)],
         "sentences": _sentences(status, collector, results),
     }
 
 
 def _heading(survey: Survey) -> str:
-    """Return the text for the projector: the question if there is only one, otherwise the title."""
+    """Return the text for the projector: the question if the survey has only one, otherwise the title."""
     text = survey.questions[0].text
     if len(survey.questions) > 1:
         return survey.name
@@ -154,8 +154,8 @@ def _yes_no_question(results: Results) -> Question | None:
     return None
 
 
-def _first_yes_no(results: Results) -> list[float]:
-    """Return count, low, estimate and high of the first randomized yes/no question, in percent, or an empty list."""
+def _first_yes_no_numbers(results: Results) -> list[float]:
+    """Return the count, and in percent the low limit, estimate and high limit, of the first yes/no question, if any."""
     question = _yes_no_question(results)
     if question is None:
         return []
@@ -165,8 +165,8 @@ def _first_yes_no(results: Results) -> list[float]:
     return [count, *(100 * float(number) for number in (low, estimate.value, high))]
 
 
-def _result(status: Status, survey: Survey, results: Results) -> str:
-    """Describe the estimate of the first randomized yes/no question, or the number of answers at which it appears."""
+def _result_sentence(status: Status, survey: Survey, results: Results) -> str:
+    """Describe the estimate of the first randomized yes/no question, or state when it will appear."""
     question = _yes_no_question(results)
     if question is None:
         has_randomized = any(question.randomized for question in survey.questions)
@@ -175,7 +175,7 @@ def _result(status: Status, survey: Survey, results: Results) -> str:
             f"The estimate is shown from {first_disclosure(survey):,} answers on, or at the end." if is_coming else ""
         )
     row = table_rows(results, question.name)[0]
-    number, mark, _ = row.estimate.partition("*")  # the mark of estimates that no share can have
+    number, mark, _ = row.estimate.partition("*")  # an asterisk marks estimates outside 0 to 100 %
     beyond = " (outside 0 to 100 % by chance)" if mark else ""
     estimate = f"Estimate {number.strip()}{beyond}, 95 % interval {row.interval}"
     if status.state == "closed":
@@ -198,11 +198,11 @@ def _draw_history(ax: Axes, history: list[list[float]]) -> None:
 
 
 def _qr_code(url: str | None) -> dict[str, int | str]:
-    """Return the QR code of a link, empty if phones cannot open it."""
-    return qr_path(url) if url and not _is_local(url) else {"size": 0, "path": ""}
+    """Return the QR code of a link; it is empty if phones cannot open the link."""
+    return qr_path(url) if url and not _is_loopback(url) else {"size": 0, "path": ""}
 
 
-def _is_local(url: str) -> bool:
+def _is_loopback(url: str) -> bool:
     return urlsplit(url).hostname in _LOOPBACK_HOSTS
 
 
@@ -213,14 +213,14 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
     heading = ["In all:" if status.state == "closed" else "So far:"] if results.group_estimates else []
     return {
         "state": f"{_STATES[status.state]}{cap}{rehearsal}",
-        "network": _network_exposure(status),
+        "network": _network_sentence(status),
         "access": "" if status.state == "closed" else access_promise(survey.access, survey.waves),
-        "private": _private(survey),
+        "private": _privacy_sentence(survey),
         "so_far": " ".join([*heading, *(note for note in results.notes() if note != REHEARSAL_REMARK)]),
     }
 
 
-def _private(survey: Survey) -> str:
+def _privacy_sentence(survey: Survey) -> str:
     """Describe which answers arrive randomized and which arrive unchanged."""
     randomized = [question.name for question in survey.questions if question.randomized]
     plain = [question.name for question in survey.questions if not question.randomized]
@@ -230,17 +230,17 @@ def _private(survey: Survey) -> str:
     return f"Answers to {', '.join(randomized)} arrive here randomized{rest}"
 
 
-def _network_exposure(status: Status) -> str:
-    """Describe who can open the link, empty if everybody can."""
+def _network_sentence(status: Status) -> str:
+    """Describe who can open the link; the text is empty if everybody can."""
     if status.state == "closed":
         return _CLOSED
     if status.url is None:
         return _NOT_SERVED
-    return _LOCAL_ONLY if _is_local(status.url) else ""
+    return _LOCAL_ONLY if _is_loopback(status.url) else ""
 
 
 def _rows(results: Results, question: Question) -> list[list[str]]:
-    """Return the rows of a question, as in the results table, with its name in the first row only."""
+    """Return the rows of a question as in the results table, with its name only in the first row."""
     rows = [
         [question.name, "" if row.option == "mean" else row.option, row.estimate, row.se, row.interval, f"{row.n:,}"]
         for row in table_rows(results, question.name)
@@ -248,8 +248,8 @@ def _rows(results: Results, question: Question) -> list[list[str]]:
     return [row if index == 0 else ["", *row[1:]] for index, row in enumerate(rows)]
 
 
-def _bars(results: Results, question: Question) -> list[list[float | None]]:
-    """Return low, estimate and high of each row as fractions of the scale (0 to 1, or the bounds), None if infinite."""
+def _interval_bars(results: Results, question: Question) -> list[list[float | None]]:
+    """Return the low limit, estimate and high limit of each row as fractions of the scale; None if infinite."""
     low, high = map(float, question.bounds if question.bounds and not estimates_shares(question) else (0, 1))
     frames = [group.estimate.to_frame() for group in results.group_estimates if group.question == question.name]
     rows = [row for frame in frames for row in frame[["low", "estimate", "high"]].astype(float).to_numpy().tolist()]

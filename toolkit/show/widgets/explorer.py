@@ -1,4 +1,4 @@
-"""The base class of all widgets, which draw a table from Python in the browser and have a still figure."""
+"""The base class of all widgets: the browser draws a table that Python computed, and each widget has a still figure."""
 
 import inspect
 import json
@@ -22,20 +22,20 @@ VERDICT = "You guessed {guess} {unit}; at this setting it is {truth}."
 QUESTION = """\
 from toolkit import Question, warner
 Question("name", "Have you ever …?", design=warner(epsilon={epsilon}))"""
-"""Code of a question with Warner's design, for explorers whose epsilon is that of one answer."""
+"""Code of a question with Warner's design, for explorers whose epsilon belongs to one answer."""
 
 Factory = TypeVar("Factory", bound=Callable[..., anywidget.AnyWidget])
 
 
 @dataclass(frozen=True)
-class Prediction:
+class PredictionQuestion:
     """A question about the current setting that the user is asked to predict, with the unit of the answer."""
 
     question: str
     unit: str
 
 
-def makes(widget: type[anywidget.AnyWidget]) -> Callable[[Factory], Factory]:
+def document_widget(widget: type[anywidget.AnyWidget]) -> Callable[[Factory], Factory]:
     """Add the parameters of a widget's class and the return value to the docstring of a function that makes it."""
     parameters = inspect.cleandoc(widget.__doc__ or "").partition("Parameters\n")[2].partition("\n\n")[0]
 
@@ -48,15 +48,17 @@ def makes(widget: type[anywidget.AnyWidget]) -> Callable[[Factory], Factory]:
     return document
 
 
-def still_figure(height: float, setting: str, live: str = "sliders") -> Figure:
-    """Return an empty still figure, titled by its setting and by what running the cell adds."""
+def new_still_figure(height: float, setting: str, live_part: str = "sliders") -> Figure:
+    """Return an empty still figure, whose title names the setting and what running the cell adds."""
     canvas = new_figure(width=8.2, height=height)
-    canvas.suptitle(f"{setting}; run the cell for the {live}", x=0.01, ha="left", fontsize=10, color=GREY)
+    canvas.suptitle(f"{setting}; run the cell for the {live_part}", x=0.01, ha="left", fontsize=10, color=GREY)
     return canvas
 
 
-def bars(ax: Axes, sizes: Mapping[str, float], colours: object, decimals: int | None, gap: float, x_max: float) -> None:
-    """Draw a bar for each name, with its number `gap` beyond its end, on an axis from 0 to `x_max`."""
+def draw_bars(
+    ax: Axes, sizes: Mapping[str, float], colours: object, decimals: int | None, gap: float, x_max: float
+) -> None:
+    """Draw a bar for each name, with its number at a distance of `gap` from its end, on an axis from 0 to `x_max`."""
     ax.barh(range(len(sizes)), list(sizes.values()), color=colours, height=0.6)
     for row, size in enumerate(sizes.values()):
         ax.text(size + gap, row, figure(size, decimals), va="center", fontsize=9, color=INK)
@@ -65,8 +67,8 @@ def bars(ax: Axes, sizes: Mapping[str, float], colours: object, decimals: int | 
     ax.spines[["top", "right", "bottom"]].set_visible(False)
 
 
-def icons(ax: Axes, yes: int) -> None:
-    """Draw a hundred people in five rows of twenty, the first `yes` filled, with space for text below."""
+def draw_icons(ax: Axes, n_filled: int) -> None:
+    """Draw a hundred people in five rows of twenty, the first `n_filled` filled, with space for text below."""
     x, y = [i % 20 for i in range(100)], [i // 20 for i in range(100)]
     hollow: dict[str, Any] = {
         "markeredgecolor": VERMILLION,
@@ -74,8 +76,8 @@ def icons(ax: Axes, yes: int) -> None:
         "markeredgewidth": 1.6,
         "markersize": 7.5,
     }
-    ax.plot(x[:yes], y[:yes], "o", color=BLUE, markersize=8)
-    ax.plot(x[yes:], y[yes:], "o", **hollow)
+    ax.plot(x[:n_filled], y[:n_filled], "o", color=BLUE, markersize=8)
+    ax.plot(x[n_filled:], y[n_filled:], "o", **hollow)
     hide_axis(ax)
 
 
@@ -86,7 +88,7 @@ def hide_axis(ax: Axes) -> None:
 
 
 def write_sentences(ax: Axes, top: float, *sentences: str, width: int = 52) -> None:
-    """Write sentences below each other from the left edge, in lines of `width` characters."""
+    """Write sentences below each other from the left edge, in lines of at most `width` characters."""
     text = "\n\n".join(textwrap.fill(sentence, width) for sentence in sentences)
     ax.text(ax.get_xlim()[0], top, text, va="top", fontsize=9.5, color=INK)
 
@@ -95,34 +97,38 @@ _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 
 
-def bundle(path: Path) -> str:
-    """Return an ES module preceded by all modules that it imports; they share one scope and rename no import."""
+def bundle_module(path: Path) -> str:
+    """Return the code of an ES module after that of all modules that it imports, as one scope without imports."""
     return "\n".join(_modules_in_order(path.resolve(), []).values())
 
 
-def exports(code: str) -> set[str]:
+def exported_names(code: str) -> set[str]:
     """Return the names that a module exports."""
     return set(_EXPORT.findall(code))
 
 
-def imports(code: str) -> dict[str, set[str]]:
-    """Return the names that a module imports from each other module, by its path."""
+def imported_names(code: str) -> dict[str, set[str]]:
+    """Return the imported names by the path of the module that exports them."""
     return {source: set(re.findall(r"\w+", names)) for names, source in _IMPORT.findall(code)}
 
 
 def _modules_in_order(path: Path, importers: list[Path]) -> dict[Path, str]:
-    """Return the code of a module and of its imports by path, each after what it imports."""
+    """Return the code of a module and of its imports by path, each module after the modules that it imports."""
     if path in importers:
         raise RuntimeError(f"{path.name} imports itself, by way of {importers[-1].name}")
     code = path.read_text(encoding="utf-8")
     modules: dict[Path, str] = {}
-    for source, names in imports(code).items():
-        other = (path.parent / source).resolve()
-        missing = names - exports(other.read_text(encoding="utf-8"))
+    for source, names in imported_names(code).items():
+        imported_path = (path.parent / source).resolve()
+        missing = names - exported_names(imported_path.read_text(encoding="utf-8"))
         if missing:
-            raise RuntimeError(f"{path.name} imports {', '.join(sorted(missing))}, which {other.name} does not export")
+            raise RuntimeError(
+                f"{path.name} imports {', '.join(sorted(missing))}, which {imported_path.name} does not export"
+            )
         modules |= {
-            key: text for key, text in _modules_in_order(other, [*importers, path]).items() if key not in modules
+            key: text
+            for key, text in _modules_in_order(imported_path, [*importers, path]).items()
+            if key not in modules
         }
     return modules | {path: _IMPORT.sub("", code)}
 
@@ -132,32 +138,33 @@ STATIC = Path(__file__).parent / "static"
 
 def browser_code(path: str | Path) -> str:
     """Return the ES module of a widget with its imports; a relative path refers to `static`."""
-    return bundle(STATIC / path)
+    return bundle_module(STATIC / path)
 
 
 def browser_style(name: str) -> str:
-    """Return the CSS of a widget: the common theme, then its own file."""
+    """Return the CSS of a widget: the common theme, then the file of the widget."""
     return "\n".join((STATIC / file).read_text(encoding="utf-8") for file in ("theme.css", name))
 
 
 class Explorer(anywidget.AnyWidget):
     """A widget that answers one question while sliders move; the toolkit computes and the browser draws.
 
-    A subclass sets `_esm = browser_code("its_name.js")`, defines synced traits (`Between`, `Whole`, `OneOf`) and
-    overrides `setting`, `describe` and `picture`. It fills `table` once; `row` is for typed settings that are not in
-    the table. Both are sent to the browser, so they hold plain numbers, texts, lists and dicts only.
+    A subclass sets `_esm = browser_code("its_name.js")`, defines synced traits (`BoundedFloat`, `BoundedInt`,
+    `TextChoice`) and overrides `setting_text`, `describe` and `picture`. It fills `table` once; `row` is for settings
+    that the user types and that are not in the table. Both are sent to the browser, so they contain only plain numbers,
+    texts, lists and dicts.
 
-    With `guess=True` the live widget asks for a prediction before it shows the answer and then draws both; `prediction`
-    holds what the user predicted. The still figure of a saved notebook always shows the answer. A class with `asks`
-    overrides `truth`, the number to predict. `maker` is the function of `toolkit.teaching.explorers` that makes the
-    widget, for the code that users can copy.
+    With `guess=True` the live widget asks for a prediction before it shows the answer, and then draws both;
+    `prediction` is the user's prediction. The still figure of a saved notebook always shows the answer. A class with
+    a `prediction_question` overrides `truth`, the number to predict. `function_name` is the function of
+    `toolkit.teaching.explorers` that makes the widget, for the code that users can copy.
     """
 
     _css = browser_style("kit.css")
 
-    asks: ClassVar[Prediction | None] = None
-    maker: ClassVar[str] = ""
-    as_question: ClassVar[str] = ""
+    prediction_question: ClassVar[PredictionQuestion | None] = None
+    function_name: ClassVar[str] = ""
+    question_code: ClassVar[str] = ""
 
     table = traitlets.Dict().tag(sync=True)
     row = traitlets.Dict().tag(sync=True)
@@ -173,28 +180,35 @@ class Explorer(anywidget.AnyWidget):
     def __init_subclass__(cls, **options: Any) -> None:
         """Give the overriding methods the docstrings of this class."""
         super().__init_subclass__(**options)
-        for name in ("truth", "setting", "describe", "picture"):
+        for name in ("truth", "setting_text", "describe", "picture"):
             if name in vars(cls):
                 getattr(cls, name).__doc__ = getattr(Explorer, name).__doc__
 
     @traitlets.default("prompt")
     def _default_prompt(self) -> dict[str, str]:
-        return {"question": self.asks.question, "unit": self.asks.unit, "verdict": VERDICT} if self.asks else {}
+        return (
+            {"question": self.prediction_question.question, "unit": self.prediction_question.unit, "verdict": VERDICT}
+            if self.prediction_question
+            else {}
+        )
 
     @traitlets.default("codes")
     def _default_codes(self) -> dict[str, str]:
-        arguments = ", ".join(f"{name}={{{name}}}" for name in self.settings())
-        code = self.maker and f"from toolkit.teaching import explorers\nexplorers.{self.maker}({arguments})"
-        return {kind: text for kind, text in {"code": code, "question": self.as_question}.items() if text}
+        arguments = ", ".join(f"{name}={{{name}}}" for name in self.setting_names())
+        code = (
+            self.function_name
+            and f"from toolkit.teaching import explorers\nexplorers.{self.function_name}({arguments})"
+        )
+        return {kind: text for kind, text in {"code": code, "question": self.question_code}.items() if text}
 
     @traitlets.validate("guess")
     def _validate_guess(self, proposal: Any) -> bool:
-        if proposal["value"] and self.asks is None:
+        if proposal["value"] and self.prediction_question is None:
             reject("`guess` must be False for a widget without a question", True, "this one has nothing to predict")
         return bool(proposal["value"])
 
     @classmethod
-    def settings(cls) -> list[str]:
+    def setting_names(cls) -> list[str]:
         """Return the names of the settings.
 
         Returns
@@ -202,7 +216,7 @@ class Explorer(anywidget.AnyWidget):
         list of str
             The names, which are also the parameters of the function that makes the widget.
         """
-        kinds = Between, Whole, OneOf
+        kinds = BoundedFloat, BoundedInt, TextChoice
         return [name for name, trait in cls.class_traits().items() if isinstance(trait, kinds)]
 
     def code(self, kind: str = "code") -> str:
@@ -220,7 +234,7 @@ class Explorer(anywidget.AnyWidget):
         """
         check_choice(kind, "kind", tuple(self.codes))
         code: str = self.codes[kind]
-        return code.format(**{name: json.dumps(getattr(self, name)) for name in self.settings()})
+        return code.format(**{name: json.dumps(getattr(self, name)) for name in self.setting_names()})
 
     def truth(self) -> tuple[float, str]:
         """Compute the number that the user is asked to predict.
@@ -228,7 +242,7 @@ class Explorer(anywidget.AnyWidget):
         Returns
         -------
         tuple of float and str
-            The number, and its text in sentences.
+            The number, and the text that shows it in sentences.
         """
         raise NotImplementedError
 
@@ -240,21 +254,21 @@ class Explorer(anywidget.AnyWidget):
         str
             A sentence, empty if nothing was predicted.
         """
-        if self.asks is None or self.prediction is None:
+        if self.prediction_question is None or self.prediction is None:
             return ""
-        guess = figure(self.prediction, 3).rstrip("0").rstrip(".")  # without trailing zeros, as it was typed
-        return VERDICT.format(guess=guess, unit=self.asks.unit, truth=self.truth()[1])
+        guess = figure(self.prediction, 3).rstrip("0").rstrip(".")  # without trailing zeros, as the user typed it
+        return VERDICT.format(guess=guess, unit=self.prediction_question.unit, truth=self.truth()[1])
 
     def _send_picture(self, _widget: object, content: object, _buffers: object) -> None:
-        """Draw the setting in the message, which may be newer than the synced one, and send the image."""
+        """Draw the setting in the message, which may be newer than the synced setting, and send the image."""
         if not isinstance(content, dict) or content.get("kind") != "picture":
             return
         setting = content.get("setting") or {}
-        for name in set(self.settings()) & set(setting):
+        for name in set(self.setting_names()) & set(setting):
             setattr(self, name, setting[name])
-        self.send({"kind": "picture", "name": f"{self.maker or 'picture'}.png"}, [png(self.picture())])
+        self.send({"kind": "picture", "name": f"{self.function_name or 'picture'}.png"}, [png(self.picture())])
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         """Describe the current setting in a few words.
 
         Returns
@@ -287,15 +301,15 @@ class Explorer(anywidget.AnyWidget):
     def _panels(
         self, height: float, setting: str, rows: Any, ratios: list[float], **titles: str
     ) -> tuple[Figure, dict[str, Axes]]:
-        """Return a still figure with the panels that `rows` name, some of them with titles."""
-        canvas = still_figure(height, setting)
+        """Return a still figure with panels named by `rows`, some of them with titles."""
+        canvas = new_still_figure(height, setting)
         panels = canvas.subplot_mosaic(rows, height_ratios=ratios)
         for name, title in titles.items():
             panels[name].set_title(title, loc="left", fontsize=11)
         return canvas, panels
 
     def _write(self, panels: Mapping[str, Axes], width: int = 52, **sentences_by_panel: Sequence[str]) -> None:
-        """Write sentences by name, below the icons of people or in panels of their own."""
+        """Write the sentences of each panel, below the icons of people or in panels of their own."""
         sentences = self.describe()
         for panel, names in sentences_by_panel.items():
             if panel != "people":
@@ -305,7 +319,7 @@ class Explorer(anywidget.AnyWidget):
             )
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.setting()}>"
+        return f"<{type(self).__name__}: {self.setting_text()}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Return the live widget, and a still figure for viewers that cannot run it."""
@@ -316,41 +330,41 @@ class Explorer(anywidget.AnyWidget):
         return {**live[0], **picture}, {**live[1], **metadata}
 
 
-class Between(traitlets.Float[float, float]):
-    """A synced number between two limits, which are excluded if `strict`."""
+class BoundedFloat(traitlets.Float[float, float]):
+    """A synced number between two limits; with `strict`, the limits themselves are excluded."""
 
-    def __init__(self, least: float, most: float, consequence: str, *, strict: bool = False) -> None:
-        super().__init__((least + most) / 2 if strict else least)
-        self.least, self.most, self.consequence, self.strict = least, most, consequence, strict
+    def __init__(self, low: float, high: float, consequence: str, *, strict: bool = False) -> None:
+        super().__init__((low + high) / 2 if strict else low)
+        self.low, self.high, self.consequence, self.strict = low, high, consequence, strict
         self.tag(sync=True)
 
     def validate(self, obj: object, value: object) -> float:
         number = float(super().validate(obj, value))
         exact_fraction(number, str(self.name))  # rejects infinity and NaN
-        inside = self.least < number < self.most if self.strict else self.least <= number <= self.most
+        inside = self.low < number < self.high if self.strict else self.low <= number <= self.high
         if not inside:
-            rule = f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.least} and {self.most}"
+            rule = f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.low} and {self.high}"
             reject(rule, number, self.consequence)
         return number
 
 
-class Whole(traitlets.Int[int, int]):
-    """A synced integer from `least` to `most`."""
+class BoundedInt(traitlets.Int[int, int]):
+    """A synced integer from `low` to `high`."""
 
-    def __init__(self, least: int = 1, most: int = 10**9) -> None:
-        super().__init__(least)
-        self.least, self.most = least, most
+    def __init__(self, low: int = 1, high: int = 10**9) -> None:
+        super().__init__(low)
+        self.low, self.high = low, high
         self.tag(sync=True)
 
     def validate(self, obj: object, value: object) -> int:
-        number = check_integer(super().validate(obj, value), str(self.name), minimum=self.least)
-        if number > self.most:
-            reject(f"`{self.name}` must be at most {self.most:,}", number, "nothing is computed beyond it")
+        number = check_integer(super().validate(obj, value), str(self.name), minimum=self.low)
+        if number > self.high:
+            reject(f"`{self.name}` must be at most {self.high:,}", number, "nothing is computed beyond it")
         return number
 
 
-class OneOf(traitlets.Unicode[str, str | bytes]):
-    """A synced choice between texts."""
+class TextChoice(traitlets.Unicode[str, str | bytes]):
+    """A synced text that must be one of the allowed texts."""
 
     def __init__(self, *allowed: str) -> None:
         super().__init__(allowed[0])

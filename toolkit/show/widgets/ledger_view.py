@@ -1,4 +1,4 @@
-"""A live view of a privacy budget: a bar of what is spent and a table of the charges."""
+"""A live view of a privacy budget: a bar of the spent budget and a table of the charges."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,33 +14,33 @@ from toolkit.budget.ledger import Ledger
 from toolkit.core.checks import reject
 from toolkit.core.loss import Loss, format_amount
 from toolkit.show.canvas import BLUE, GREY, INK, SKY
-from toolkit.show.widgets.explorer import Explorer, browser_code, makes, still_figure, write_sentences
+from toolkit.show.widgets.explorer import Explorer, browser_code, document_widget, new_still_figure, write_sentences
 from toolkit.texts.figures import fill, short
 
-WORDS = {
+SENTENCES = {
     "spent": "Spent {spent} of {ceiling}; {remaining} remains.",
     "next": "That is enough for {times} more like the last one ({last}).",
     "state": "Charges: {count}. {neighbors}. A charge is never taken back.",
 }
-_NOTHING = "Nothing has been charged yet."
-_ROWS = 8  # the latest rows, shown one by one; earlier ones are summed up
+_NO_CHARGES = "Nothing has been charged yet."
+_MAX_ROWS = 8  # the latest rows are shown one by one, and all earlier rows are added up
 
 
 @dataclass(frozen=True)
 class ChargeRow:
     """Consecutive charges with the same label: a row of the table and a segment of the bar."""
 
-    first: int
-    last: int
+    first_number: int
+    last_number: int
     label: str
     amounts: tuple[Fraction, ...]
 
 
 class LedgerView(Explorer):
-    """What has been spent of a privacy budget, and what remains, as a bar and a table.
+    """The spent and the remaining part of a privacy budget, as a bar and a table.
 
-    The view reads the ledger again after every cell of the notebook, and when its button is pressed, for charges by
-    other processes. It cannot charge.
+    The view reads the ledger again after every cell of the notebook. Its button reads the ledger again for charges by
+    other processes. The view cannot charge the ledger.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class LedgerView(Explorer):
         """Read the ledger again."""
         self.table = ledger_table(self._ledger)
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"{self.table['summary']}; charges: {self.table['count']:,}"
 
     def describe(self) -> dict[str, str]:
@@ -90,9 +90,9 @@ class LedgerView(Explorer):
         self.refresh()
 
 
-@makes(LedgerView)
+@document_widget(LedgerView)
 def show_ledger(ledger: Ledger) -> LedgerView:
-    """Show what has been spent of a ledger's budget.
+    """Show the spent and the remaining budget of a ledger.
 
     Examples
     --------
@@ -106,23 +106,23 @@ def show_ledger(ledger: Ledger) -> LedgerView:
 
 
 def ledger_table(ledger: Ledger) -> dict[str, Any]:
-    """Return the data of the view: a bar for each measure of the ceiling, and the latest charges as rows."""
+    """Return the data of the view: a bar for each measure of the ceiling, and a row for each of the latest charges."""
     entries = ledger.entries()
     rows = _charge_rows(entries)
     spent, ceiling, remaining = ledger.spent, ledger.ceiling, ledger.remaining
     return {
         "summary": f"spent {spent} of {ceiling}, remaining {remaining}",
         "count": len(entries),
-        "earlier": sum(row.last - row.first + 1 for row in rows[:-_ROWS]),
-        "measures": [_measure(rows, ledger, index) for index in range(len(parts(ceiling)))],
+        "earlier": sum(row.last_number - row.first_number + 1 for row in rows[:-_MAX_ROWS]),
+        "measures": [_measure_bar(rows, ledger, index) for index in range(len(parts(ceiling)))],
         "head": ["", "for what", *symbols(ceiling)],
-        "rows": [_cells(row) for row in rows[-_ROWS:]],
+        "rows": [_row_cells(row) for row in rows[-_MAX_ROWS:]],
         "sentences": _sentences(entries, ledger),
     }
 
 
 def _charge_rows(entries: Sequence[Entry]) -> list[ChargeRow]:
-    """Add up consecutive charges with the same label."""
+    """Return the charges as rows; consecutive charges with the same label are added up."""
     rows: list[ChargeRow] = []
     for entry in entries:
         label = f"{entry.label or 'no label'}{f' ({entry.mechanism})' if entry.mechanism else ''}"
@@ -130,17 +130,17 @@ def _charge_rows(entries: Sequence[Entry]) -> list[ChargeRow]:
         if rows and rows[-1].label == label:
             previous = rows.pop()
             amounts = tuple(a + b for a, b in zip(previous.amounts, amounts, strict=True))
-            rows.append(ChargeRow(previous.first, entry.number, label, amounts))
+            rows.append(ChargeRow(previous.first_number, entry.number, label, amounts))
         else:
             rows.append(ChargeRow(entry.number, entry.number, label, amounts))
     return rows
 
 
-def _measure(rows: Sequence[ChargeRow], ledger: Ledger, index: int) -> dict[str, Any]:
-    """Return the bar of one measure: its segments as shares of the ceiling, the earliest charge first."""
+def _measure_bar(rows: Sequence[ChargeRow], ledger: Ledger, index: int) -> dict[str, Any]:
+    """Return the bar of one measure, with its segments as shares of the ceiling in order of the charges."""
     limit = parts(ledger.ceiling)[index]
     charged = [row.amounts[index] for row in rows]
-    early, latest = sum(charged[:-_ROWS], Fraction(0)), charged[-_ROWS:]
+    early, latest = sum(charged[:-_MAX_ROWS], Fraction(0)), charged[-_MAX_ROWS:]
     return {
         "symbol": symbols(ledger.ceiling)[index],
         "earlier": short(float(early / limit)) if limit else 0.0,
@@ -149,10 +149,10 @@ def _measure(rows: Sequence[ChargeRow], ledger: Ledger, index: int) -> dict[str,
     }
 
 
-def _cells(row: ChargeRow) -> list[str]:
+def _row_cells(row: ChargeRow) -> list[str]:
     """Return the cells of a table row."""
-    count = row.last - row.first + 1
-    number = str(row.last) if count == 1 else f"{row.first}–{row.last}"
+    count = row.last_number - row.first_number + 1
+    number = str(row.last_number) if count == 1 else f"{row.first_number}–{row.last_number}"
     label = row.label if count == 1 else f"{row.label}, {count:,} times"
     return [number, label, *(format_amount(amount) for amount in row.amounts)]
 
@@ -160,48 +160,48 @@ def _cells(row: ChargeRow) -> list[str]:
 def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
     relations = {"replace": "Neighbors: one record changes", "add_remove": "Neighbors: one person comes or goes"}
     values = {
-        "spent": _unbroken(ledger.spent),
-        "ceiling": _unbroken(ledger.ceiling),
-        "remaining": _unbroken(ledger.remaining),
+        "spent": _with_nonbreaking_spaces(ledger.spent),
+        "ceiling": _with_nonbreaking_spaces(ledger.ceiling),
+        "remaining": _with_nonbreaking_spaces(ledger.remaining),
         "count": f"{len(entries):,}",
         "neighbors": relations.get(ledger.neighbors or "", "Neighbors: not said"),
-        "last": _unbroken(entries[-1].charged) if entries else "",
-        "times": _times(entries[-1], ledger) if entries else "",
+        "last": _with_nonbreaking_spaces(entries[-1].charged) if entries else "",
+        "times": _n_more_charges(entries[-1], ledger) if entries else "",
     }
-    sentences = fill(WORDS, values)
-    return sentences if entries else {**sentences, "next": _NOTHING}
+    sentences = fill(SENTENCES, values)
+    return sentences if entries else {**sentences, "next": _NO_CHARGES}
 
 
-def _unbroken(loss: Loss) -> str:
-    """Format a loss so that no line break separates its symbol and number."""
+def _with_nonbreaking_spaces(loss: Loss) -> str:
+    """Format a loss so that no line break separates the symbol from the number."""
     return str(loss).replace(" = ", "\u00a0=\u00a0")
 
 
-def _times(last: Entry, ledger: Ledger) -> str:
+def _n_more_charges(last: Entry, ledger: Ledger) -> str:
     """Return how many more charges like the last one the remaining budget allows."""
     pairs = zip(parts(ledger.remaining), parts(last.charged), strict=True)
-    return f"{min((amount // price for amount, price in pairs if price), default=0):,}"
+    return f"{min((amount // cost for amount, cost in pairs if cost), default=0):,}"
 
 
 def _draw_ledger(table: dict[str, Any]) -> Figure:
     """Draw the view as a still figure."""
     rows, measures = len(table["rows"]) + 1, table["measures"]
     height = max(2.2 + 0.3 * len(measures), 0.9 + 0.26 * rows)
-    canvas = still_figure(height, table["summary"], "live view")
+    canvas = new_still_figure(height, table["summary"], "live view")
     bar, charges = canvas.subplots(1, 2, width_ratios=[1, 1.1])
     for row, measure in enumerate(measures):
-        _bar(bar, row, measure)
+        _draw_bar(bar, row, measure)
     bar.set(xlim=(0, 1.004), ylim=(len(measures) + 2.2, -0.7), xticks=[], yticks=[])
     bar.spines[:].set_visible(False)
     write_sentences(bar, len(measures) - 0.2, *table["sentences"].values(), width=48)
-    _charges(charges, table)
+    _draw_charges(charges, table)
     bar.set_title("What is left?", loc="left", fontsize=11)
     charges.set_title("What was it spent on?", loc="left", fontsize=11)
     return canvas
 
 
-def _bar(ax: Axes, row: int, measure: dict[str, Any]) -> None:
-    """Draw a bar whose segments are the charges, with an outline for the ceiling."""
+def _draw_bar(ax: Axes, row: int, measure: dict[str, Any]) -> None:
+    """Draw a bar with a segment for each charge and an outline for the ceiling."""
     start = 0.0
     for i, share in enumerate([measure["earlier"], *measure["segments"]]):
         colour = GREY if i == 0 else (SKY, BLUE)[i % 2]
@@ -211,8 +211,8 @@ def _bar(ax: Axes, row: int, measure: dict[str, Any]) -> None:
     ax.text(0, row - 0.36, f"{measure['symbol']}: {measure['caption']}", va="bottom", color=INK, fontsize=9.5)
 
 
-def _charges(ax: Axes, table: dict[str, Any]) -> None:
-    """Write the table of charges; long labels are cut off."""
+def _draw_charges(ax: Axes, table: dict[str, Any]) -> None:
+    """Draw the table of charges; long labels are truncated."""
     ax.axis("off")
     ax.set(xlim=(0, 1), ylim=(max(len(table["rows"]) + 1.5, 6), -0.6))
     measures = len(table["measures"])

@@ -145,7 +145,7 @@ async function reload() {
   try {
     if (state.survey) await save();
     if (kind === "survey" && (state.survey?.file !== file || state.survey?.broken)) await openSurvey(file);
-    else if (kind === "survey") adopt(await api("survey", { file, speak: state.speak }));
+    else if (kind === "survey") adopt(await api("survey", { file, page_language: state.speak }));
     if (mine === turn) await paint(false, mine);
   } catch (problem) {
     if (mine === turn) failed(problem);

@@ -228,7 +228,7 @@ export function adopt(survey) {
 }
 
 export async function openSurvey(file) {
-  adopt(await api("survey", { file, speak: state.speak }));
+  adopt(await api("survey", { file, page_language: state.speak }));
   const draft = JSON.parse(sessionStorage.getItem(draftName()) ?? "null");
   if (draft && draft.hash === state.survey.hash) {
     state.survey.data = draft.data;
@@ -265,7 +265,7 @@ export async function save() {
   if (!dirty) return undefined;
   const { file, hash, data } = state.survey, order = [...(data.questions ?? [])];
   dirty = false;
-  sending = api("save", { file, hash, data, speak: state.speak });
+  sending = api("save", { file, hash, data, page_language: state.speak });
   try {
     const now = await sending;
     order.forEach((question, i) => (question["#"] = i));
@@ -291,7 +291,7 @@ export async function step(action) {
   await save();
   const { file, hash } = state.survey;
   try {
-    adopt(await api(action, { file, hash, speak: state.speak }));
+    adopt(await api(action, { file, hash, page_language: state.speak }));
     tell(action === "undo" ? t("Undone") : t("Done again"));
     listeners.repaint();
   } catch (problem) {
@@ -326,7 +326,7 @@ function differences(mine, theirs, path = "") {
 export async function look() {
   if (!state.survey || dirty || sending) return;
   try {
-    const now = await api("survey", { file: state.survey.file, speak: state.speak });
+    const now = await api("survey", { file: state.survey.file, page_language: state.speak });
     if (dirty || sending || now.hash === state.survey.hash) return;
     adopt(now);
     tell(t("The file was changed outside; this is what it says now"));

@@ -117,7 +117,7 @@ function hundred() {
 
 /** Every setting of one way to protect a question; asked for once. */
 async function curve({ "#": _, ...table }, family) {
-  const given = { table, family, n: settings.n, subgroup: settings.subgroup / 100, speak: state.speak }, key = JSON.stringify(given);
+  const given = { table, family, n: settings.n, subgroup: settings.subgroup / 100, page_language: state.speak }, key = JSON.stringify(given);
   if (!curves.has(key)) curves.set(key, await api("curve", given));
   return curves.get(key);
 }

@@ -1,7 +1,7 @@
-"""k-anonymity: how it is measured and reached by coarser values, and attacks that it does not prevent.
+"""k-anonymity: its measurement, generalization to reach it, and attacks that it does not prevent.
 
-A class is a set of rows that agree on the quasi-identifiers, the columns that an attacker may know. k-anonymity
-requires large classes; it does not restrict what their members have in common.
+An equivalence class is a set of rows that agree on the quasi-identifiers, the columns that an attacker may know.
+k-anonymity requires large classes, but it does not restrict what their members have in common.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +15,22 @@ from toolkit.core.arrays import ArrayLike, Codes, DataFrame, Mask
 from toolkit.core.checks import check_integer, reject
 from toolkit.frames.engines.cells import key
 from toolkit.frames.engines.column import Column
-from toolkit.teaching.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, read_cells, values_of
+from toolkit.teaching.attacks.equivalence_classes import (
+    as_column,
+    read_cells,
+    read_columns,
+    row_classes,
+    value_codes,
+    values_of,
+)
 
-__all__ = ["background", "bands", "generalize", "homogeneity", "k_anonymity", "left_over", "prefixes"]
+__all__ = ["background", "bands", "generalize", "homogeneity", "k_anonymity", "possible_values", "prefixes"]
 
-Step = Callable[[Any], Any]
+CoarseningFunction = Callable[[Any], Any]
 
 
 def k_anonymity(frame: DataFrame, columns: Sequence[str]) -> int:
-    """Compute the size of the smallest class.
+    """Compute k, the size of the smallest equivalence class.
 
     Parameters
     ----------
@@ -42,17 +49,17 @@ def k_anonymity(frame: DataFrame, columns: Sequence[str]) -> int:
     >>> k_anonymity({"zip": [1, 1, 2, 2, 2]}, ["zip"])
     2
     """
-    return int(np.bincount(class_of_rows(columns_of(frame, columns))).min())
+    return int(np.bincount(row_classes(read_columns(frame, columns))).min())
 
 
-def _read(frame: DataFrame, columns: Sequence[str], sensitive: str) -> tuple[dict[Any, Column], Column]:
-    """Read quasi-identifiers and sensitive column at once, because an engine may change the order of rows."""
+def _read_columns(frame: DataFrame, columns: Sequence[str], sensitive: str) -> tuple[dict[Any, Column], Column]:
+    """Read the quasi-identifiers and the sensitive column together, because an engine may change the order of rows."""
     names = [columns] if isinstance(columns, str) else list(columns)
-    both = columns_of(frame, list(dict.fromkeys([*names, sensitive])))
-    return {name: both[name] for name in names}, both[sensitive]
+    all_columns = read_columns(frame, list(dict.fromkeys([*names, sensitive])))
+    return {name: all_columns[name] for name in names}, all_columns[sensitive]
 
 
-def _counts(rows: Codes, values: Codes) -> npt.NDArray[np.int64]:
+def _count_by_class(rows: Codes, values: Codes) -> npt.NDArray[np.int64]:
     """Count the rows of each class by sensitive value, in increasing order of the values."""
     counts = np.zeros((int(rows.max()) + 1, int(values.max()) + 1), dtype=np.int64)
     np.add.at(counts, (rows, values), 1)
@@ -60,8 +67,8 @@ def _counts(rows: Codes, values: Codes) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class GivenAway:
-    """A class whose members all have the same sensitive value.
+class HomogeneousClass:
+    """An equivalence class whose members all have the same sensitive value.
 
     Parameters
     ----------
@@ -74,7 +81,7 @@ class GivenAway:
 
     Examples
     --------
-    >>> GivenAway(("law", "1990s"), 4, "yes").size
+    >>> HomogeneousClass(("law", "1990s"), 4, "yes").size
     4
     """
 
@@ -83,7 +90,7 @@ class GivenAway:
     value: Any
 
 
-def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> list[GivenAway]:
+def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> list[HomogeneousClass]:
     """Find classes in which everyone has the same sensitive value: the homogeneity attack.
 
     Parameters
@@ -98,21 +105,21 @@ def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> lis
     Returns
     -------
     list of GivenAway
-        The classes, the largest first: `quasi` is the class, `size` the number of its members, `value` their value.
+        The classes in decreasing order of their size.
 
     Examples
     --------
     >>> homogeneity({"course": ["logic"] * 3 + ["art"] * 2, "grade": ["B"] * 3 + ["A", "C"]}, ["course"], "grade")
-    [GivenAway(quasi=('logic',), size=3, value='B')]
+    [HomogeneousClass(quasi=('logic',), size=3, value='B')]
     """
-    quasi, secret = _read(frame, columns, sensitive)
-    rows = class_of_rows(quasi)
-    _, first, sizes = np.unique(rows, return_index=True, return_counts=True)
-    same = (_counts(rows, codes(secret)) > 0).sum(axis=1) == 1
-    table, values = [column.cells() for column in quasi.values()], secret.cells()
+    quasi, sensitive_column = _read_columns(frame, columns, sensitive)
+    rows = row_classes(quasi)
+    _, first_rows, sizes = np.unique(rows, return_index=True, return_counts=True)
+    is_homogeneous = (_count_by_class(rows, value_codes(sensitive_column)) > 0).sum(axis=1) == 1
+    table, values = [as_column.cells() for as_column in quasi.values()], sensitive_column.cells()
     classes = [
-        GivenAway(tuple(cells[first[c]] for cells in table), int(sizes[c]), values[first[c]])
-        for c in np.flatnonzero(same)
+        HomogeneousClass(tuple(cells[first_rows[c]] for cells in table), int(sizes[c]), values[first_rows[c]])
+        for c in np.flatnonzero(is_homogeneous)
     ]
     return sorted(classes, key=lambda group: -group.size)
 
@@ -144,28 +151,28 @@ def background(
     >>> background(table, "ill", {"zip": "130**"}, ruled_out=["virus"])
     {'heart': 1.0}
     """
-    quasi, secret = _read(frame, list(known), sensitive)
-    values = secret.cells()
-    inside = ~_among(values, ruled_out)
+    quasi, sensitive_column = _read_columns(frame, list(known), sensitive)
+    values = sensitive_column.cells()
+    is_match = ~_isin(values, ruled_out)
     for name, identifier in quasi.items():
-        inside &= _among(identifier.cells(), [known[name]])
-    if not inside.any():
+        is_match &= _isin(identifier.cells(), [known[name]])
+    if not is_match.any():
         reject(
             "`known` must fit at least one row that is not ruled out", "none", "nobody is left: rule out fewer values"
         )
-    rows = np.flatnonzero(inside)
-    _, first, counts = np.unique(codes(secret)[rows], return_index=True, return_counts=True)
-    shares, names = (counts / len(rows)).tolist(), [values[rows[i]] for i in first]
+    rows = np.flatnonzero(is_match)
+    _, first_rows, counts = np.unique(value_codes(sensitive_column)[rows], return_index=True, return_counts=True)
+    shares, names = (counts / len(rows)).tolist(), [values[rows[i]] for i in first_rows]
     return read_cells(lambda: dict(zip(names, shares, strict=True)))
 
 
-def _among(values: list[Any], options: Sequence[Any]) -> Mask:
+def _isin(values: list[Any], options: Sequence[Any]) -> Mask:
     keys = {key(option) for option in options}
     return np.array([key(value) in keys for value in values], dtype=bool)
 
 
-def bands(*widths: int) -> list[Step]:
-    """Make steps that replace numbers by wider and wider ranges, and finally by a star.
+def bands(*widths: int) -> list[CoarseningFunction]:
+    """Make functions that replace numbers by increasingly wide ranges, and finally by a star.
 
     Parameters
     ----------
@@ -175,18 +182,18 @@ def bands(*widths: int) -> list[Step]:
     Returns
     -------
     list of callable
-        A step for each width, and the star.
+        A function for each width, and one that returns the star.
 
     Examples
     --------
     >>> [step(37) for step in bands(5, 20)]
     ['35 to 39', '20 to 39', '*']
     """
-    return [_band(check_integer(width, "widths")) for width in widths] + [_star]
+    return [_make_band(check_integer(width, "widths")) for width in widths] + [_star]
 
 
-def prefixes(*lengths: int) -> list[Step]:
-    """Make steps that replace codes such as ZIP by shorter and shorter prefixes, and finally by a star.
+def prefixes(*lengths: int) -> list[CoarseningFunction]:
+    """Make functions that replace codes such as ZIP by increasingly short prefixes, and finally by a star.
 
     Parameters
     ----------
@@ -196,21 +203,21 @@ def prefixes(*lengths: int) -> list[Step]:
     Returns
     -------
     list of callable
-        A step for each length, and the star.
+        A function for each length, and one that returns the star.
 
     Examples
     --------
     >>> [step("02138") for step in prefixes(3, 2)]
     ['021**', '02***', '*']
     """
-    return [_prefix(check_integer(length, "lengths")) for length in lengths] + [_star]
+    return [_make_prefix(check_integer(length, "lengths")) for length in lengths] + [_star]
 
 
-def _band(width: int) -> Step:
+def _make_band(width: int) -> CoarseningFunction:
     return lambda value: f"{value // width * width} to {value // width * width + width - 1}"
 
 
-def _prefix(length: int) -> Step:
+def _make_prefix(length: int) -> CoarseningFunction:
     return lambda value: str(value)[:length] + "*" * (len(str(value)) - length)
 
 
@@ -219,7 +226,7 @@ def _star(_: object) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Generalized:
+class GeneralizedTable:
     """A table that was generalized to k-anonymity.
 
     Parameters
@@ -228,46 +235,48 @@ class Generalized:
         The coarser columns of the remaining rows.
     steps : dict
         The number of steps taken in each column.
-    kept : NDArray
+    kept_rows : NDArray
         A mask of the remaining rows.
 
     Examples
     --------
-    >>> Generalized({"age": np.array(["20-29"])}, {"age": 1}, np.array([True, False])).kept.sum()
+    >>> GeneralizedTable({"age": np.array(["20-29"])}, {"age": 1}, np.array([True, False])).kept_rows.sum()
     np.int64(1)
     """
 
     columns: dict[str, npt.NDArray[Any]]
     steps: dict[str, int]
-    kept: npt.NDArray[np.bool_]
+    kept_rows: npt.NDArray[np.bool_]
 
     @property
     def suppressed(self) -> int:
         """The number of rows that were dropped."""
-        return int(np.count_nonzero(~self.kept))
+        return int(np.count_nonzero(~self.kept_rows))
 
 
 def generalize(
-    frame: DataFrame, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05
-) -> Generalized:
-    """Generalize a table to k-anonymity: coarsen the most helpful column at each step, then drop a few rows.
+    frame: DataFrame, ladders: Mapping[str, Sequence[CoarseningFunction]], k: int, *, max_suppressed: float = 0.05
+) -> GeneralizedTable:
+    """Generalize a table until it is k-anonymous except for a few rows, and drop these rows.
+
+    Each step coarsens the column that leaves the fewest rows in small classes.
 
     Parameters
     ----------
     frame : frame or mapping
         A table of any engine, or a mapping from names to arrays.
     ladders : mapping
-        The steps of each quasi-identifier from fine to coarse, such as `bands(5, 10)`; each applies to original values.
+        The functions that coarsen each quasi-identifier, from fine to coarse, such as `bands(5, 10)`; all of them take
+        original values.
     k : int
-        The smallest size of a class.
-    suppress : float
-        The share of rows that may be dropped.
+        The minimum size of a class.
+    max_suppressed : float
+        The maximum share of rows that may be dropped.
 
     Returns
     -------
     Generalized
-        The coarser `columns` of the rows that remain, the `steps` taken in each column, a mask of the rows that were
-        `kept`, and the number of rows that were `suppressed`.
+        The coarser columns of the remaining rows, with the number of steps in each column.
 
     Raises
     ------
@@ -280,12 +289,12 @@ def generalize(
     ['30 to 34', '30 to 34', '35 to 39', '35 to 39']
     """
     size = check_integer(k, "k", minimum=2)
-    original = {name: values_of(cells) for name, cells in columns_of(frame, list(ladders)).items()}
+    original = {name: values_of(cells) for name, cells in read_columns(frame, list(ladders)).items()}
     current, steps = dict(original), dict.fromkeys(original, 0)
     while True:
         small = _in_small_classes(current, size)
-        if small.mean() <= suppress:
-            return Generalized({name: cells[~small] for name, cells in current.items()}, steps, ~small)
+        if small.mean() <= max_suppressed:
+            return GeneralizedTable({name: cells[~small] for name, cells in current.items()}, steps, ~small)
         options = [name for name in original if steps[name] < len(ladders[name])]
         if not options:
             reject("`k` must be within reach", k, "classes are smaller even at the coarsest steps; add coarser ones")
@@ -300,31 +309,32 @@ def _in_small_classes(columns: Mapping[str, npt.NDArray[Any]], k: int) -> npt.ND
 
 
 def _classes(columns: Mapping[str, npt.NDArray[Any]]) -> Codes:
-    return class_of_rows({name: column(cells) for name, cells in columns.items()})
+    return row_classes({name: as_column(cells) for name, cells in columns.items()})
 
 
-def _coarser(values: npt.NDArray[Any], step: Step) -> npt.NDArray[Any]:
+def _coarser(values: npt.NDArray[Any], step: CoarseningFunction) -> npt.NDArray[Any]:
     """Apply a step to each distinct value."""
-    _, first, inverse = np.unique(codes(column(values)), return_index=True, return_inverse=True)
+    _, first_rows, inverse = np.unique(value_codes(as_column(values)), return_index=True, return_inverse=True)
     cells = values.tolist()
-    return np.array([step(cells[i]) for i in first], dtype=object)[inverse].astype(str)
+    return np.array([step(cells[i]) for i in first_rows], dtype=object)[inverse].astype(str)
 
 
-def left_over(sensitive: ArrayLike, releases: Sequence[Generalized]) -> list[set[Any]]:
-    """Find each person's possible sensitive values: those in their class of every release.
+def possible_values(sensitive: ArrayLike, releases: Sequence[GeneralizedTable]) -> list[set[Any]]:
+    """Find the sensitive values that remain possible for each person after several releases.
+
+    A value remains possible if it occurs in the person's class in every release.
 
     Parameters
     ----------
     sensitive : array-like
         The value of each person.
     releases : sequence of Generalized
-        Releases that were made from all of these people. A release rules nothing out for a person who was dropped
-        from it.
+        Releases made from all of these people. A release rules nothing out for a person who was dropped from it.
 
     Returns
     -------
     list of set
-        The possible values of each person; a single one is disclosed.
+        The possible values of each person; a person with only one possible value is disclosed.
 
     References
     ----------
@@ -335,24 +345,27 @@ def left_over(sensitive: ArrayLike, releases: Sequence[Generalized]) -> list[set
     >>> people = {"zip": [1, 1, 2, 2], "age": [30, 40, 30, 40]}
     >>> by_zip, by_age = (generalize(people, {name: []}, k=2) for name in people)
     >>> ill = ["flu", "gout", "cold", "flu"]
-    >>> [[len(values) for values in left_over(ill, several)] for several in ([by_zip], [by_age], [by_zip, by_age])]
+    >>> [
+    ...     [len(values) for values in possible_values(ill, several)]
+    ...     for several in ([by_zip], [by_age], [by_zip, by_age])
+    ... ]
     [[2, 2, 2, 2], [2, 2, 2, 2], [1, 2, 2, 1]]
     """
-    secret = column(sensitive)
-    values, numbered = secret.cells(), codes(secret).tolist()
-    if not releases or any(len(release.kept) != len(values) for release in releases):
+    sensitive_column = as_column(sensitive)
+    values, row_codes = sensitive_column.cells(), value_codes(sensitive_column).tolist()
+    if not releases or any(len(release.kept_rows) != len(values) for release in releases):
         reject(
             "each of `releases` must be made from these people",
             "none, or of others",
             "write generalize(frame, …) with all of their rows",
         )
-    possible = [set(numbered) for _ in values]
+    possible = [set(row_codes) for _ in values]
     for release in releases:
-        rows, classes = np.flatnonzero(release.kept), _classes(release.columns)
+        rows, classes = np.flatnonzero(release.kept_rows), _classes(release.columns)
         present: list[set[int]] = [set() for _ in range(int(classes.max()) + 1)]
         for row, group in zip(rows.tolist(), classes.tolist(), strict=True):
-            present[group].add(numbered[row])
+            present[group].add(row_codes[row])
         for row, group in zip(rows.tolist(), classes.tolist(), strict=True):
             possible[row] &= present[group]
-    by_code = dict(zip(numbered, values, strict=True))
+    by_code = dict(zip(row_codes, values, strict=True))
     return read_cells(lambda: [{by_code[code] for code in person} for person in possible])

@@ -1,4 +1,4 @@
-"""Repeated questions to one respondent: fresh reports reveal the truth, a memorized report does not."""
+"""Repeated questions to one respondent: fresh reports reveal the truth, a repeated first report does not."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from toolkit.local.protocol import Randomizer
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """The beliefs of an observer after each report.
+    """The beliefs of an observer before and after each report.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class Belief:
         Returns
         -------
         int or None
-            The number of reports, None if the probability is never reached.
+            The number of reports; None if no option reaches the probability.
         """
-        sure = np.flatnonzero(self.beliefs.max(axis=1) >= belief)
-        return int(sure[0]) if len(sure) else None
+        is_sure = np.flatnonzero(self.beliefs.max(axis=1) >= belief)
+        return int(is_sure[0]) if len(is_sure) else None
 
 
 def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool = False, rng: Rng = None) -> Belief:
@@ -60,7 +60,7 @@ def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool
     times : int
         The number of reports.
     remembered : bool
-        Whether the person repeats the first report, as waves with memory do; the observer knows this.
+        Whether the person repeats the first report, as in waves with memoization; the observer knows this.
     rng : Generator, optional
         For simulation; by default, the operating system's randomness.
 
@@ -78,9 +78,9 @@ def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool
     laws = [law_of(design, option) for option in design.options]
     if any(law is None for law in laws):
         reject("`design` must tell its law", type(design).__name__, "write warner(0.7), for example", TypeError)
-    number = check_integer(times, "times")
-    reports = design.randomize([answer] * (1 if remembered else number), rng)
-    loglike = np.zeros((number + 1, len(laws)))
+    n_reports = check_integer(times, "times")
+    reports = design.randomize([answer] * (1 if remembered else n_reports), rng)
+    loglike = np.zeros((n_reports + 1, len(laws)))
     with np.errstate(divide="ignore"):
         for i, report in enumerate(np.asarray(reports).tolist()):
             loglike[i + 1] = loglike[i] + np.log([float(law[report]) for law in laws if law])

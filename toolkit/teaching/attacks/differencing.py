@@ -1,4 +1,4 @@
-"""Differencing attacks: two harmless statistics whose difference reveals one person."""
+"""Differencing attacks: two statistics that are harmless alone, but whose difference reveals one person."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ __all__ = ["GuardedTable", "outlier", "resignation", "tracker"]
 
 
 def resignation(before: float, n: int, after: float) -> float:
-    """Compute the salary of a person who resigned from two means: n before - (n-1) after.
+    """Compute the salary of a person who resigned from the means before and after: n before - (n-1) after.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def resignation(before: float, n: int, after: float) -> float:
     >>> resignation(before=52_000, n=11, after=50_000)
     72000
     """
-    people = check_integer(n, "n", minimum=2)
-    return people * before - (people - 1) * after
+    n_people = check_integer(n, "n", minimum=2)
+    return n_people * before - (n_people - 1) * after
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,20 +48,20 @@ class GuardedTable:
     ----------
     columns : dict
         A mapping from names to columns.
-    least : int
-        The smallest size of a group, and of its complement.
+    min_size : int
+        The minimum size of a group and of its complement.
     noise : callable, optional
         A function that adds noise to an answer, such as a mechanism's release.
 
     Examples
     --------
-    >>> table = GuardedTable({"pay": np.arange(20.0)}, least=5)
+    >>> table = GuardedTable({"pay": np.arange(20.0)}, min_size=5)
     >>> table.sum(np.arange(20) < 10, "pay")
     45.0
     """
 
     columns: dict[str, npt.NDArray[Any]]
-    least: int
+    min_size: int
     noise: Callable[[float], float] | None = None
 
     def sum(self, group: Mask, column: str | None = None) -> float:
@@ -80,15 +80,15 @@ class GuardedTable:
             The answer, with noise if the server adds any.
         """
         size = int(np.count_nonzero(group))
-        most = len(group) - self.least
-        if not self.least <= size <= most:
-            reject(f"a group must have {self.least} to {most} people", "another size", "it is not answered")
+        max_size = len(group) - self.min_size
+        if not self.min_size <= size <= max_size:
+            reject(f"a group must have {self.min_size} to {max_size} people", "another size", "it is not answered")
         answer = float(size if column is None else float_array(self.columns[column], column)[group].sum())
         return answer if self.noise is None else float(self.noise(answer))
 
 
 def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | None = None) -> float:
-    """Compute a refused answer as the difference of two that are given: a tracker.
+    """Compute an answer that the server refuses as the difference of two answers that it gives: a tracker attack.
 
     The sum over "common and special" is the sum over "common" less the sum over "common and not special".
 
@@ -116,7 +116,7 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
     --------
     >>> people = {"pay": np.array([10.0, 20.0, 30.0, 99.0, 40.0, 50.0])}
     >>> staff, dean = np.array([1, 1, 1, 1, 0, 0], bool), np.array([0, 0, 0, 1, 0, 0], bool)
-    >>> tracker(GuardedTable(people, least=2), staff, dean, "pay")
+    >>> tracker(GuardedTable(people, min_size=2), staff, dean, "pay")
     99.0
     """
     return server.sum(common, column) - server.sum(common & ~special, column)
@@ -131,7 +131,7 @@ class Outlier:
     implied : float
         The value that one person must have.
     surprise : float
-        The number of standard errors by which the mean exceeds the usual one.
+        The number of standard errors by which the mean exceeds the usual mean.
 
     Examples
     --------
@@ -145,13 +145,13 @@ class Outlier:
     __repr__ = concise
 
     @property
-    def present(self) -> bool:
-        """Whether the mean is more than five standard errors above the usual one, so that the value is there."""
+    def is_present(self) -> bool:
+        """Whether the mean is more than five standard errors above the usual mean, which only an outlier explains."""
         return self.surprise > 5
 
 
 def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0.0) -> Outlier:
-    """Compute the value that one person ("Fill Nates") must have if the other n - 1 are as usual.
+    """Compute the value that one person ("Fill Nates") must have if the other n - 1 values have the usual mean.
 
     implied = n mean - (n-1) usual; surprise = (mean - usual) / sqrt(sd**2 / n + noise_sd**2).
 
@@ -171,13 +171,13 @@ def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0
     Returns
     -------
     Outlier
-        The `implied` value, the `surprise` in standard errors, and whether the value is `present`.
+        The implied value, with its surprise in standard errors.
 
     Examples
     --------
-    >>> outlier(mean=1_050_000, n=1000, usual=50_000, sd=30_000).present
+    >>> outlier(mean=1_050_000, n=1000, usual=50_000, sd=30_000).is_present
     True
     """
-    people = check_integer(n, "n", minimum=2)
-    se = float(np.sqrt(sd**2 / people + noise_sd**2))
-    return Outlier(people * mean - (people - 1) * usual, (mean - usual) / se)
+    n_people = check_integer(n, "n", minimum=2)
+    se = float(np.sqrt(sd**2 / n_people + noise_sd**2))
+    return Outlier(n_people * mean - (n_people - 1) * usual, (mean - usual) / se)

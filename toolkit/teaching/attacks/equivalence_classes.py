@@ -1,6 +1,6 @@
-"""Columns of any frame as integer codes, and classes of rows that agree on some columns.
+"""Columns of any frame as integer codes, and equivalence classes of rows that agree on some columns.
 
-Tables are read through `toolkit.frames`. No message quotes anything from a table but the names of its columns: errors
+Tables are read through `toolkit.frames`. Messages quote nothing from a table except the names of its columns; errors
 during reading are replaced by fixed messages.
 """
 
@@ -22,62 +22,62 @@ _MAX_CODE = 2**62
 _ORDERED = ("number", "whole", "truth", "moment", "day")
 
 
-def columns_of(frame: Any, columns: Any = None) -> dict[Any, Column]:
-    """Return the requested columns, or all, of a frame of any engine or a mapping from names to arrays."""
+def read_columns(frame: Any, columns: Any = None) -> dict[Any, Column]:
+    """Return the requested columns, or all of them, from a frame of any engine or a mapping of names to arrays."""
     table = None if isinstance(frame, Mapping) else Frame(frame)
-    present = list(frame) if table is None else [label for label in table.labels if label is not None]
-    labels = present if columns is None else [columns] if isinstance(columns, str) else list(columns)
-    missing = [label for label in labels if label not in present]
+    present_labels = list(frame) if table is None else [label for label in table.labels if label is not None]
+    labels = present_labels if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    missing = [label for label in labels if label not in present_labels]
     if missing or not labels:
         names = (
-            present
+            present_labels
             if table is None
             else [name for name, label in zip(table.names, table.labels, strict=True) if label is not None]
         )
         received = ", ".join(map(str, missing)) or "none"
         reject(f"`columns` must be among {', '.join(map(str, names))}", received, "they are compared")
     if table is None:
-        return {label: column(frame[label]) for label in labels}
+        return {label: as_column(frame[label]) for label in labels}
     in_memory = read_by_engine(lambda: next(table.batches(labels, whole=True)))
     return {label: in_memory.column(label) for label in labels}
 
 
-def column(values: Any) -> Column:
-    """Return a Series, an array or a list as a column; the cells of a list keep their own types."""
+def as_column(values: Any) -> Column:
+    """Convert a Series, an array or a list to a column; the cells of a list keep their own types."""
     return read_cells(lambda: column_of(values) or numpy_column(object_array(values)))
 
 
 def values_of(values: Column) -> npt.NDArray[Any]:
-    """Return the values of a column as an array: numeric for numbers, otherwise of objects."""
+    """Return the values of a column as an array, numeric if they are numbers, otherwise of objects."""
     cells = read_cells(values.cells)
-    plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
-    return np.array(cells) if plain and not values.kind.long else object_array(cells)
+    is_plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
+    return np.array(cells) if is_plain and not values.kind.long else object_array(cells)
 
 
-def codes(values: Column) -> Codes:
-    """Return integer codes from 0, in the order of the values; missing values share the first code."""
+def value_codes(values: Column) -> Codes:
+    """Return the values as integer codes from 0, in increasing order; missing values share the first code."""
     kind = values.kind
-    return read_cells(lambda: _numbered(values) if kind.name in _ORDERED and not kind.long else _cell_by_cell(values))
+    return read_cells(lambda: _number_codes(values) if kind.name in _ORDERED and not kind.long else _cell_codes(values))
 
 
-def _numbered(values: Column) -> Codes:
+def _number_codes(values: Column) -> Codes:
     numbers, missing = numeric(values, days=False)
     numbering = np.zeros(len(numbers), dtype=np.int64)
     numbering[~missing] = np.unique(numbers[~missing], return_inverse=True)[1] + bool(missing.any())
     return numbering
 
 
-def _cell_by_cell(values: Column) -> Codes:
-    """Number cells by identity, so that texts, numbers and dates are compared within their own kind."""
+def _cell_codes(values: Column) -> Codes:
+    """Number the distinct cells; texts, numbers and dates are compared only with cells of their own kind."""
     cells = [identity(cell) for cell in values.cells()]
     distinct = dict.fromkeys(cells)
     if None in distinct:
         raise TypeError("a cell of another type")
     ordered: list[Any] = [cell for cell in distinct if cell is not NOTHING]
-    with suppress(TypeError):  # a mixture of types has no order, so cells are numbered as they come
+    with suppress(TypeError):  # a mixture of types has no order, so cells are numbered in order of appearance
         ordered.sort()
-    number = {cell: code for code, cell in enumerate([NOTHING] * (NOTHING in distinct) + ordered)}
-    return np.array([number[cell] for cell in cells], dtype=np.int64)
+    code_of_cell = {cell: code for code, cell in enumerate([NOTHING] * (NOTHING in distinct) + ordered)}
+    return np.array([code_of_cell[cell] for cell in cells], dtype=np.int64)
 
 
 def read_cells(
@@ -89,26 +89,26 @@ def read_cells(
     return quietly(read, rule, received, "it is not quoted", TypeError)
 
 
-def join_codes(parts: list[Codes]) -> tuple[Codes, int]:
-    """Combine several columns of codes into one, and return an exclusive upper bound of its codes."""
-    total, size = parts[0], int(parts[0].max()) + 1
-    for part in parts[1:]:
-        width = int(part.max()) + 1
-        if size * width > _MAX_CODE:
+def join_codes(columns: list[Codes]) -> tuple[Codes, int]:
+    """Combine several columns of codes into one column; return it and an exclusive upper bound of its codes."""
+    total, n_codes = columns[0], int(columns[0].max()) + 1
+    for codes in columns[1:]:
+        n_column_codes = int(codes.max()) + 1
+        if n_codes * n_column_codes > _MAX_CODE:
             total = np.unique(total, return_inverse=True)[1].astype(np.int64)
-            size = int(total.max()) + 1
-        total, size = total * width + part, size * width
-    return total, size
+            n_codes = int(total.max()) + 1
+        total, n_codes = total * n_column_codes + codes, n_codes * n_column_codes
+    return total, n_codes
 
 
-def class_of_rows(columns: Mapping[Any, Column]) -> Codes:
-    """Return the class of each row, from 0 to the number of classes - 1."""
-    combined, _ = join_codes([codes(values) for values in columns.values()])
+def row_classes(columns: Mapping[Any, Column]) -> Codes:
+    """Return the index of each row's equivalence class, from 0 to the number of classes - 1."""
+    combined, _ = join_codes([value_codes(values) for values in columns.values()])
     return np.asarray(np.unique(combined, return_inverse=True)[1], dtype=np.int64)
 
 
-def singletons(combined: Codes, size: int) -> int:
-    """Count the rows with a unique code: by a table of counts if codes are few, otherwise by sorting."""
-    if size <= 4 * len(combined):
-        return int(np.count_nonzero(np.bincount(combined, minlength=size) == 1))
+def count_singletons(combined: Codes, n_codes: int) -> int:
+    """Count the rows with a unique code: by a table of counts if the codes are small, otherwise by sorting."""
+    if n_codes <= 4 * len(combined):
+        return int(np.count_nonzero(np.bincount(combined, minlength=n_codes) == 1))
     return int(np.count_nonzero(np.unique(combined, return_counts=True)[1] == 1))

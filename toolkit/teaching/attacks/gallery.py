@@ -1,7 +1,7 @@
-"""A gallery of broken mechanisms. Each claims epsilon = 1, looks right at a glance or was published, and is wrong.
+"""A gallery of broken mechanisms. Each claims epsilon = 1 and is wrong, although it looks right or was even published.
 
-They are made for lessons and for tests of audits, never for data. Each exhibit has its repair beside it, which is the
-same code without the fault. All noise except in "float noise" lies on a grid of 1/64, so that an audit can detect
+The mechanisms are for lessons and for tests of audits, never for data. Each exhibit has a repaired version, which is
+the same code without the fault. All noise except in "float noise" lies on a grid of 1/64, so that an audit can detect
 nothing but the planted fault.
 """
 
@@ -26,7 +26,7 @@ Generator = np.random.Generator
 
 EPSILON = 1.0
 _GRID = 64
-_LARGEST_NOISE = 60  # noise beyond 60 has a probability below 1e-13
+_MAX_NOISE = 60  # noise beyond 60 has a probability below 1e-13
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Exhibit:
     broken : callable
         The mechanism.
     repaired : callable
-        The same without the fault.
+        The same mechanism without the fault.
     neighbors : tuple or list or dict
         Neighbors on which the fault shows.
     fault : str
@@ -64,7 +64,7 @@ class Exhibit:
         Parameters
         ----------
         repaired : bool
-            Whether to audit the repair.
+            Whether to audit the repaired mechanism.
         **options : Any
             Options of `audit`.
 
@@ -84,7 +84,7 @@ def _laplace_array(scale: float, size: int, rng: Generator) -> Array:
 
 
 def _laplace(scale: float, rng: Generator) -> float:
-    """Draw the same as `_laplace_array(scale, 1, rng)[0]` without an array: audits draw it a million times."""
+    """Draw the same number as `_laplace_array(scale, 1, rng)[0]`, but faster, because audits draw a million of them."""
     p = -math.expm1(-1 / (scale * _GRID))
     return (int(rng.geometric(p)) - int(rng.geometric(p))) / _GRID
 
@@ -95,12 +95,12 @@ def _count(value: float, rng: Generator, scale: float) -> float:
 
 
 def _histogram(column: npt.NDArray[np.intp], rng: Generator, scale: float) -> Array:
-    """Release three counts; a person who moves from one cell to another changes two of them."""
+    """Release three counts; a person whose value changes affects two of them."""
     return np.asarray(np.bincount(column, minlength=3) + _laplace_array(scale, 3, rng))
 
 
 def _seeded_count(value: float, rng: Generator, seed: int | None = None) -> float:
-    """Release a count with noise from a generator that is seeded anew: the fault is `seed`."""
+    """Release a count with noise; the fault is a `seed`, which makes the noise the same in every release."""
     return _count(value, rng if seed is None else np.random.default_rng(seed), 1 / EPSILON)
 
 
@@ -109,15 +109,15 @@ def _two_releases(value: float, rng: Generator, scale: float) -> Array:
     return np.asarray(value + _laplace_array(scale, 2, rng))
 
 
-def _coarse_count(value: float, rng: Generator, *, noisy: bool) -> float:
-    """Round a count to tens, with noise before or without any."""
-    return 10.0 * round(_count(value, rng, 1 / EPSILON) / 10 if noisy else value / 10)
+def _coarse_count(value: float, rng: Generator, *, adds_noise: bool) -> float:
+    """Round a count to a multiple of ten, after adding noise or without any noise."""
+    return 10.0 * round(_count(value, rng, 1 / EPSILON) / 10 if adds_noise else value / 10)
 
 
-def _whole_count(value: float, rng: Generator, *, together: bool) -> float:
-    """Release a weighted count as a whole number: round the noisy sum, or only the noise, which is the fault."""
+def _whole_count(value: float, rng: Generator, *, rounds_sum: bool) -> float:
+    """Release a weighted count as a whole number: round the noisy sum or, as the fault, only the noise."""
     noise = _laplace(1 / EPSILON, rng)
-    return float(round(value + noise) if together else value + round(noise))
+    return float(round(value + noise) if rounds_sum else value + round(noise))
 
 
 def _mean(salaries: Array, rng: Generator, *, clamps: bool) -> float:
@@ -127,31 +127,31 @@ def _mean(salaries: Array, rng: Generator, *, clamps: bool) -> float:
 
 
 def _total(answers: Array, rng: Generator, *, fills: bool) -> float:
-    """Release the sum of answers from 0 to 1, one of which may be missing; unfilled it makes the sum NaN."""
+    """Release the sum of answers from 0 to 1; a missing answer that is not filled in makes the sum NaN."""
     values = np.nan_to_num(answers) if fills else answers
     return float(np.clip(values, 0, 1).sum() + _laplace(1 / EPSILON, rng))
 
 
-def _median(ages: Array, rng: Generator, *, local: bool) -> float:
-    """Release the median of ages from 0 to 100 with noise for the local sensitivity, the fault, or the global one."""
+def _median(ages: Array, rng: Generator, *, uses_local_sensitivity: bool) -> float:
+    """Release the median of ages from 0 to 100 with noise for the global or, as the fault, the local sensitivity."""
     ordered, middle = np.sort(ages), len(ages) // 2
-    sensitivity = max(np.diff(ordered)[middle - 1 : middle + 1]) if local else 100.0
+    sensitivity = max(np.diff(ordered)[middle - 1 : middle + 1]) if uses_local_sensitivity else 100.0
     return float(ordered[middle] + (_laplace(sensitivity / EPSILON, rng) if sensitivity else 0.0))
 
 
 def _float_laplace(value: float, rng: Generator) -> float:
-    """Sample Laplace noise as textbooks do, in floating point: its last bits reveal the value.
+    """Sample Laplace noise in floating point, as textbooks do: the last bits of the result reveal the value.
 
     Mironov (2012); Haney et al. (2022).
     """
     uniform = rng.random() - 0.5
-    # Processors differ in the last bits of NumPy's logarithm, and an audit reads them; this one is the same everywhere.
+    # An audit reads the last bits. Those of NumPy's logarithm depend on the processor, those of Decimal's do not.
     logarithm = float(Decimal(1 - 2 * abs(uniform)).ln())
     return float(value - np.sign(uniform) * logarithm / EPSILON)
 
 
 def _five_retries(answer: int, rng: Generator, *, remembers: bool) -> Any:
-    """Send Warner's report five times, as if the network failed: the first one again, or a fresh draw each time."""
+    """Send Warner's report five times, as if the network failed: the same report or, as the fault, fresh ones."""
     lies = rng.random(1 if remembers else 5) < 1 / (np.exp(EPSILON) + 1)
     return np.resize(answer ^ lies, 5).astype(int)
 
@@ -164,9 +164,9 @@ def _rappor(answer: int, rng: Generator, *, keeps_ones: bool) -> Any:
 
 
 def _one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any:
-    """Answer one of two yes/no questions, drawn at random; the other is left out (-1), or faked by a coin.
+    """Answer one of two yes/no questions, drawn at random; the answer to the other is -1 or faked by a coin flip.
 
-    Where it is faked, the noise is reduced on account of it, which is the fault.
+    The fault is that less noise is used with a faked answer.
     """
     budget = np.log(2 * np.expm1(EPSILON) + 1) if fakes else EPSILON
     question = int(rng.integers(2))
@@ -175,48 +175,50 @@ def _one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any
     return (answer, other) if question == 0 else (other, answer)
 
 
-def _sparse_vector(answers: Array, rng: Generator, *, bar: float = 2.0, query: float = 4.0, limit: int = 1) -> Any:
-    """Report which answers exceed 1 until `limit` did: algorithm 1 of Lyu, Su and Li (2017).
+def _sparse_vector(
+    answers: Array, rng: Generator, *, threshold_scale: float = 2.0, query_scale: float = 4.0, max_above: int = 1
+) -> Any:
+    """Report which answers exceed 1, until `max_above` of them did: algorithm 1 of Lyu, Su and Li (2017).
 
-    `bar` and `query` are the scales of the threshold's noise and of each answer's, times epsilon. The result has 1
-    for above, 0 for below, and -1 for answers that are not tested any more.
+    `threshold_scale` and `query_scale` are epsilon times the scale of the noise on the threshold and on each answer.
+    The result is 1 for above, 0 for below, and -1 for answers that are no longer tested.
     """
-    threshold = 1 + _laplace(bar / EPSILON, rng)
-    above = answers + (_laplace_array(query / EPSILON, len(answers), rng) if query else 0) >= threshold
-    return np.where(np.cumsum(above) - above < limit, above.astype(int), -1)
+    threshold = 1 + _laplace(threshold_scale / EPSILON, rng)
+    above = answers + (_laplace_array(query_scale / EPSILON, len(answers), rng) if query_scale else 0) >= threshold
+    return np.where(np.cumsum(above) - above < max_above, above.astype(int), -1)
 
 
-def _noisy_answer(answers: Array, rng: Generator, *, fresh: bool) -> Any:
-    """Release the first answer above a noisy 0, with the noise of the test, which is the fault, or with fresh noise.
+def _noisy_answer(answers: Array, rng: Generator, *, draws_fresh_noise: bool) -> Any:
+    """Release the first answer above a noisy 0, with fresh noise or, as the fault, with the noise of the test.
 
-    Roth (2011), algorithm 3 of Lyu et al. (2017). -1000 stands for below, -2000 for not tested any more. With fresh
-    noise, test and answer share the budget.
+    This is algorithm 3 of Lyu et al. (2017), by Roth (2011). The result is -1000 for answers below, and -2000 for
+    answers that are no longer tested. With fresh noise, the test and the answer share the budget.
     """
-    noisy = answers + _laplace_array(8 if fresh else 2, len(answers), rng)
-    above = np.flatnonzero(noisy >= _laplace(4 if fresh else 2, rng))
+    noisy_answers = answers + _laplace_array(8 if draws_fresh_noise else 2, len(answers), rng)
+    above = np.flatnonzero(noisy_answers >= _laplace(4 if draws_fresh_noise else 2, rng))
     vector = np.full(len(answers), -1000.0)
     if len(above):
-        vector[above[0]] = answers[above[0]] + _laplace(2, rng) if fresh else noisy[above[0]]
+        vector[above[0]] = answers[above[0]] + _laplace(2, rng) if draws_fresh_noise else noisy_answers[above[0]]
         vector[above[0] + 1 :] = -2000
     return vector
 
 
-def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
+def telling_event(n_below: int, max_answer: float = 0.0) -> tuple[float, float]:
     """Compute the probabilities, on two neighbors, of the event that breaks the exhibit `MISSED`.
 
-    The event is that the first `below` answers are reported as below the threshold, and the next as above it with a
-    value of at most `at_most`. On the first neighbor all answers are 0 and the last is 1; on the second all are 1 and
-    the last is 0. The probabilities are sums over the grid of the noise.
+    The event is that the first `n_below` answers are reported as below the threshold, and the next one as above it with
+    a value of at most `max_answer`. On the first neighbor the last answer is 1 and all others are 0; on the second
+    neighbor the last answer is 0 and all others are 1. The probabilities are sums over the grid of the noise.
 
-    Whoever observes an answer of at most 0 that is above the threshold knows that the threshold is even lower, so that
-    every "below" before it costs epsilon/2.
+    An observer who sees an answer of at most 0 above the threshold knows that the threshold is even lower. Therefore
+    every preceding "below" costs epsilon/2.
 
     Parameters
     ----------
-    below : int
+    n_below : int
         The number of answers reported as below the threshold.
-    at_most : float
-        The upper limit of the answer after them.
+    max_answer : float
+        The upper limit of the following answer.
 
     Returns
     -------
@@ -229,17 +231,17 @@ def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
     >>> round(float(np.log(likelier / other)), 2), likelier < 1e-12
     (14.5, True)
     """
-    number, steps = check_integer(below, "below"), np.arange(-_LARGEST_NOISE * _GRID, _LARGEST_NOISE * _GRID + 1)
+    n_answers, steps = check_integer(n_below, "n_below"), np.arange(-_MAX_NOISE * _GRID, _MAX_NOISE * _GRID + 1)
     ratio = np.exp(-1 / (2 * _GRID))
     law = (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)  # noise of threshold and answers
     probabilities = []
     for early, last in ((0, 1), (1, 0)):
-        # The probability that an answer lies below, for each value of the threshold's noise.
+        # The probability that an answer is below the threshold, for each value of the threshold's noise.
         under = np.append(0, np.cumsum(law))[np.maximum(np.arange(len(steps)) - early * _GRID, 0)]
         outputs = steps + last * _GRID
-        inside = np.where(outputs <= at_most * _GRID, law, 0)
+        inside = np.where(outputs <= max_answer * _GRID, law, 0)
         tail = np.append(np.cumsum(inside[::-1])[::-1], 0)[np.searchsorted(outputs, steps)]
-        probabilities.append(float((law * under**number * tail).sum()))
+        probabilities.append(float((law * under**n_answers * tail).sum()))
     return probabilities[0], probabilities[1]
 
 
@@ -269,14 +271,14 @@ EXHIBITS: dict[str, Exhibit] = {
         "two releases, and epsilon charged once",
     ),
     "rounding as noise": Exhibit(
-        partial(_coarse_count, noisy=False),
-        partial(_coarse_count, noisy=True),
+        partial(_coarse_count, adds_noise=False),
+        partial(_coarse_count, adds_noise=True),
         (14.0, 15.0),
         "no noise at all: deterministic",
     ),
     "whole noise": Exhibit(
-        partial(_whole_count, together=False),
-        partial(_whole_count, together=True),
+        partial(_whole_count, rounds_sum=False),
+        partial(_whole_count, rounds_sum=True),
         (3.0, 3.5),
         "whole noise leaves the fraction of the answer in sight",
     ),
@@ -293,7 +295,10 @@ EXHIBITS: dict[str, Exhibit] = {
         "one missing answer makes the sum no number",
     ),
     "local sensitivity": Exhibit(
-        partial(_median, local=True), partial(_median, local=False), _AGES, "the size of the noise tells about the data"
+        partial(_median, uses_local_sensitivity=True),
+        partial(_median, uses_local_sensitivity=False),
+        _AGES,
+        "the size of the noise tells about the data",
     ),
     "float noise": Exhibit(_float_laplace, _COUNT, (0.0, 1.0), "the last bits of a float tell what was added"),
     "five retries": Exhibit(
@@ -314,42 +319,42 @@ EXHIBITS: dict[str, Exhibit] = {
     # Algorithms 5 (Stoddard et al. 2014), 6 (Chen et al. 2015) and 4 (Lee and Clifton 2014) of Lyu, Su and Li
     # (2017).
     "search without noise": Exhibit(
-        partial(_sparse_vector, query=0, limit=99),
+        partial(_sparse_vector, query_scale=0, max_above=99),
         _sparse_vector,
         _NEIGHBORS,
         "noise on the threshold alone, none on the queries",
     ),
     "search without end": Exhibit(
-        partial(_sparse_vector, query=2, limit=99),
+        partial(_sparse_vector, query_scale=2, max_above=99),
         _sparse_vector,
         _NEIGHBORS,
         "every answer above the threshold for one price",
     ),
     "search for ten": Exhibit(
-        partial(_sparse_vector, bar=4.0, query=4 / 3, limit=10),
+        partial(_sparse_vector, threshold_scale=4.0, query_scale=4 / 3, max_above=10),
         _sparse_vector,
         _NEIGHBORS,
         "ten answers with the noise for one",
     ),
 }
-"""Broken mechanisms by name. An audit of 20,000 runs refutes each of them, and none of their repairs."""
+"""Broken mechanisms by name. An audit of 20,000 runs refutes each of them, and none of the repaired ones."""
 
 MISSED = Exhibit(
-    partial(_noisy_answer, fresh=False),
-    partial(_noisy_answer, fresh=True),
+    partial(_noisy_answer, draws_fresh_noise=False),
+    partial(_noisy_answer, draws_fresh_noise=True),
     _NEIGHBORS,
     "the answer tells about the threshold's noise",
 )
-"""A broken mechanism that 20,000 runs do not refute, and 200,000 not always: the event that reveals it is rare. See
-`telling_event`.
+"""A broken mechanism that 20,000 runs do not refute, and 200,000 runs not always, because the event that reveals the
+fault is rare. See `telling_event`.
 """
 
 
-# `SLIDE` is a release as a slide of the lecture prints it: Laplace noise in p dimensions, scaled to the smooth
-# sensitivity S, with beta = epsilon / (4 (p + 2 ln(2/delta))) and noise of scale S / epsilon. With that scale a shift
-# by S uses all of epsilon, and nothing is left for the scale itself, which may differ by a factor e**beta; the beta is
-# that of Gaussian noise. The event that breaks the claim is too rare for an audit of a few hundred thousand runs:
-# `laplace_delta` finds it without a run. The repair doubles the noise, as in one dimension.
+# `SLIDE` is a mechanism from a lecture slide: Laplace noise in p dimensions of scale S / epsilon, where S is the smooth
+# sensitivity with beta = epsilon / (4 (p + 2 ln(2/delta))), the beta of Gaussian noise. With that scale a shift by S
+# uses all of epsilon, and nothing is left for the scale itself, which may differ by a factor of e**beta. The event that
+# refutes the claim is too rare for an audit of a few hundred thousand runs, but `laplace_delta` computes its
+# probability. The repaired mechanism doubles the noise, as in one dimension.
 
 DELTA = 1e-6
 
@@ -377,16 +382,16 @@ def slide_beta(dimension: int, delta: float = DELTA) -> float:
     return EPSILON / (4 * (check_integer(dimension, "dimension") + 2 * math.log(2 / delta)))
 
 
-def _vector(data: tuple[Array, float], rng: Generator, *, times: float) -> Array:
-    """Release a statistic with noise for its smooth sensitivity per coordinate; the scale is `times` S / epsilon."""
+def _vector(data: tuple[Array, float], rng: Generator, *, multiplier: float) -> Array:
+    """Release a statistic with noise for its smooth sensitivity S; the scale is `multiplier` S / epsilon."""
     value, smooth = data
-    return np.asarray(value + _laplace_array(times * smooth / EPSILON, len(value), rng))
+    return np.asarray(value + _laplace_array(multiplier * smooth / EPSILON, len(value), rng))
 
 
 def laplace_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
-    """Compute the smallest delta for two Laplace laws: the integral of (p - e**epsilon q)+.
+    """Compute the smallest delta for two Laplace distributions: the integral of (p - e**epsilon q)+.
 
-    ln(p / q) is linear between the centers and beyond them, so that it crosses epsilon at most once in each interval.
+    ln(p / q) is linear between the centers and beyond them, so it crosses epsilon at most once in each interval.
 
     Parameters
     ----------
@@ -431,19 +436,21 @@ def laplace_delta(epsilon: float, first: tuple[float, float], second: tuple[floa
 
 
 def _probability(law: tuple[float, float], low: float, high: float) -> float:
-    """Compute the probability of an interval on one side of the center."""
+    """Compute the probability of an interval that lies on one side of the center."""
     center, scale = law
     near, far = sorted((abs(low - center), abs(high - center)))
     return (math.exp(-near / scale) - math.exp(-far / scale)) / 2
 
 
-_SHRUNK = 64 * math.exp(-slide_beta(2))
-_MOVED = math.floor(64 * _SHRUNK) / 64  # on the gallery's grid, so that no last bits tell
+_SMALLER_SENSITIVITY = 64 * math.exp(-slide_beta(2))
+_SHIFTED_VALUE = (
+    math.floor(64 * _SMALLER_SENSITIVITY) / 64
+)  # on the gallery's grid, so that the last bits reveal nothing
 
 SLIDE = Exhibit(
-    partial(_vector, times=1.0),
-    partial(_vector, times=2.0),
-    ((np.zeros(2), 64.0), (np.array([_MOVED, 0.0]), _SHRUNK)),
+    partial(_vector, multiplier=1.0),
+    partial(_vector, multiplier=2.0),
+    ((np.zeros(2), 64.0), (np.array([_SHIFTED_VALUE, 0.0]), _SMALLER_SENSITIVITY)),
     "the shift alone uses all of epsilon, and nothing is left for the scale",
     delta=DELTA,
 )

@@ -1,9 +1,8 @@
-"""Linkage attacks: who is unique by a few columns, and joins with a table that has names."""
+"""Linkage attacks: people who are unique by a few columns, and joins with a table that has names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +12,14 @@ from toolkit.core.checks import check_integer, reject
 from toolkit.core.extras import chunks
 from toolkit.core.inference.digits import concise
 from toolkit.teaching.attacks.equivalence_classes import (
-    class_of_rows,
-    codes,
-    column,
-    columns_of,
+    as_column,
+    count_singletons,
     join_codes,
     read_cells,
-    singletons,
+    read_columns,
+    row_classes,
+    value_codes,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Ratings", "link", "recognize", "uniqueness"]
 
@@ -31,27 +27,29 @@ Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class UniquenessProfile:
     """The share of unique rows for each set of columns.
 
     Parameters
     ----------
     shares : dict
-        A mapping from sets of columns to shares, in decreasing order.
-    rows : int
+        A mapping from sets of columns to shares, in decreasing order of the shares.
+    n_rows : int
         The number of rows.
 
     Examples
     --------
-    >>> Profile({("zip",): 0.25}, 100).shares[("zip",)]
+    >>> UniquenessProfile({("zip",): 0.25}, 100).shares[("zip",)]
     0.25
     """
 
     shares: dict[tuple[str, ...], float]
-    rows: int
+    n_rows: int
 
 
-def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes: Sequence[int] = (1, 2)) -> Profile:
+def uniqueness(
+    frame: DataFrame, columns: Sequence[str] | None = None, *, sizes: Sequence[int] = (1, 2)
+) -> UniquenessProfile:
     """Compute the share of rows that are unique by each set of columns.
 
     Parameters
@@ -66,7 +64,7 @@ def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes:
     Returns
     -------
     Profile
-        The `shares` of unique rows, a mapping from sets of columns, as in "87 % are unique by ZIP, birth date and sex".
+        The shares of unique rows by set of columns, as in "87 % are unique by ZIP, birth date and sex".
 
     References
     ----------
@@ -78,14 +76,14 @@ def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes:
     >>> uniqueness(people).shares
     {('zip', 'year'): 0.5, ('year',): 0.25, ('zip',): 0.0}
     """
-    coded = {name: codes(values) for name, values in columns_of(frame, columns).items()}
+    coded = {name: value_codes(values) for name, values in read_columns(frame, columns).items()}
     n = len(next(iter(coded.values())))
-    sets = [names for size in sizes for names in combinations(coded, check_integer(size, "sizes"))]
+    column_sets = [names for size in sizes for names in combinations(coded, check_integer(size, "sizes"))]
     shares = {}
-    for part in chunks(len(sets), 1, "counting unique rows"):
-        names = sets[part.start]
-        shares[names] = singletons(*join_codes([coded[name] for name in names])) / n
-    return Profile(dict(sorted(shares.items(), key=lambda item: (-item[1], len(item[0])))), n)
+    for chunk in chunks(len(column_sets), 1, "counting unique rows"):
+        names = column_sets[chunk.start]
+        shares[names] = count_singletons(*join_codes([coded[name] for name in names])) / n
+    return UniquenessProfile(dict(sorted(shares.items(), key=lambda item: (-item[1], len(item[0])))), n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +111,7 @@ class Links:
 
 
 def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
-    """Join two tables by combinations that occur exactly once in each: Sweeney's attack.
+    """Join two tables by combinations of values that occur exactly once in each: Sweeney's attack.
 
     Parameters
     ----------
@@ -122,12 +120,12 @@ def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
     public : frame or mapping
         A table with names.
     on : sequence of str
-        The columns that both have.
+        The columns that both tables have.
 
     Returns
     -------
     Links
-        The matched rows of both tables, as indices `anonymous` and `public`, and the number of `ambiguous` rows.
+        The indices of the matched rows in both tables, and the number of ambiguous rows.
 
     Examples
     --------
@@ -137,25 +135,27 @@ def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
     >>> links.anonymous, links.public, links.ambiguous
     (array([0]), array([1]), 2)
     """
-    anonymous_columns, public_columns = columns_of(anonymous, on), columns_of(public, on)
+    anonymous_columns, public_columns = read_columns(anonymous, on), read_columns(public, on)
     cells = {name: read_cells(values.cells) for name, values in anonymous_columns.items()}
     n = len(next(iter(cells.values())))
     # Both tables are numbered together, so that equal combinations have the same class.
-    classes = class_of_rows({name: column([*cells[name], *read_cells(public_columns[name].cells)]) for name in cells})
-    first, second = classes[:n], classes[n:]
-    size = int(classes.max()) + 1
-    first_counts, second_counts = np.bincount(first, minlength=size), np.bincount(second, minlength=size)
-    matched = np.flatnonzero((first_counts == 1) & (second_counts == 1))
-    first_index, second_index = np.zeros(size, dtype=np.intp), np.zeros(size, dtype=np.intp)
-    first_index[first], second_index[second] = np.arange(len(first)), np.arange(len(second))
-    in_both = (first_counts > 0) & (second_counts > 0)
-    ambiguous = int(first_counts[in_both & ((first_counts > 1) | (second_counts > 1))].sum())
-    return Links(first_index[matched], second_index[matched], ambiguous)
+    classes = row_classes({name: as_column([*cells[name], *read_cells(public_columns[name].cells)]) for name in cells})
+    anonymous_classes, public_classes = classes[:n], classes[n:]
+    n_classes = int(classes.max()) + 1
+    anonymous_counts = np.bincount(anonymous_classes, minlength=n_classes)
+    public_counts = np.bincount(public_classes, minlength=n_classes)
+    matched = np.flatnonzero((anonymous_counts == 1) & (public_counts == 1))
+    anonymous_index, public_index = np.zeros(n_classes, dtype=np.intp), np.zeros(n_classes, dtype=np.intp)
+    anonymous_index[anonymous_classes] = np.arange(len(anonymous_classes))
+    public_index[public_classes] = np.arange(len(public_classes))
+    is_in_both = (anonymous_counts > 0) & (public_counts > 0)
+    ambiguous = int(anonymous_counts[is_in_both & ((anonymous_counts > 1) | (public_counts > 1))].sum())
+    return Links(anonymous_index[matched], public_index[matched], ambiguous)
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """Sparse ratings, an entry per rating.
+    """Sparse ratings, with one entry per rating in each array.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Match:
-    """The best candidate of a recognition.
+    """The user who is the most likely to be the person searched for.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ class Match:
     __repr__ = concise
 
     @property
-    def accepted(self) -> bool:
-        """Whether the eccentricity exceeds 1.5, as in the paper."""
+    def is_accepted(self) -> bool:
+        """Whether the eccentricity exceeds 1.5, the threshold of Narayanan and Shmatikov."""
         return self.eccentricity > 1.5
 
 
@@ -231,8 +231,7 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     Returns
     -------
     Match
-        The best candidate: `user`, `score`, its `eccentricity` (the gap to the second in standard deviations), and
-        whether it is `accepted` (an eccentricity above 1.5).
+        The best candidate, with its score and its eccentricity.
 
     References
     ----------
@@ -247,9 +246,9 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     """
     if not len(known.item):
         reject("`known` must hold at least one rating", "none", "give some ratings of the person")
-    items = int(max(released.item.max(), known.item.max())) + 1
-    raters = np.bincount(released.item, minlength=items)
-    stars, day = np.full(items, np.nan), np.full(items, np.nan)
+    n_items = int(max(released.item.max(), known.item.max())) + 1
+    raters = np.bincount(released.item, minlength=n_items)
+    stars, day = np.full(n_items, np.nan), np.full(n_items, np.nan)
     stars[known.item], day[known.item] = known.stars, known.day
     common = np.flatnonzero(~np.isnan(stars[released.item]))
     item = released.item[common]
@@ -257,5 +256,5 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     near += np.exp(-np.abs(released.day[common] - day[item]) / day_scale)
     weight = near / np.log1p(raters[item])
     scores = np.bincount(released.user[common], weights=weight, minlength=int(released.user.max()) + 1)
-    second, best = np.sort(scores)[-2:]
-    return Match(int(scores.argmax()), float(best), float((best - second) / max(scores.std(), 1e-12)))
+    second_best, best = np.sort(scores)[-2:]
+    return Match(int(scores.argmax()), float(best), float((best - second_best) / max(scores.std(), 1e-12)))

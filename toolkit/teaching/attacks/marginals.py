@@ -15,13 +15,13 @@ Marginals = Mapping[tuple[int, ...], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
-class FittingTable:
-    """A table that fits the published counts, and bounds of each cell over all such tables.
+class ConsistentTable:
+    """A table consistent with the published counts, and bounds of each cell over all consistent tables.
 
     Parameters
     ----------
     guess : Counts
-        A table that fits.
+        A consistent table.
     low : Counts
         The smallest count of each cell.
     high : Counts
@@ -29,7 +29,7 @@ class FittingTable:
 
     Examples
     --------
-    >>> FittingTable(np.array([[2]]), np.array([[1]]), np.array([[3]])).high.tolist()
+    >>> ConsistentTable(np.array([[2]]), np.array([[1]]), np.array([[3]])).high.tolist()
     [[3]]
     """
 
@@ -38,13 +38,13 @@ class FittingTable:
     high: Counts
 
     @property
-    def certain(self) -> npt.NDArray[np.bool_]:
-        """The cells with the same count in every table that fits."""
+    def is_certain(self) -> npt.NDArray[np.bool_]:
+        """A mask of the cells that have the same count in every consistent table."""
         return np.asarray(self.low == self.high)
 
 
 def marginals_of(table: ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[int, ...], Counts]:
-    """Compute the counts by each set of columns, as a statistical office would publish them.
+    """Compute the marginal counts for each set of columns, as a statistical office would publish them.
 
     Parameters
     ----------
@@ -67,11 +67,12 @@ def marginals_of(table: ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[in
     return {axis: counts.sum(axis=tuple(i for i in range(counts.ndim) if i not in axis)) for axis in axes}
 
 
-def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> FittingTable:
-    """Find the table of people from published counts.
+def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> ConsistentTable:
+    """Reconstruct the table of people from published counts.
 
-    The guess has the smallest sum of deviations, and `low` and `high` are the extremes over all tables within the
-    tolerance. If there is no such table, because noisy counts contradict each other, nothing is certain.
+    The guess has the smallest sum of absolute deviations from the counts. The bounds `low` and `high` are the extremes
+    over all tables within the tolerance. If there is no such table, because noisy counts contradict each other, no cell
+    is certain.
 
     Parameters
     ----------
@@ -94,23 +95,23 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
     Examples
     --------
     >>> block = from_marginals({(0,): [1, 0], (1,): [0, 1]}, (2, 2))
-    >>> block.guess.tolist(), bool(block.certain.all())
+    >>> block.guess.tolist(), bool(block.is_certain.all())
     ([[0, 1], [0, 0]], True)
     """
-    rows, counts = _system(published, shape)
-    guess = _closest(rows, counts)
+    rows, counts = _linear_system(published, shape)
+    guess = _closest_table(rows, counts)
     low = np.zeros(rows.shape[1], dtype=np.int64)
     high = np.full(rows.shape[1], int(max(counts.max(), guess.max())), dtype=np.int64)
-    for part in chunks(rows.shape[1], 1, "bounding cells"):
-        ends = _ends(rows, counts, part.start, tolerance)
-        if ends is None:
+    for chunk in chunks(rows.shape[1], 1, "bounding cells"):
+        cell_range = _cell_range(rows, counts, chunk.start, tolerance)
+        if cell_range is None:
             break
-        low[part.start], high[part.start] = ends
-    return FittingTable(guess.reshape(shape), low.reshape(shape), high.reshape(shape))
+        low[chunk.start], high[chunk.start] = cell_range
+    return ConsistentTable(guess.reshape(shape), low.reshape(shape), high.reshape(shape))
 
 
-def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the linear system of the published counts: a row per count marks the cells that it adds up."""
+def _linear_system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return the published counts as a linear system; each row marks the cells that are added up in one count."""
     index, rows, totals = np.indices(shape).reshape(len(shape), -1), [], []
     for columns, counts in published.items():
         array = float_array(counts, "published")
@@ -126,31 +127,31 @@ def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]
     return np.array(rows, dtype=float), np.array(totals)
 
 
-def _closest(rows: Array, totals: Array) -> Counts:
-    """Return the non-negative integer counts with the smallest sum of deviations from the published ones."""
+def _closest_table(rows: Array, totals: Array) -> Counts:
+    """Return the table of non-negative integers that has the smallest sum of deviations from the published counts."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    number, cells = rows.shape
-    eye = np.eye(number)
+    n_counts, n_cells = rows.shape
+    identity = np.identity(n_counts)
     solution: Any = milp(
-        np.concatenate([np.zeros(cells), np.ones(2 * number)]),
-        constraints=LinearConstraint(np.hstack([rows, eye, -eye]), totals, totals),
-        integrality=np.concatenate([np.ones(cells), np.zeros(2 * number)]),
+        np.concatenate([np.zeros(n_cells), np.ones(2 * n_counts)]),
+        constraints=LinearConstraint(np.hstack([rows, identity, -identity]), totals, totals),
+        integrality=np.concatenate([np.ones(n_cells), np.zeros(2 * n_counts)]),
         bounds=Bounds(0, np.inf),
     )
-    return np.asarray(np.round(solution.x[:cells]), dtype=np.int64)
+    return np.asarray(np.round(solution.x[:n_cells]), dtype=np.int64)
 
 
-def _ends(rows: Array, totals: Array, cell: int, tolerance: float) -> tuple[int, int] | None:
-    """Return the smallest and largest count of a cell, or None if no table fits."""
+def _cell_range(rows: Array, totals: Array, cell: int, tolerance: float) -> tuple[int, int] | None:
+    """Return the smallest and the largest count of a cell, or None if no table is within the tolerance."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    goal, ends = np.zeros(rows.shape[1]), []
+    goal, cell_range = np.zeros(rows.shape[1]), []
     for sign in (1.0, -1.0):
         goal[cell] = sign
         limits = LinearConstraint(rows, totals - tolerance, totals + tolerance)
         solution: Any = milp(goal, constraints=limits, integrality=np.ones(rows.shape[1]), bounds=Bounds(0, np.inf))
         if solution.x is None:
             return None
-        ends.append(round(solution.x[cell]))
-    return ends[0], ends[1]
+        cell_range.append(round(solution.x[cell]))
+    return cell_range[0], cell_range[1]

@@ -1,7 +1,7 @@
 """Membership inference from a mean, a table of frequencies, or a classifier: was this person in the data?
 
-The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on average, so
-that the power of the attack depends on the number of columns divided by the number of people.
+The statistic is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on average. The power of the
+attack therefore depends on the number of columns divided by the number of people.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class Roc:
 
     @property
     def advantage(self) -> float:
-        """The largest difference of hits and false alarms, at the best threshold on the same scores."""
+        """The largest difference between hits and false alarms, at the best threshold for these scores."""
         return float(np.max(self.hits - self.false_alarms))
 
 
@@ -69,31 +69,31 @@ def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
     >>> roc([3, 2], [1, 2]).area
     0.875
     """
-    inside, outside = float_array(members, "members"), float_array(outsiders, "outsiders")
-    if not len(inside) or not len(outside):
+    member_scores, outsider_scores = float_array(members, "members"), float_array(outsiders, "outsiders")
+    if not len(member_scores) or not len(outsider_scores):
         reject(
             "there must be members and outsiders",
-            f"{len(inside)} and {len(outside)}",
+            f"{len(member_scores)} and {len(outsider_scores)}",
             "give at least one score of each",
         )
-    if np.isnan(inside).any() or np.isnan(outside).any():
+    if np.isnan(member_scores).any() or np.isnan(outsider_scores).any():
         reject("scores must be numbers", "NaN", "drop the people without a score")
-    levels = np.unique(np.concatenate([inside, outside]))[::-1]
-    hits = 1 - np.searchsorted(np.sort(inside), levels) / len(inside)
-    alarms = 1 - np.searchsorted(np.sort(outside), levels) / len(outside)
+    levels = np.unique(np.concatenate([member_scores, outsider_scores]))[::-1]
+    hits = 1 - np.searchsorted(np.sort(member_scores), levels) / len(member_scores)
+    alarms = 1 - np.searchsorted(np.sort(outsider_scores), levels) / len(outsider_scores)
     hits, alarms = np.concatenate([[0.0], hits]), np.concatenate([[0.0], alarms])
     return Roc(alarms, hits, float(np.trapezoid(hits, alarms)))
 
 
-def _columns(values: ArrayLike, name: str, rows: Array) -> Array:
-    """Broadcast numbers, one for each column of a table or one for all."""
+def _broadcast_to_columns(values: ArrayLike, name: str, rows: Array) -> Array:
+    """Broadcast numbers to the columns of a table; a single number applies to all columns."""
     numbers, width = float_array(values, name), rows.shape[-1:]
     if numbers.shape not in ((), width):
         reject(f"`{name}` must be one number for each column of the people", numbers.shape, f"these are {rows.shape}")
     return np.broadcast_to(numbers, width)
 
 
-def _shares(frequencies: Array) -> Array:
+def _check_frequencies(frequencies: Array) -> Array:
     if not np.all((frequencies > 0) & (frequencies < 1)):
         reject("`frequencies` must lie between 0 and 1", "others", "drop columns in which all people are equal")
     return frequencies
@@ -124,11 +124,11 @@ def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | N
     array([1.5, 1. ])
     """
     rows = float_array(people, "people")
-    average = _columns(mean, "mean", rows)
+    mean_by_column = _broadcast_to_columns(mean, "mean", rows)
     if frequencies is None:
-        return np.asarray(rows @ average)
-    p = _shares(_columns(frequencies, "frequencies", rows))
-    return np.asarray((rows - p) @ ((average - p) / (p * (1 - p))))
+        return np.asarray(rows @ mean_by_column)
+    p = _check_frequencies(_broadcast_to_columns(frequencies, "frequencies", rows))
+    return np.asarray((rows - p) @ ((mean_by_column - p) / (p * (1 - p))))
 
 
 def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance: float = 0.0) -> float:
@@ -159,8 +159,8 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
     >>> round(inner_product_area(200, 100), 3)
     0.842
     """
-    within = d * ((n - 1) / n**2 + kurtosis / n**2 + noise_variance)
-    return float(ndtr(d / n / np.sqrt(within + d * (1 / n + noise_variance))))
+    member_variance = d * ((n - 1) / n**2 + kurtosis / n**2 + noise_variance)
+    return float(ndtr(d / n / np.sqrt(member_variance + d * (1 / n + noise_variance))))
 
 
 def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
@@ -234,7 +234,7 @@ def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng
 
 
 def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
-    """Compute the largest advantage that any attack can have under differential privacy.
+    """Compute the largest advantage that any membership attack can have under differential privacy.
 
     Parameters
     ----------
@@ -256,31 +256,31 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
     return advantage(epsilon, delta)
 
 
-# Membership in a training set: a canary is added to the data or not, and the model scores it. A model that is a
-# deterministic function of its data has one score with the canary and another without, so that a single query reveals
-# it. Differential privacy bounds the advantage of any such attack: `promised_advantage`.
+# Membership in a training set: a canary is added to the data or not, and the model scores it. If the model is a
+# deterministic function of its data, the scores with and without the canary differ, so that a single query reveals the
+# canary. Differential privacy bounds the advantage of any such attack; see `promised_advantage`.
 
 
 def _canary_scores(
     learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
-    """Score a canary by models that were trained with it, and by models that were trained without it."""
+    """Return the scores of a canary by models trained with it, and by models trained without it."""
     row, label = canary
     table, classes = float_array(rows, "rows").copy(), read_cells(lambda: np.array(labels))
     if table.ndim != 2 or len(classes) != len(table) or np.shape(row) != table.shape[1:]:
         rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
         reject(rule, "others", "give a canary with as many columns as the rows: canary=(row, label)")
-    # The canary replaces the first row, so that both tables are neighbors by "replace".
+    # The canary replaces the first row, so that the two tables are neighbors under "replace".
     canary_table, canary_classes = table.copy(), classes.copy()
     canary_table[0], canary_classes[0] = row, label
-    inside: list[float] = []
-    outside: list[float] = []
+    member_scores: list[float] = []
+    outsider_scores: list[float] = []
     for _ in chunks(check_integer(games, "games"), 1, "training models"):
-        for scores, data in ((inside, (canary_table, canary_classes)), (outside, (table, classes))):
+        for scores, data in ((member_scores, (canary_table, canary_classes)), (outsider_scores, (table, classes))):
             model = learn(*data)
             sign = 1 if label == model.classes_[1] else -1
             scores.append(sign * float(model.decision_function([row])[0]))
-    return inside, outside
+    return member_scores, outsider_scores
 
 
 def canary_game(

@@ -1,8 +1,8 @@
 """Reconstruction attacks: too many accurate answers determine the data (Dinur and Nissim 2003).
 
-Each person has a secret bit. A query is a set of people, and its answer is the number of ones among them. If all
-subsets are answered within alpha, a table can be found with at most 4 alpha wrong bits. From random subsets with noise
-well below the root of n, least squares or linear programming find nearly all bits.
+Each person has a secret bit. A query is a set of people, and its answer is the number of ones in this set. If all
+subsets are answered with errors of at most alpha, a table with at most 4 alpha wrong bits can be found. If random
+subsets are answered with noise well below sqrt(n), least squares or linear programming finds nearly all bits.
 """
 
 import math
@@ -21,7 +21,7 @@ from toolkit.core.randomness import Rng, check_rng
 
 Method = Literal["least_squares", "linear_program"]
 
-_MAX_EXHAUSTIVE = 14
+_MAX_EXHAUSTIVE_BITS = 14
 _CHUNK = 256  # queries per step of the progress bar
 
 
@@ -45,8 +45,8 @@ class Reconstruction:
     bits: Mask
     fractional: Array
 
-    def share(self, secret: ArrayLike) -> float:
-        """Compute the share of bits that are right; guessing at random gives one half.
+    def accuracy(self, secret: ArrayLike) -> float:
+        """Compute the share of bits that are right; random guessing gives about one half.
 
         Parameters
         ----------
@@ -58,25 +58,25 @@ class Reconstruction:
         float
             The share.
         """
-        return float(np.mean(self.bits == (_bits(secret, len(self.bits)) != 0)))
+        return float(np.mean(self.bits == (_checked_bits(secret, len(self.bits)) != 0)))
 
 
-def _bits(secret: ArrayLike, people: int) -> Array:
+def _checked_bits(secret: ArrayLike, n_people: int) -> Array:
     bits = float_array(secret, "secret")
-    if bits.shape != (people,):
-        reject("`secret` must be one bit for each person", bits.shape, f"give {people} bits")
+    if bits.shape != (n_people,):
+        reject("`secret` must be one bit for each person", bits.shape, f"give {n_people} bits")
     return bits
 
 
-def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
-    """Draw random sets of people.
+def queries(n: int, n_queries: int | None = None, rng: Rng = None) -> Mask:
+    """Draw random sets of people, each person with probability one half.
 
     Parameters
     ----------
     n : int
         The number of people.
-    count : int, optional
-        The number of sets; by default n log2(n)**2.
+    n_queries : int, optional
+        The number of sets; by default n log2(n)**2, rounded up.
     rng : Generator, optional
         For simulation; by default, a new generator.
 
@@ -90,9 +90,11 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     >>> queries(16, rng=np.random.default_rng(1)).shape
     (256, 16)
     """
-    people = check_integer(n, "n", minimum=2)
-    number = math.ceil(people * math.log2(people) ** 2) if count is None else check_integer(count, "count")
-    return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
+    n_people = check_integer(n, "n", minimum=2)
+    n_sets = (
+        math.ceil(n_people * math.log2(n_people) ** 2) if n_queries is None else check_integer(n_queries, "n_queries")
+    )
+    return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (n_sets, n_people), dtype=np.uint8).astype(bool)
 
 
 def answers(secret: ArrayLike, subsets: Mask, mechanism: object = None, rng: Rng = None) -> Array:
@@ -119,15 +121,15 @@ def answers(secret: ArrayLike, subsets: Mask, mechanism: object = None, rng: Rng
     >>> answers([1, 0, 1], np.array([[True, True, False], [True, False, True]])).tolist()
     [1.0, 2.0]
     """
-    counts = subsets.astype(np.float32) @ _bits(secret, subsets.shape[1]).astype(np.float32)
-    exact = np.round(counts).astype(np.int64)
+    counts = subsets.astype(np.float32) @ _checked_bits(secret, subsets.shape[1]).astype(np.float32)
+    exact_counts = np.round(counts).astype(np.int64)
     if mechanism is None:
-        return exact.astype(float)
-    return np.asarray(value_of(protocol(mechanism)[0](exact, rng)), dtype=float)
+        return exact_counts.astype(float)
+    return np.asarray(value_of(protocol(mechanism)[0](exact_counts, rng)), dtype=float)
 
 
-def _bounded(alpha: float) -> Callable[..., Array]:
-    """Make noise that is uniform between -alpha and alpha.
+def _bounded_noise(alpha: float) -> Callable[..., Array]:
+    """Make a mechanism that adds noise uniform between -alpha and alpha.
 
     Parameters
     ----------
@@ -141,7 +143,7 @@ def _bounded(alpha: float) -> Callable[..., Array]:
 
     Examples
     --------
-    >>> bool(abs(_bounded(2.0)(np.zeros(1), np.random.default_rng(1))[0]) <= 2)
+    >>> bool(abs(_bounded_noise(2.0)(np.zeros(1), np.random.default_rng(1))[0]) <= 2)
     True
     """
 
@@ -151,13 +153,13 @@ def _bounded(alpha: float) -> Callable[..., Array]:
     return mechanism
 
 
-def rounded(step: int) -> Callable[..., Array]:
+def rounding_mechanism(step: int) -> Callable[..., Array]:
     """Make a mechanism that rounds counts, with an error of at most half a step and no randomness.
 
     Parameters
     ----------
     step : int
-        The step to whose multiples counts are rounded.
+        Counts are rounded to multiples of this step.
 
     Returns
     -------
@@ -166,7 +168,7 @@ def rounded(step: int) -> Callable[..., Array]:
 
     Examples
     --------
-    >>> rounded(5)(np.array([12, 14])).tolist()
+    >>> rounding_mechanism(5)(np.array([12, 14])).tolist()
     [10.0, 15.0]
     """
     check_integer(step, "step", minimum=1)
@@ -192,8 +194,8 @@ def reconstruct(
         "least_squares" minimizes the sum of squared errors. "linear_program" minimizes the sum of absolute errors
         with every bit between 0 and 1 (HiGHS); it is slower, and robust to a few outlying answers.
     noise_sd : float
-        The standard deviation of the noise, if known. Least squares are then shrunk towards one half, which is the
-        best linear estimate and much better where there are hardly more answers than people.
+        The standard deviation of the noise, if known. The least squares solution is then shrunk toward one half, which
+        gives the best linear estimate and is much better if there are hardly more answers than people.
 
     Returns
     -------
@@ -209,7 +211,7 @@ def reconstruct(
     --------
     >>> rng = np.random.default_rng(1)
     >>> secret, subsets = rng.integers(0, 2, 64), queries(64, rng=rng)
-    >>> reconstruct(subsets, answers(secret, subsets, _bounded(2), rng)).share(secret)
+    >>> reconstruct(subsets, answers(secret, subsets, _bounded_noise(2), rng)).accuracy(secret)
     1.0
     """
     answered = float_array(responses, "responses")
@@ -225,7 +227,7 @@ def reconstruct(
 
 
 def _least_squares(subsets: Mask, answers: Array, noise_sd: float) -> Array:
-    """Solve least squares; for noise of variance v and a prior of variance 1/4 the penalty is 4 v |x - 1/2|**2."""
+    """Solve least squares with a penalty of 4 v |x - 1/2|**2, for noise of variance v and a prior of variance 1/4."""
     n, penalty = subsets.shape[1], max(4 * noise_sd**2, 1e-9)
     gram, moment = penalty * np.eye(n), np.full(n, penalty / 2)
     for chunk in chunks(len(subsets), _CHUNK, "reading answers"):
@@ -239,13 +241,13 @@ def _linear_program(subsets: Mask, answers: Array) -> Array:
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack
 
-    count, n = subsets.shape
-    over, under = eye_array(count), -eye_array(count)
+    n_queries, n = subsets.shape
+    over, under = eye_array(n_queries), -eye_array(n_queries)
     solution = linprog(
-        np.concatenate([np.zeros(n), np.ones(2 * count)]),
+        np.concatenate([np.zeros(n), np.ones(2 * n_queries)]),
         A_eq=hstack([csr_array(subsets.astype(float)), over, under]).tocsc(),
         b_eq=answers,
-        bounds=[(0, 1)] * n + [(0, None)] * (2 * count),
+        bounds=[(0, 1)] * n + [(0, None)] * (2 * n_queries),
         method="highs",
     )
     return np.asarray(solution.x[:n])
@@ -257,7 +259,7 @@ def exhaustive(responses: ArrayLike, alpha: float) -> Reconstruction:
     Parameters
     ----------
     responses : array-like
-        `responses[mask]` is the answer for the people i whose bit 2**i is set in mask.
+        `responses[mask]` is the answer for the set of people i whose bit 2**i is set in mask.
     alpha : float
         The largest error of an answer.
 
@@ -273,9 +275,9 @@ def exhaustive(responses: ArrayLike, alpha: float) -> Reconstruction:
     """
     answered = float_array(responses, "responses")
     n = len(answered).bit_length() - 1
-    if len(answered) != 1 << n or not 1 <= n <= _MAX_EXHAUSTIVE:
+    if len(answered) != 1 << n or not 1 <= n <= _MAX_EXHAUSTIVE_BITS:
         reject(
-            f"`responses` must hold 2**n answers, n from 1 to {_MAX_EXHAUSTIVE}",
+            f"`responses` must hold 2**n answers, n from 1 to {_MAX_EXHAUSTIVE_BITS}",
             len(answered),
             "write one answer for each subset",
         )
@@ -310,8 +312,8 @@ def subset_sums(secret: ArrayLike) -> npt.NDArray[np.int64]:
     array([0, 1, 0, 1])
     """
     sums, bits = np.zeros(1, dtype=np.int64), float_array(secret, "secret").astype(np.int64)
-    if len(bits) > _MAX_EXHAUSTIVE:
-        reject(f"`secret` must hold at most {_MAX_EXHAUSTIVE} bits", len(bits), "write one answer for each subset")
+    if len(bits) > _MAX_EXHAUSTIVE_BITS:
+        reject(f"`secret` must hold at most {_MAX_EXHAUSTIVE_BITS} bits", len(bits), "write one answer for each subset")
     for bit in bits:
         sums = np.concatenate([sums, sums + bit])
     return sums
@@ -321,8 +323,8 @@ def sweep(
     n: int,
     levels: Sequence[float],
     *,
-    noise: Callable[[float], Any] = _bounded,
-    count: int | None = None,
+    noise: Callable[[float], Any] = _bounded_noise,
+    n_queries: int | None = None,
     repeats: int = 3,
     method: Method = "least_squares",
     rng: Rng = None,
@@ -336,8 +338,8 @@ def sweep(
     levels : sequence of float
         The levels of noise.
     noise : callable
-        Function that makes the mechanism of a level; by default, noise that is uniform from -level to level.
-    count : int, optional
+        A function that makes the mechanism of a level; by default, its noise is uniform from -level to level.
+    n_queries : int, optional
         The number of queries; by default 4 n, so that the threshold is near the root of n.
     repeats : int
         The number of tables per level.
@@ -358,10 +360,10 @@ def sweep(
     1.0
     """
     source = check_rng(rng) or np.random.default_rng()
-    size, shares = 4 * n if count is None else count, np.zeros((len(levels), repeats))
+    n_sets, shares = 4 * n if n_queries is None else n_queries, np.zeros((len(levels), repeats))
     for chunk in chunks(len(levels) * repeats, 1, "reconstructing"):
         index, repeat = divmod(chunk.start, repeats)
-        secret, subsets = source.integers(0, 2, n), queries(n, size, source)
+        secret, subsets = source.integers(0, 2, n), queries(n, n_sets, source)
         released = answers(secret, subsets, noise(levels[index]), source)
-        shares[index, repeat] = reconstruct(subsets, released, method=method).share(secret)
-    return [(float(level), float(share)) for level, share in zip(levels, shares.mean(axis=1), strict=True)]
+        shares[index, repeat] = reconstruct(subsets, released, method=method).accuracy(secret)
+    return [(float(level), float(accuracy)) for level, accuracy in zip(levels, shares.mean(axis=1), strict=True)]

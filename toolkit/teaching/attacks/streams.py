@@ -1,8 +1,8 @@
 """Attacks on totals that are published every week: was this person counted, and in which week?
 
-The attacker knows the counts of everybody else. From exact totals, one difference is enough. From totals with new noise
-every week, the average over weeks converges, because a person who came early is in all of them. From a `RunningTotal`,
-all weeks together reveal no more than its loss allows.
+The attacker knows the counts of everybody else. For exact totals, one difference is enough. For totals with fresh noise
+every week, averaging over the weeks cancels the noise, because a person who came early is in every later total. For a
+`RunningTotal`, all weeks together reveal no more than its loss allows.
 """
 
 import math
@@ -60,7 +60,7 @@ def new_noise_every_week(epsilon: float) -> Publish:
     Returns
     -------
     callable
-        What publishes.
+        The publishing function.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def one_loss(loss: Pure | Zcdp) -> Publish:
     Returns
     -------
     callable
-        What publishes.
+        The publishing function.
 
     Examples
     --------
@@ -102,19 +102,19 @@ def one_loss(loss: Pure | Zcdp) -> Publish:
 
 
 def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400, rng: Rng = None) -> Roc:
-    """Compute the ROC curve of detecting a person who comes in a given week, when everybody else is known.
+    """Compute the ROC curve of detecting a person who comes in a given week, if the counts of everybody else are known.
 
-    The score is the best linear one: the published totals less those of everybody else, weighted by the inverse
+    The score is the best linear score: the published totals minus those of everybody else, weighted by the inverse
     covariance of the noise. The covariance is estimated from half of the runs, and the curve from the other half.
 
     Parameters
     ----------
     publish : callable
-        Function of the counts of all weeks and a generator that returns the published totals.
+        A function of the counts of all weeks and a generator that returns the published totals.
     counts : sequence of int
         The counts of everybody else.
     week : int
-        The week, from 1.
+        The week in which the person comes, from 1.
     runs : int
         The number of runs; half of them estimate the noise, half are scored.
     rng : Generator, optional
@@ -138,7 +138,7 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
     totals, step = np.cumsum(counts), (np.arange(1, periods + 1) >= week).astype(float)
     with_person = [count + (index == week - 1) for index, count in enumerate(counts)]
     noise = np.array([np.asarray(publish(counts, source)) - totals for _ in range(half)])
-    # A small ridge keeps the covariance invertible where there is no noise, or less of it than weeks.
+    # A small ridge keeps the covariance invertible if there is no noise, or if there are fewer runs than weeks.
     covariance = np.cov(noise, rowvar=False) + np.eye(periods) * (1e-9 + 1e-3 * noise.var())
     weights = np.linalg.solve(covariance, step)
     members, outsiders = (
@@ -150,11 +150,11 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
 
 @dataclass(frozen=True)
 class Canaries:
-    """Guesses of which invented records were added to the data, each by a coin flip.
+    """The result of guessing which canary records were added to the data, each by a coin flip.
 
     If all weeks together are Pure(epsilon), each guess is right with probability at most e**epsilon / (1 +
-    e**epsilon), given all others. The number of right guesses therefore refutes every epsilon below `epsilon`, at the
-    given level (Steinke, Nasr and Jagielski 2023).
+    e**epsilon), given all other guesses. The number of right guesses therefore refutes every epsilon below `epsilon`,
+    at the given confidence level (Steinke, Nasr and Jagielski 2023).
 
     Parameters
     ----------
@@ -183,12 +183,12 @@ class Canaries:
 
 
 def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rng: Rng = None) -> Canaries:
-    """Add an invented record to each week by a coin flip, and guess each coin from that week's difference of totals.
+    """Add a canary record to each week by a coin flip, and guess each flip from that week's difference of totals.
 
     Parameters
     ----------
     publish : callable
-        Function of the counts of all weeks and a generator that returns the published totals.
+        A function of the counts of all weeks and a generator that returns the published totals.
     counts : sequence of int
         The counts of everybody else, which the attacker knows.
     level : float
@@ -199,7 +199,7 @@ def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rn
     Returns
     -------
     Canaries
-        The guesses.
+        The number of guesses and of right guesses.
 
     Examples
     --------

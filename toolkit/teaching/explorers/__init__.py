@@ -1,4 +1,4 @@
-"""Widgets of the course, each of which answers one question while sliders move."""
+"""Widgets of the course; each answers one question while the user moves sliders."""
 
 from toolkit.core.extras import check_extras
 

@@ -6,5 +6,5 @@ from importlib import import_module
 
 for name in sys.argv[1:]:
     explorer = import_module(f"toolkit.teaching.explorers.{name}")
-    text = json.dumps(explorer.compute(), separators=(",", ":")).replace("],[", "],\n[")
+    text = json.dumps(explorer.compute_grid(), separators=(",", ":")).replace("],[", "],\n[")
     explorer.FILE.write_text(f"{text}\n", encoding="utf-8")

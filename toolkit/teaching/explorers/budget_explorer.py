@@ -1,7 +1,7 @@
-"""An explorer of what epsilon means to one person: odds, guesses, beliefs and bets, over questions and years.
+"""An explorer of what epsilon means for one person: odds, guesses, beliefs and bets, over questions and years.
 
-Python composes the losses and sends the factor by which they may shift the odds. The browser only multiplies odds by
-this factor (Bayes' rule), and a test compares the result with `Design.posterior`.
+Python composes the losses and sends the factor by which the odds may shift. The browser only multiplies odds by this
+factor (Bayes' rule), and a test compares the result with `Design.posterior`.
 """
 
 import itertools
@@ -19,7 +19,16 @@ from toolkit.core.loss import Pure
 from toolkit.local.questions import warner
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
-from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, icons, makes
+from toolkit.show.widgets.explorer import (
+    QUESTION,
+    BoundedFloat,
+    BoundedInt,
+    Explorer,
+    PredictionQuestion,
+    browser_code,
+    document_widget,
+    draw_icons,
+)
 from toolkit.texts.figures import at_least, at_most, bound, chance, fill, short
 
 STATIC = Path(__file__).parent / "static"
@@ -34,7 +43,7 @@ QUESTIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
 YEARS = tuple(range(1, 11))
 PRIORS = tuple(i / 100 for i in (1, 2, 3, 5, 7, *range(10, 100, 5), 99))
 
-WORDS = {
+SENTENCES = {
     "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
     "without the releases, 50.",
     "odds": "The odds between any two secrets shift by a factor of up to {factor} (limits are rounded up).",
@@ -45,27 +54,27 @@ WORDS = {
     "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost ε\u00a0=\u00a0{each}.",
 }
 
-_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
-_FULL = 100.0  # a cap of epsilon, beyond which nothing is hidden and the factor would overflow
-_COINS = warner("3/4").epsilon
+_MIN_EPSILON, _MAX_EPSILON = EPSILONS[0], EPSILONS[-1]
+_EPSILON_CAP = 100.0  # above it nothing is hidden, and the factor would overflow
+_TWO_COINS_EPSILON = warner("3/4").epsilon
 
 
 class BudgetExplorer(Explorer):
-    """An explorer of what epsilon means to one person, for one answer and for many.
+    """An explorer of what epsilon means for one person, for one answer and for many.
 
-    The sentences bound what anybody can conclude from everything released, whatever else they know. The attributes
-    `epsilon`, `questions`, `years`, `prior` and `loss` follow the sliders.
+    The sentences bound what anybody can conclude from all releases, regardless of their background knowledge. The
+    attributes `epsilon`, `questions`, `years`, `prior` and `loss` follow the sliders.
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        Privacy loss of one answer, from 0.01 to 10; small is private.
+        Privacy loss of one answer, from 0.01 to 10; smaller values give more privacy.
     questions : int, default 1
-        Answers that a person gives per year, up to 50.
+        Number of answers that a person gives per year, up to 50.
     years : int, default 1
         Number of years, up to 10.
     prior : float, default 0.1
-        The belief of an observer in the secret before the answers, strictly between 0 and 1.
+        An observer's belief in the secret before the answers, strictly between 0 and 1.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -75,15 +84,15 @@ class BudgetExplorer(Explorer):
     """
 
     _esm = browser_code(STATIC / "budget_explorer.js")
-    maker, as_question = "budget", QUESTION
-    asks = Prediction(
+    function_name, question_code = "budget", QUESTION
+    prediction_question = PredictionQuestion(
         "Of 100 guesses between two equally likely secrets, at most how many come out right on average?", "of 100"
     )
 
-    epsilon = Between(_LEAST, _MOST, "below it nothing is learned, above it nothing is hidden")
-    questions = Whole(1, QUESTIONS[-1])
-    years = Whole(1, YEARS[-1])
-    prior = Between(0, 1, "at the ends no evidence counts", strict=True)
+    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it nothing is learned, above it nothing is hidden")
+    questions = BoundedInt(1, QUESTIONS[-1])
+    years = BoundedInt(1, YEARS[-1])
+    prior = BoundedFloat(0, 1, "at the ends no evidence counts", strict=True)
 
     def __init__(
         self, epsilon: float = 1.0, questions: int = 1, years: int = 1, prior: float = 0.1, *, guess: bool = False
@@ -94,25 +103,25 @@ class BudgetExplorer(Explorer):
     @property
     def loss(self) -> Pure:
         """The privacy loss of all answers together."""
-        return _totals(self.epsilon, self.questions * self.years)[-1]
+        return _cumulative_losses(self.epsilon, self.questions * self.years)[-1]
 
     def truth(self) -> tuple[float, str]:
-        right = 100 * believed(0.5, self.row["factor"][self.years - 1])
+        right = 100 * updated_belief(0.5, self.row["factor"][self.years - 1])
         return math.ceil(right - 1e-9), at_most(right)
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"epsilon {self.epsilon:.4g}, questions {self.questions}, years {self.years}, prior {self.prior:.4g}"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table["words"], self.row, self.years, self.prior)
+        return fill_sentences(self.table["words"], self.row, self.years, self.prior)
 
     def picture(self) -> Figure:
         row = self.row
         titles = {"people": "What can be learned about one person?", "years": "And if they are asked again?"}
         setting = f"epsilon {row['epsilon']:.3g} an answer, questions a year: {row['questions']}, years: {self.years}"
         canvas, panels = self._panels(4.1, setting, [["people", "years"], ["people", "words"]], [2.2, 1.3], **titles)
-        icons(panels["people"], int(self.truth()[0]))
-        _beliefs(panels["years"], row, self.years, self.prior)
+        draw_icons(panels["people"], int(self.truth()[0]))
+        _draw_beliefs(panels["years"], row, self.years, self.prior)
         self._write(panels, people=("icons", "odds", "belief", "bet"), words=("total", "each"))
         return canvas
 
@@ -121,11 +130,11 @@ class BudgetExplorer(Explorer):
         self.row = budget_row(self.epsilon, self.questions)
 
 
-@makes(BudgetExplorer)
+@document_widget(BudgetExplorer)
 def budget(
     epsilon: float = 1.0, *, questions: int = 1, years: int = 1, prior: float = 0.1, guess: bool = False
 ) -> BudgetExplorer:
-    """Explore what epsilon means to one person.
+    """Explore what epsilon means for one person.
 
     Examples
     --------
@@ -138,9 +147,9 @@ def budget(
 
 @lru_cache(maxsize=1)
 def budget_table() -> dict[str, Any]:
-    """Return the total and the factor for each epsilon and each number of answers, questions times years."""
+    """Return the total loss and the odds factor for each epsilon and each number of answers (questions times years)."""
     answers = sorted({questions * years for questions in QUESTIONS for years in YEARS})
-    rows = [[_totals(epsilon, answers[-1])[count - 1].epsilon for count in answers] for epsilon in EPSILONS]
+    rows = [[_cumulative_losses(epsilon, answers[-1])[count - 1].epsilon for count in answers] for epsilon in EPSILONS]
     return {
         "epsilons": list(EPSILONS),
         "questions": list(QUESTIONS),
@@ -148,34 +157,34 @@ def budget_table() -> dict[str, Any]:
         "priors": list(PRIORS),
         "answers": answers,
         "total": [[short(total) for total in row] for row in rows],
-        "factor": [[short(_factor(total)) for total in row] for row in rows],
-        "each": [_each(count) for count in answers],
-        "words": WORDS,
+        "factor": [[short(_odds_factor(total)) for total in row] for row in rows],
+        "each": [_epsilon_per_answer(count) for count in answers],
+        "words": SENTENCES,
     }
 
 
 def budget_row(epsilon: float, questions: int) -> dict[str, Any]:
-    """Return the totals and factors after each year for one epsilon and one number of questions."""
+    """Return the total losses and odds factors after each year, for one epsilon and one number of questions."""
     counts = [questions * years for years in YEARS]
-    totals = [_totals(epsilon, counts[-1])[count - 1].epsilon for count in counts]
+    totals = [_cumulative_losses(epsilon, counts[-1])[count - 1].epsilon for count in counts]
     return {
         "epsilon": epsilon,
         "questions": questions,
         "total": [short(total) for total in totals],
-        "factor": [short(_factor(total)) for total in totals],
-        "each": [_each(count) for count in counts],
+        "factor": [short(_odds_factor(total)) for total in totals],
+        "each": [_epsilon_per_answer(count) for count in counts],
     }
 
 
-def reading(words: dict[str, str], row: dict[str, Any], years: int, prior: float) -> dict[str, str]:
+def fill_sentences(words: dict[str, str], row: dict[str, Any], years: int, prior: float) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     factor = row["factor"][years - 1]
-    highest = believed(prior, factor)
+    highest = updated_belief(prior, factor)
     values = {
-        "right": at_most(100 * believed(0.5, factor)),
+        "right": at_most(100 * updated_belief(0.5, factor)),
         "factor": bound(factor),
         "prior": chance(100 * prior),
-        "low": at_least(100 * believed(prior, 1 / factor)),
+        "low": at_least(100 * updated_belief(prior, 1 / factor)),
         "high": at_most(100 * highest),
         "stake": bound(highest / prior),
         "questions": row["questions"],
@@ -187,32 +196,32 @@ def reading(words: dict[str, str], row: dict[str, Any], years: int, prior: float
     return fill(words, values)
 
 
-def believed(prior: float, factor: float) -> float:
-    """Return the belief whose odds are those of `prior` times `factor`."""
+def updated_belief(prior: float, factor: float) -> float:
+    """Return the belief whose odds are the odds of `prior` times `factor`."""
     odds = prior / (1 - prior) * factor
     return odds / (1 + odds)
 
 
 @lru_cache(maxsize=64)
-def _totals(epsilon: float, answers: int) -> tuple[Pure, ...]:
-    """Return the losses of 1, 2, … answers together."""
+def _cumulative_losses(epsilon: float, answers: int) -> tuple[Pure, ...]:
+    """Return the total losses of 1, 2, … answers."""
     return tuple(itertools.accumulate(itertools.repeat(Pure(epsilon), answers), operator.add))
 
 
-def _factor(total: float) -> float:
-    return bet(min(total, _FULL))
+def _odds_factor(total: float) -> float:
+    return bet(min(total, _EPSILON_CAP))
 
 
-def _each(answers: int) -> str:
-    """Return the epsilon of each answer if all together may cost as much as two coins, rounded down to three digits."""
-    share = _COINS / answers
+def _epsilon_per_answer(answers: int) -> str:
+    """Return the epsilon of each answer if their total is that of two coins, rounded down to three digits."""
+    share = _TWO_COINS_EPSILON / answers
     digits = 2 - math.floor(math.log10(share))
     return f"{math.floor(share * 10**digits) / 10**digits:.{digits}f}"
 
 
-def _beliefs(ax: Axes, row: dict[str, Any], years: int, prior: float) -> None:
+def _draw_beliefs(ax: Axes, row: dict[str, Any], years: int, prior: float) -> None:
     """Draw the highest and the lowest belief by years, and the prior as a dashed line."""
-    high, low = ([100 * believed(prior, factor**sign) for factor in row["factor"]] for sign in (1, -1))
+    high, low = ([100 * updated_belief(prior, factor**sign) for factor in row["factor"]] for sign in (1, -1))
     ax.plot(YEARS, high, color=BLUE, linewidth=2.5)
     ax.plot(YEARS, low, color=BLUE, linewidth=1.5, linestyle=":")
     ax.axhline(100 * prior, color=GREY, linestyle="--", linewidth=1.5)

@@ -17,16 +17,24 @@ from toolkit.audit.bounds import advantage
 from toolkit.core.composition import compose
 from toolkit.core.loss import Approx, Pure
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION
-from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, browser_code, icons, makes
+from toolkit.show.widgets.explorer import (
+    BoundedFloat,
+    BoundedInt,
+    Explorer,
+    PredictionQuestion,
+    browser_code,
+    document_widget,
+    draw_icons,
+)
 from toolkit.texts.figures import at_most, bound, figure, fill, short
 
 STATIC = Path(__file__).parent / "static"
 
-# Totals of many equal releases on the grid of the explorer take seconds to compute, so they are stored in
-# `static/composed.json`.
+# The total losses of many equal releases take seconds to compute on the whole grid, so `static/composed.json` stores
+# them.
 #
-# The numbers are those of `compose`, and a test recomputes some of them. To update the file after a change of a
-# rule in `toolkit.core.composition`, run `python -m toolkit.teaching.explorers composition_explorer`.
+# The numbers come from `compose`, and a test recomputes some of them. To update the file after a change of a rule in
+# `toolkit.core.composition`, run `python -m toolkit.teaching.explorers composition_explorer`.
 
 RELEASES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 52, 75, 100, 150, 200, 300, 365)
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
@@ -35,26 +43,26 @@ RULES = ("basic", "advanced", "zcdp", "optimal")
 FILE = STATIC / "composed.json"
 
 
-def totals(releases: int, epsilon: float, delta: float) -> list[float]:
-    """Return the total epsilon of equal releases by each rule."""
+def total_epsilons(releases: int, epsilon: float, delta: float) -> list[float]:
+    """Return the total epsilon of equal releases under each composition rule."""
     losses = [Pure(epsilon)] * releases
     by_rule = (compose(losses, None if rule == "basic" else delta, rule) for rule in RULES)
     return [short(loss.epsilon) for loss in by_rule if isinstance(loss, Pure | Approx)]
 
 
 @lru_cache(maxsize=1)
-def stored() -> dict[tuple[int, float, float], list[float]]:
-    """Return the stored totals by number of releases, epsilon and delta."""
+def stored_totals() -> dict[tuple[int, float, float], list[float]]:
+    """Return the stored total epsilons by number of releases, epsilon and delta."""
     numbers = iter(json.loads(FILE.read_text(encoding="utf-8")))
     return {(k, epsilon, delta): next(numbers) for delta in DELTAS for epsilon in EPSILONS for k in RELEASES}
 
 
-def compute() -> list[list[float]]:
-    """Compute the whole grid in the order of `stored`."""
-    return [totals(k, epsilon, delta) for delta in DELTAS for epsilon in EPSILONS for k in RELEASES]
+def compute_grid() -> list[list[float]]:
+    """Compute the total epsilons of the whole grid, in the order of `stored_totals`."""
+    return [total_epsilons(k, epsilon, delta) for delta in DELTAS for epsilon in EPSILONS for k in RELEASES]
 
 
-WORDS = {
+SENTENCES = {
     "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "
     "ε\u00a0=\u00a0{best}.",
     "slack": "The best total has a δ: a probability may exceed what it allows by 1 in {one_in}. "
@@ -65,7 +73,7 @@ WORDS = {
     "One release alone: {one}.",
 }
 
-_FULL = 100.0  # a cap of epsilon, beyond which nothing is hidden and the factor would overflow
+_EPSILON_CAP = 100.0  # above it nothing is hidden, and the factor would overflow
 _STYLES = {"added up": (GREY, "--"), "advanced": (ORANGE, "-."), "zCDP": (SKY, ":"), "optimal": (BLUE, "-")}
 
 
@@ -79,9 +87,9 @@ class CompositionExplorer(Explorer):
     releases : int, default 52
         Number of releases from the same data, up to 365.
     epsilon : float, default 0.1
-        Privacy loss of each, from 0.01 to 2; small is private.
+        Privacy loss of each release, from 0.01 to 2; smaller values give more privacy.
     delta : float, default 1e-6
-        The probability by which the best total may be exceeded, from 1e-12 to 0.01; small is private.
+        The delta of the total loss, from 1e-12 to 0.01; smaller values give more privacy.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -91,12 +99,14 @@ class CompositionExplorer(Explorer):
     """
 
     _esm = browser_code(STATIC / "composition_explorer.js")
-    maker = "composition"
-    asks = Prediction("What is the epsilon of all releases together, by the best rule?", "as total ε")
+    function_name = "composition"
+    prediction_question = PredictionQuestion(
+        "What is the epsilon of all releases together, by the best rule?", "as total ε"
+    )
 
-    releases = Whole(1, RELEASES[-1])
-    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it a release is blind, above it bare")
-    delta = Between(1e-12, 0.01, "it must be far below one in the number of people, and above nothing")
+    releases = BoundedInt(1, RELEASES[-1])
+    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it a release is blind, above it bare")
+    delta = BoundedFloat(1e-12, 0.01, "it must be far below one in the number of people, and above nothing")
 
     def __init__(self, releases: int = 52, epsilon: float = 0.1, delta: float = 1e-6, *, guess: bool = False) -> None:
         settings = {"releases": releases, "epsilon": epsilon, "delta": delta}
@@ -104,7 +114,7 @@ class CompositionExplorer(Explorer):
 
     @property
     def loss(self) -> Pure | Approx:
-        """What all releases cost by the best rule."""
+        """The total loss of all releases under the best composition rule."""
         total = compose([Pure(self.epsilon)] * self.releases, self.delta)
         return total if isinstance(total, Pure | Approx) else total.to_approx(self.delta)
 
@@ -112,19 +122,19 @@ class CompositionExplorer(Explorer):
         best = min(self.row["cell"][:4])
         return best, bound(best)
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"{self.releases:,} releases, epsilon {self.epsilon:.4g} each, delta {self.delta:.3g}"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table["words"], self.row)
+        return fill_sentences(self.table["words"], self.row)
 
     def picture(self) -> Figure:
         row = self.row
         titles = {"totals": "What do they cost together?", "people": "What does that mean for one person?"}
         setting = f"{row['releases']:,} releases, epsilon {row['epsilon']:.3g} each"
         canvas, panels = self._panels(3.9, setting, [["totals", "people"], ["words", "people"]], [2.7, 1], **titles)
-        _totals(panels["totals"], row)
-        icons(panels["people"], math.ceil(row["cell"][5] - 1e-9))
+        _draw_totals(panels["totals"], row)
+        draw_icons(panels["people"], math.ceil(row["cell"][5] - 1e-9))
         self._write(panels, people=("icons", "odds"), words=("total", "slack"))
         return canvas
 
@@ -133,11 +143,11 @@ class CompositionExplorer(Explorer):
         self.row = composition_row(self.releases, self.epsilon, self.delta)
 
 
-@makes(CompositionExplorer)
+@document_widget(CompositionExplorer)
 def composition(
     releases: int = 52, *, epsilon: float = 0.1, delta: float = 1e-6, guess: bool = False
 ) -> CompositionExplorer:
-    """Explore what many releases about the same people cost together.
+    """Explore the total privacy loss of many releases about the same people.
 
     Examples
     --------
@@ -150,31 +160,31 @@ def composition(
 
 @lru_cache(maxsize=1)
 def composition_table() -> dict[str, Any]:
-    """Return the cells by delta, epsilon and number of releases."""
+    """Return the numbers of each cell of the grid, by delta, epsilon and number of releases."""
     return {
         "releases": list(RELEASES),
         "epsilons": list(EPSILONS),
         "deltas": list(DELTAS),
         "cells": [[[_cell(k, epsilon, delta) for k in RELEASES] for epsilon in EPSILONS] for delta in DELTAS],
-        "words": WORDS,
+        "words": SENTENCES,
     }
 
 
 def composition_row(releases: int, epsilon: float, delta: float) -> dict[str, Any]:
-    """Return the cell of one setting, and the cells along the number of releases for the curves."""
+    """Return the numbers of one setting, and those of all numbers of releases for the curves."""
     cell, curve = _cell(releases, epsilon, delta), [_cell(k, epsilon, delta) for k in RELEASES]
     return {"releases": releases, "epsilon": epsilon, "delta": delta, "cell": cell, "curve": curve}
 
 
 @lru_cache(maxsize=4096)
 def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
-    """Return the totals of the four rules, and the factor of the odds and the right guesses of 100 by the best rule."""
-    sums = stored().get((releases, epsilon, delta)) or totals(releases, epsilon, delta)
+    """Return the total under each rule, and the odds factor and the right guesses of 100 under the best rule."""
+    sums = stored_totals().get((releases, epsilon, delta)) or total_epsilons(releases, epsilon, delta)
     right = min(advantage(sums[0]), advantage(min(sums), delta))
-    return [*sums, short(math.exp(min(*sums, _FULL))), short(50 + 50 * right)]
+    return [*sums, short(math.exp(min(*sums, _EPSILON_CAP))), short(50 + 50 * right)]
 
 
-def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     *sums, factor, right = row["cell"]
     values = {
@@ -190,8 +200,8 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     return fill(words, values)
 
 
-def _totals(ax: Axes, row: dict[str, Any]) -> None:
-    """Draw the total against the number of releases, one line per rule, with the current setting as a point."""
+def _draw_totals(ax: Axes, row: dict[str, Any]) -> None:
+    """Draw the total loss against the number of releases, one line per rule, with the current setting as a point."""
     for index, (name, (colour, dash)) in enumerate(_STYLES.items()):
         ax.plot(RELEASES, [cell[index] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
     ax.plot([row["releases"]], [min(row["cell"][:4])], "o", color=VERMILLION, markersize=9)

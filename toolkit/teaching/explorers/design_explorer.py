@@ -1,7 +1,7 @@
 """An explorer of the privacy of each person and the precision of a survey, with Warner's design.
 
-Python computes a table, and the browser looks up its rows. The browser only divides a margin by the root of the number
-of respondents, and a test compares the result with `Design.variance`.
+Python computes a table, and the browser looks up its rows. The browser only divides a margin by the square root of the
+number of respondents, and a test compares the result with `Design.variance`.
 """
 
 import math
@@ -18,7 +18,16 @@ from toolkit.core.inference.special import ndtri
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, percent
-from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, icons, makes
+from toolkit.show.widgets.explorer import (
+    QUESTION,
+    BoundedFloat,
+    BoundedInt,
+    Explorer,
+    PredictionQuestion,
+    browser_code,
+    document_widget,
+    draw_icons,
+)
 from toolkit.texts.figures import bound, chance, figure, fill, in_points, short, three_digits
 
 STATIC = Path(__file__).parent / "static"
@@ -29,9 +38,9 @@ EPSILONS = tuple(i / 20 for i in range(2, 101))
 PREVALENCES = tuple(i / 100 for i in (*range(1, 11), 12, 15, *range(20, 100, 5)))
 SIZES = (50, 70, *(lead * 10**power for power in (1, 2, 3) for lead in (10, 15, 20, 30, 50, 70)), 100_000)
 DEVICES = (("a die, true on 5–6", "2/3"), ("two coins", "3/4"), ("a die, true on 3–6", "5/6"))
-"""Familiar devices, and the p of the Warner design that each realizes."""
+"""Familiar devices, and the p of the Warner design that each one realizes."""
 
-WORDS = {
+SENTENCES = {
     "icons": "Of 100 people whose true answer is yes, on average {yes} report yes and {no} report no.",
     "odds": "One report shifts the odds between yes and no by a factor of {factor} (rounded up), never more.",
     "belief": "An observer who guessed {prior} % before thinks {after_no} % after a “no” and {after_yes} % "
@@ -40,21 +49,21 @@ WORDS = {
     "people": "To be as precise as {n} direct answers, ask {needed} people: {multiplier} times as many.",
 }
 
-_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]  # the limits of the slider and of the number box
-_MAX_MARGIN = 50  # points; wider margins are useless and would flatten the curve
+_MIN_EPSILON, _MAX_EPSILON = EPSILONS[0], EPSILONS[-1]  # the limits of the slider and of the number box
+_MAX_MARGIN = 50  # percentage points; wider margins are useless and would flatten the curve
 _DIRECT = Design([[1, 0], [0, 1]], 1, ("no", "yes"), name="direct")
 
 
 class DesignExplorer(Explorer):
     """An explorer of the privacy of each person and the precision of a survey, with Warner's design.
 
-    Python computes a table from designs and sends it once, so moving a slider needs no kernel. The attributes
-    `epsilon`, `n`, `prevalence` and `design` follow the sliders when they are released.
+    Python computes a table from designs and sends it once, so that moving a slider needs no kernel. The attributes
+    `epsilon`, `n`, `prevalence` and `design` are updated when a slider is released.
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        Privacy loss of one report, from 0.1 to 5; small is private.
+        Privacy loss of one report, from 0.1 to 5; smaller values give more privacy.
     n : int, default 1000
         Number of respondents.
     prevalence : float, default 0.1
@@ -68,13 +77,15 @@ class DesignExplorer(Explorer):
     """
 
     _esm = browser_code(STATIC / "design_explorer.js")
-    maker, as_question = "design", QUESTION
-    asks = Prediction("With this epsilon and so many people: how wide is the 95 % margin, to each side?", "points")
+    function_name, question_code = "design", QUESTION
+    prediction_question = PredictionQuestion(
+        "With this epsilon and so many people: how wide is the 95 % margin, to each side?", "points"
+    )
 
-    epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
-    n = Whole()
-    prevalence = Between(0, 1, "at the ends nothing is left to ask", strict=True)
-    limits = traitlets.Dict(default_value={"least": _LEAST, "most": _MOST}, read_only=True).tag(sync=True)
+    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it a survey is blind, above it bare")
+    n = BoundedInt()
+    prevalence = BoundedFloat(0, 1, "at the ends nothing is left to ask", strict=True)
+    limits = traitlets.Dict(default_value={"least": _MIN_EPSILON, "most": _MAX_EPSILON}, read_only=True).tag(sync=True)
 
     def __init__(self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, *, guess: bool = False) -> None:
         super().__init__(epsilon=epsilon, n=n, prevalence=prevalence, guess=guess)
@@ -92,11 +103,11 @@ class DesignExplorer(Explorer):
     def _column(self) -> int:
         return int(self.table["prevalences"].index(self.prevalence))
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"epsilon {self.epsilon:.4g}, {self.n:,} respondents, prevalence {self.prevalence:.4g}"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table, self.row, self.prevalence, self.n)
+        return fill_sentences(self.table, self.row, self.prevalence, self.n)
 
     def picture(self) -> Figure:
         row = self.row
@@ -104,8 +115,8 @@ class DesignExplorer(Explorer):
         guess = f"{percent(self.prevalence, 1)} guessed to be yes"
         setting = f"epsilon {row['epsilon']:.3g}, {self.n:,} respondents, {guess}"
         canvas, panels = self._panels(3.9, setting, [["people", "margins"], ["people", "words"]], [2.7, 1], **titles)
-        icons(panels["people"], round(100 * row["p"]))
-        _margins(panels["margins"], self.table, row, self._column, self.n)
+        draw_icons(panels["people"], round(100 * row["p"]))
+        _draw_margins(panels["margins"], self.table, row, self._column, self.n)
         self._write(panels, people=("icons", "odds", "belief"), words=("margin", "people"))
         return canvas
 
@@ -117,9 +128,9 @@ class DesignExplorer(Explorer):
         self.row = table_row(self.epsilon, tuple(self.table["prevalences"]))
 
 
-@makes(DesignExplorer)
+@document_widget(DesignExplorer)
 def design(epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, guess: bool = False) -> DesignExplorer:
-    """Explore how private each person is, and how precise the survey.
+    """Explore the privacy of each person and the precision of the survey.
 
     Examples
     --------
@@ -130,8 +141,8 @@ def design(epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, gues
     return DesignExplorer(epsilon, n, prevalence, guess=guess)
 
 
-def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORDS) -> dict[str, Any]:
-    """Return the whole table, with a row for each epsilon and in it an entry for each prevalence."""
+def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = SENTENCES) -> dict[str, Any]:
+    """Return the whole table; it has a row for each epsilon, and each row has an entry for each prevalence."""
     columns, z = tuple(prevalences), float(ndtri(0.975))
     devices = {name: warner(p=p) for name, p in DEVICES}
     epsilons = sorted({*EPSILONS, *(design.epsilon for design in devices.values())})
@@ -162,7 +173,7 @@ def table_row(epsilon: float, prevalences: tuple[float, ...]) -> Row:
     }
 
 
-def reading(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[str, str]:
+def fill_sentences(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     column = table["prevalences"].index(prevalence)
     yes = round(100 * row["p"])
@@ -182,7 +193,7 @@ def reading(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[
     return fill(table["words"], values)
 
 
-def _margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> None:
+def _draw_margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> None:
     """Draw the margin against epsilon with the current setting as a point, and asking directly as a dashed line."""
     points = 100 / math.sqrt(n)
     direct = points * table["direct"][column]
@@ -192,11 +203,11 @@ def _margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> 
     ax.text(5, direct + 1, "asking directly", ha="right", va="bottom", color=INK, fontsize=9)
     ax.set(ylim=(0, _MAX_MARGIN), ylabel="95 % margin, ± points")
     ax.set_xlabel("epsilon (left: more private; right: more precise)")
-    point(ax, row["epsilon"], points * row["margin"][column])
+    draw_setting(ax, row["epsilon"], points * row["margin"][column])
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def point(ax: Axes, x: float, y: float) -> None:
+def draw_setting(ax: Axes, x: float, y: float) -> None:
     """Draw the current setting as a point, hollow at the upper edge if it lies above the limits of the axis."""
     top = ax.get_ylim()[1]
     if y <= top:

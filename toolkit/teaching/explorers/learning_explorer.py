@@ -1,6 +1,6 @@
 """An explorer of the accuracy of private classifiers, by number of people, epsilon and penalty.
 
-All people are invented, because accuracies on real people's data would be releases.
+All people are simulated, because accuracies on real people's data would be releases.
 """
 
 import json
@@ -16,15 +16,24 @@ from matplotlib.figure import Figure
 
 from toolkit.core.arrays import Array, Mask
 from toolkit.show.canvas import BLUE, GREY, VERMILLION
-from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, bars, browser_code, makes
+from toolkit.show.widgets.explorer import (
+    BoundedFloat,
+    BoundedInt,
+    Explorer,
+    PredictionQuestion,
+    browser_code,
+    document_widget,
+    draw_bars,
+)
 from toolkit.texts.figures import figure, fill, short
 
 STATIC = Path(__file__).parent / "static"
 
 # The accuracies of private classifiers take long to compute, so they are stored in `static/learned.json`.
 #
-# Invented people give twenty yes/no answers, which are evidence for or against an illness. To update the file after a
-# change of `toolkit.learning`, run `python -m toolkit.teaching.explorers learning_explorer`; a test fits some again.
+# Simulated people give twenty yes/no answers, which are evidence for or against an illness. To update the file after a
+# change of `toolkit.learning`, run `python -m toolkit.teaching.explorers learning_explorer`. A test recomputes some of
+# the accuracies.
 
 PEOPLE = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
@@ -34,83 +43,83 @@ COLUMNS = 20
 FITS = 10
 FILE = STATIC / "learned.json"
 
-_SEED, _TESTED = 2011, 10_000
+_SEED, _N_TEST_PEOPLE = 2011, 10_000
 _SHARES = np.linspace(0.1, 0.5, COLUMNS)
 _WEIGHTS = np.random.default_rng(_SEED).permutation(np.linspace(-3, 3, COLUMNS))
 
 
 @lru_cache(maxsize=16)
-def invented(n: int, group: int = 0) -> tuple[Array, Mask]:
-    """Return the answers of n people, and whether each of them is ill."""
+def simulated_people(n: int, group: int = 0) -> tuple[Array, Mask]:
+    """Return the simulated answers of n people, and whether each of them is ill."""
     rng = np.random.default_rng([_SEED, n, group])
     rows = (rng.random((n, COLUMNS)) < _SHARES).astype(float)
     return rows, rng.random(n) < 1 / (1 + np.exp(-(rows - _SHARES) @ _WEIGHTS))
 
 
-def tested() -> tuple[Array, Mask]:
-    """Return the people whose illness is predicted."""
-    return invented(_TESTED, 1)
+def test_people() -> tuple[Array, Mask]:
+    """Return the simulated people of the test set."""
+    return simulated_people(_N_TEST_PEOPLE, 1)
 
 
-def right(method: str, people: int, epsilon: float, strength: float) -> float:
-    """Return the accuracy on other people in percent, averaged over some fits to the same people."""
+def accuracy(method: str, people: int, epsilon: float, strength: float) -> float:
+    """Return the accuracy on the test set in percent, averaged over several fits to the same training data."""
     from toolkit.learning import PrivateLogisticRegression  # scikit-learn is an extra
 
     rng = np.random.default_rng([_SEED, METHODS.index(method), people, *np.array([epsilon, strength]).view(np.int64)])
     model = PrivateLogisticRegression(
         epsilon, method=method, C=strength, classes=(False, True), bounds=(0, 1), missing="middle", rng=rng
     )
-    rows, truth = tested()
-    return float(100 * np.mean([model.fit(*invented(people)).score(rows, truth) for _ in range(FITS)]))
+    rows, truth = test_people()
+    return float(100 * np.mean([model.fit(*simulated_people(people)).score(rows, truth) for _ in range(FITS)]))
 
 
-def plain(people: int) -> float:
-    """Return the accuracy without privacy in percent, of scikit-learn's classifier with its defaults."""
+def baseline_accuracy(people: int) -> float:
+    """Return the accuracy without privacy in percent, with the defaults of scikit-learn's classifier."""
     from sklearn.linear_model import LogisticRegression
 
-    return float(100 * LogisticRegression().fit(*invented(people)).score(*tested()))
+    return float(100 * LogisticRegression().fit(*simulated_people(people)).score(*test_people()))
 
 
-def base() -> float:
-    """Return the accuracy in percent of always predicting the more frequent class."""
-    share = float(np.mean(tested()[1]))
+def majority_accuracy() -> float:
+    """Return the accuracy, in percent, of always predicting the more frequent class."""
+    share = float(np.mean(test_people()[1]))
     return 100 * max(share, 1 - share)
 
 
 @lru_cache(maxsize=1)
-def stored() -> dict[str, Any]:
+def stored_accuracies() -> dict[str, Any]:
     """Return the stored accuracies.
 
-    They are `plain[people]`, `own[method][people][epsilon]` with the default C of each method, and
+    These are `plain[people]`, `own[method][people][epsilon]` with the default C of each method, and
     `right[method][people][strength][epsilon]`.
     """
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def compute() -> dict[str, Any]:
-    """Compute the whole grid in the form of `stored`."""
+def compute_grid() -> dict[str, Any]:
+    """Compute the accuracies of the whole grid, in the form of `stored_accuracies`."""
 
     def curve(method: int, n: int, strength: float | None = None) -> list[float]:
         strengths = [strength or default_strengths(epsilon)[method] for epsilon in EPSILONS]
-        return [round(right(METHODS[method], n, *pair), 2) for pair in zip(EPSILONS, strengths, strict=True)]
+        return [round(accuracy(METHODS[method], n, *pair), 2) for pair in zip(EPSILONS, strengths, strict=True)]
 
     grid = [[[curve(method, n, strength) for strength in STRENGTHS] for n in PEOPLE] for method in range(len(METHODS))]
     default_curves = [[curve(method, n) for n in PEOPLE] for method in range(len(METHODS))]
-    without = [round(plain(n), 2) for n in PEOPLE]
-    return {"base": round(base(), 2), "plain": without, "own": default_curves, "right": grid}
+    without = [round(baseline_accuracy(n), 2) for n in PEOPLE]
+    return {"base": round(majority_accuracy(), 2), "plain": without, "own": default_curves, "right": grid}
 
 
 def default_strengths(epsilon: float) -> tuple[float, float]:
-    """Return the default C of each method for twenty columns and the intercept."""
+    """Return the default C of each method, for twenty columns and an intercept."""
     return epsilon / 2, 0.2 * epsilon / (COLUMNS + 1)
 
 
 def max_strength(epsilon: float) -> float:
-    """Return the largest C that is possible with noise in the objective of the logistic loss."""
+    """Return the largest C that objective perturbation allows for the logistic loss."""
     return 4 * math.expm1(min(epsilon * 63 / 64 / 2, 700.0))
 
 
-WORDS = {
+SENTENCES = {
     "right": "{people} invented people, ε\u00a0=\u00a0{epsilon}, C\u00a0=\u00a0{strength}. Of 100 others, "
     "{objective} are classified rightly with noise in the objective and {output} with noise on the weights; "
     "without privacy {plain}. Saying to all of them what is more frequent is right for {base}.",
@@ -129,7 +138,7 @@ NAMES = ("without privacy", "objective", "on the weights", "most frequent")
 class LearningExplorer(Explorer):
     """An explorer of the accuracy of private classifiers, by number of people, epsilon and penalty.
 
-    The classifiers are logistic regressions on twenty yes/no answers of invented people. The attributes `people`,
+    The classifiers are logistic regressions on twenty yes/no answers of simulated people. The attributes `people`,
     `epsilon`, `strength` and `accuracies` follow the sliders.
 
     Parameters
@@ -137,7 +146,7 @@ class LearningExplorer(Explorer):
     people : int, default 2000
         Number of people in the training data, from 250 to 20,000.
     epsilon : float, default 1.0
-        Privacy loss of the fit, from 0.1 to 4; small is private.
+        Privacy loss of the fit, from 0.1 to 4; smaller values give more privacy.
     strength : float, default 0.3
         C, the inverse strength of the penalty, from 0.001 to 10.
     guess : bool, default False
@@ -149,12 +158,14 @@ class LearningExplorer(Explorer):
     """
 
     _esm = browser_code(STATIC / "learning_explorer.js")
-    maker = "learning"
-    asks = Prediction("Of 100 others, how many does noise in the objective classify rightly?", "of 100")
+    function_name = "learning"
+    prediction_question = PredictionQuestion(
+        "Of 100 others, how many does noise in the objective classify rightly?", "of 100"
+    )
 
-    people = Whole(PEOPLE[0], PEOPLE[-1])
-    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it noise decides, above it little is hidden")
-    strength = Between(STRENGTHS[0], STRENGTHS[-1], "below it weights are 0, above it noise decides")
+    people = BoundedInt(PEOPLE[0], PEOPLE[-1])
+    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it noise decides, above it little is hidden")
+    strength = BoundedFloat(STRENGTHS[0], STRENGTHS[-1], "below it weights are 0, above it noise decides")
 
     def __init__(self, people: int = 2000, epsilon: float = 1.0, strength: float = 0.3, *, guess: bool = False) -> None:
         setting = {"people": people, "epsilon": epsilon, "strength": strength}
@@ -162,24 +173,24 @@ class LearningExplorer(Explorer):
 
     @property
     def accuracies(self) -> dict[str, float]:
-        """The accuracy of each method on other people, in percent."""
+        """The accuracy of each method on the test set, in percent."""
         return dict(zip(NAMES, self.row["right"], strict=True))
 
     def truth(self) -> tuple[float, str]:
         return self.row["right"][1], figure(self.row["right"][1], 1)
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"{self.people} people, epsilon {self.epsilon:.4g}, C {self.strength:.4g}"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table["words"], self.row)
+        return fill_sentences(self.table["words"], self.row)
 
     def picture(self) -> Figure:
         row = self.row
         titles = {"bars": "Right for how many of 100 others?", "curve": "What would more ε bring?"}
         setting = f"{row['people']:,} people, epsilon {row['epsilon']:.3g}, C {row['strength']:.3g}"
         canvas, panels = self._panels(5.0, setting, [["bars", "curve"], ["left", "right"]], [1, 1.1], **titles)
-        bars(panels["bars"], self.accuracies, [GREY, BLUE, VERMILLION, GREY], 1, gap=1, x_max=115)
+        draw_bars(panels["bars"], self.accuracies, [GREY, BLUE, VERMILLION, GREY], 1, gap=1, x_max=115)
         ax = panels["curve"]
         for curve, colour, dash, name in zip(row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True):
             ax.plot(EPSILONS, curve, color=colour, linestyle=dash, linewidth=2, label=name)
@@ -198,11 +209,11 @@ class LearningExplorer(Explorer):
         self.row = learning_row(self.people, self.epsilon, self.strength)
 
 
-@makes(LearningExplorer)
+@document_widget(LearningExplorer)
 def learning(
     people: int = 2000, *, epsilon: float = 1.0, strength: float = 0.3, guess: bool = False
 ) -> LearningExplorer:
-    """Explore how often a private classifier is right.
+    """Explore the accuracy of private classifiers.
 
     Examples
     --------
@@ -218,25 +229,25 @@ def learning_table() -> dict[str, Any]:
     """Return the rows by number of people, C and epsilon."""
     rows = [[[learning_row(n, e, c) for e in EPSILONS] for c in STRENGTHS] for n in PEOPLE]
     steps = {"people": list(PEOPLE), "epsilons": list(EPSILONS), "strengths": list(STRENGTHS)}
-    return {**steps, "rows": rows, "words": WORDS}
+    return {**steps, "rows": rows, "words": SENTENCES}
 
 
 @lru_cache(maxsize=1024)
 def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]:
-    """Return the accuracies of one setting, and along epsilon those of the nearest point of the grid."""
-    grid, index = stored(), _nearest(PEOPLE, people)
+    """Return the accuracies of one setting, and curves along epsilon from the nearest point of the grid."""
+    grid, index = stored_accuracies(), _nearest(PEOPLE, people)
     curves = [method[index][_nearest(STRENGTHS, strength)] for method in grid["right"]]
     on_grid = people in PEOPLE and epsilon in EPSILONS
     if on_grid and strength in STRENGTHS:
         private = [curve[EPSILONS.index(epsilon)] for curve in curves]
     else:
-        private = [short(right(method, people, epsilon, strength)) for method in METHODS]
+        private = [short(accuracy(method, people, epsilon, strength)) for method in METHODS]
     if on_grid:
         by_default = [method[index][EPSILONS.index(epsilon)] for method in grid["own"]]
     else:
         defaults = zip(METHODS, default_strengths(epsilon), strict=True)
-        by_default = [short(right(method, people, epsilon, default)) for method, default in defaults]
-    without = grid["plain"][index] if people in PEOPLE else short(plain(people))
+        by_default = [short(accuracy(method, people, epsilon, default)) for method, default in defaults]
+    without = grid["plain"][index] if people in PEOPLE else short(baseline_accuracy(people))
     return {
         "people": people,
         "epsilon": epsilon,
@@ -254,7 +265,7 @@ def _nearest(steps: Sequence[float], value: float) -> int:
     return min(range(len(steps)), key=lambda index: abs(steps[index] - value))
 
 
-def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     names = ("plain", "objective", "output", "base", "own_right", "own_output_right")
     shares = zip(names, (*row["right"], *row["own_right"]), strict=True)

@@ -1,8 +1,8 @@
 """An explorer of Laplace and Gaussian noise: how it hides one person, and the error of a release.
 
-Everything is in units of the noise, so that its distribution has one shape and only the distance of two neighbors
-changes. The browser only multiplies by the scale and by the sensitivity, and a test compares the results with the
-mechanisms.
+All values are in units of the noise scale. Each distribution then has one shape, and only the distance between two
+neighbors changes. The browser only multiplies by the scale and by the sensitivity, and a test compares the results with
+the mechanisms.
 """
 
 import math
@@ -20,7 +20,14 @@ from toolkit.central.laplace import Laplace
 from toolkit.core.arrays import Array
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
-from toolkit.show.widgets.explorer import Between, Explorer, OneOf, Prediction, browser_code, makes
+from toolkit.show.widgets.explorer import (
+    BoundedFloat,
+    Explorer,
+    PredictionQuestion,
+    TextChoice,
+    browser_code,
+    document_widget,
+)
 from toolkit.texts.figures import bound, figure, fill, short, significant
 
 STATIC = Path(__file__).parent / "static"
@@ -33,18 +40,18 @@ DELTAS = (1e-3, 1e-6, 1e-9)
 SENSITIVITIES = (0.1, 1.0, 2.0, 5.0, 10.0, 100.0)
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 
-WORDS = {
+SENTENCES = {
     "ratio": "No release is more than {factor} times likelier with one record than with another{but}.",
     "error": "With {level} % chance the noise stays within ±\u00a0{error}: {times} times what one person can change.",
     "scale": "The noise has scale {scale}, {what}. Each dot is one chance in 40.",
     "others": "At this ε: Laplace ±\u00a0{laplace}; Gaussian ±\u00a0{analytic}; by the classic formula {classic}.",
 }
 
-_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
-_CLASSIC = 1.0  # the largest epsilon for which the classic formula is proven
-_DOTS, _DRAWS = 40, 40
+_MIN_EPSILON, _MAX_EPSILON = EPSILONS[0], EPSILONS[-1]
+_MAX_CLASSIC_EPSILON = 1.0  # the classic formula is proven up to this epsilon
+_N_DOTS, _N_DRAWS = 40, 40
 _NOISE = tuple(i / 4 for i in range(-24, 45))
-"""Released values, in units of the noise; the neighbor's true value is at most 5 away."""
+"""Released values in units of the noise scale; the neighbor's true value is at most 5 units away."""
 
 
 class MechanismExplorer(Explorer):
@@ -55,14 +62,14 @@ class MechanismExplorer(Explorer):
     Parameters
     ----------
     law : {"laplace", "analytic", "classic"}
-        Laplace noise, the least Gaussian noise that is private, or Gaussian noise by the textbook formula, which is
-        proven up to epsilon 1 (beyond, the explorer stays at 1).
+        Laplace noise, Gaussian noise with the smallest possible scale, or Gaussian noise by the textbook formula, which
+        is proven up to epsilon 1 (the explorer uses 1 for larger values).
     epsilon : float, default 1.0
-        Privacy loss, from 0.1 to 5; small is private.
+        Privacy loss, from 0.1 to 5; smaller values give more privacy.
     sensitivity : float, default 1.0
         The largest change of the statistic by one person.
     delta : float, default 1e-6
-        For Gaussian noise, the total probability by which the bound may be exceeded.
+        The delta of Gaussian noise.
     level : float, default 0.95
         The probability with which the noise stays within the displayed error.
     guess : bool, default False
@@ -74,14 +81,14 @@ class MechanismExplorer(Explorer):
     """
 
     _esm = browser_code(STATIC / "mechanism_explorer.js")
-    maker = "mechanism"
-    asks = Prediction("How far off is a release, at most, as often as is chosen?", "units")
+    function_name = "mechanism"
+    prediction_question = PredictionQuestion("How far off is a release, at most, as often as is chosen?", "units")
 
-    law = OneOf(*LAWS)
-    epsilon = Between(_LEAST, _MOST, "below it noise drowns everything, above it it hides nobody")
-    sensitivity = Between(0.001, 1e6, "the explorer draws no other")
-    delta = Between(0, 0.1, "it is a small probability", strict=True)
-    level = Between(0, 1, "it is a probability", strict=True)
+    law = TextChoice(*LAWS)
+    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it noise drowns everything, above it it hides nobody")
+    sensitivity = BoundedFloat(0.001, 1e6, "the explorer draws no other")
+    delta = BoundedFloat(0, 0.1, "it is a small probability", strict=True)
+    level = BoundedFloat(0, 1, "it is a probability", strict=True)
 
     def __init__(
         self,
@@ -104,13 +111,13 @@ class MechanismExplorer(Explorer):
     def truth(self) -> tuple[float, str]:
         return self.row["error"], significant(self.row["error"])
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         delta = "" if self.law == "laplace" else f", delta {self.delta:.4g}"
         law = f"{self.law}, epsilon {self.row['epsilon']:.4g}{delta}"
         return f"{law}, sensitivity {self.sensitivity:.4g}, level {self.level:.4g}"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table["words"], self.row)
+        return fill_sentences(self.table["words"], self.row)
 
     def picture(self) -> Figure:
         row, shape = self.row, "laplace" if self.law == "laplace" else "gaussian"
@@ -118,10 +125,10 @@ class MechanismExplorer(Explorer):
         titles = {"two": "How private is one person?", "dots": "How far off is a release?"}
         setting = f"{row['law']}, epsilon {row['epsilon']:.3g}, sensitivity {row['sensitivity']:.3g}"
         canvas, panels = self._panels(4.3, setting, rows, [2, 1.4, 0.5], **titles)
-        _neighbors(panels["two"], self.table["shapes"][shape], 1 / row["ratio"])
-        _losses(panels["ratio"], row)
+        _draw_neighbors(panels["two"], self.table["shapes"][shape], 1 / row["ratio"])
+        _draw_ratios(panels["ratio"], row)
         dots = [dot * row["ratio"] * row["sensitivity"] for dot in self.table["dots"][shape]]
-        _dots(panels["dots"], dots, row["error"])
+        _draw_dots(panels["dots"], dots, row["error"])
         self._write(panels, private=["ratio"], words=["error", "scale", "others"])
         return canvas
 
@@ -130,7 +137,7 @@ class MechanismExplorer(Explorer):
         self.row = mechanism_row(self.law, self.epsilon, self.delta, self.sensitivity, self.level)
 
 
-@makes(MechanismExplorer)
+@document_widget(MechanismExplorer)
 def mechanism(
     law: str = "laplace",
     *,
@@ -140,7 +147,7 @@ def mechanism(
     level: float = 0.95,
     guess: bool = False,
 ) -> MechanismExplorer:
-    """Explore how noise hides one person, and how far off a release is.
+    """Explore how noise hides one person, and the error of a release.
 
     Examples
     --------
@@ -153,9 +160,9 @@ def mechanism(
 
 @lru_cache(maxsize=1)
 def mechanism_table() -> dict[str, Any]:
-    """Return the noise of every law, epsilon and delta, and its error by sensitivity and level."""
+    """Return the noise scale of each law, epsilon and delta, and its error by sensitivity and level."""
     laws = [(law, delta) for law in LAWS for delta in (DELTAS if law != "laplace" else DELTAS[:1])]
-    # One mechanism of each shape of noise; its sensitivity is below 1, so that its error is that of real numbers.
+    # One mechanism for each shape of noise. With a sensitivity below 1, its error is not rounded to whole numbers.
     standards = {"laplace": _mechanism("laplace", 0.5, 1e-6, 0.5), "gaussian": _mechanism("analytic", 0.5, 1e-6, 0.5)}
     return {
         "epsilons": list(EPSILONS),
@@ -169,18 +176,18 @@ def mechanism_table() -> dict[str, Any]:
         "noise": list(_NOISE),
         "shapes": {name: _shape(mechanism) for name, mechanism in standards.items()},
         "dots": {name: _quantiles(mechanism) for name, mechanism in standards.items()},
-        "draws": {name: _draws(mechanism) for name, mechanism in standards.items()},
-        "words": WORDS,
+        "draws": {name: _simulated_noise(mechanism) for name, mechanism in standards.items()},
+        "words": SENTENCES,
     }
 
 
 def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, level: float) -> dict[str, Any]:
-    """Return the row of one setting; `asked` is the epsilon of the slider, `epsilon` the one that is used."""
-    used = min(epsilon, _CLASSIC) if law == "classic" else epsilon
-    proven = [name for name in LAWS if name != "classic" or used <= _CLASSIC]
-    errors = {name: short(_mechanism(name, used, delta, sensitivity).error(level)) for name in proven}
+    """Return the row of one setting; `asked` is the epsilon of the slider, and `epsilon` is the epsilon in use."""
+    proven_epsilon = min(epsilon, _MAX_CLASSIC_EPSILON) if law == "classic" else epsilon
+    proven = [name for name in LAWS if name != "classic" or proven_epsilon <= _MAX_CLASSIC_EPSILON]
+    errors = {name: short(_mechanism(name, proven_epsilon, delta, sensitivity).error(level)) for name in proven}
     return {
-        **_standard_row(law, used, delta),
+        **_standard_row(law, proven_epsilon, delta),
         "law": law,
         "asked": epsilon,
         "delta": delta,
@@ -191,7 +198,7 @@ def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, le
     }
 
 
-def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     pure, classic = row["law"] == "laplace", row["errors"].get("classic")
     values = {
@@ -216,11 +223,11 @@ def _mechanism(law: str, epsilon: float, delta: float, sensitivity: float) -> Me
 
 
 def _epsilons(law: str) -> tuple[float, ...]:
-    return tuple(epsilon for epsilon in EPSILONS if law != "classic" or epsilon <= _CLASSIC)
+    return tuple(epsilon for epsilon in EPSILONS if law != "classic" or epsilon <= _MAX_CLASSIC_EPSILON)
 
 
 def _standard_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
-    """Return what is independent of the sensitivity: scale / sensitivity, the factor, and loss / epsilon by value."""
+    """Return the numbers that do not depend on the sensitivity: the relative scale, the odds factor and the losses."""
     mechanism = _mechanism(law, epsilon, delta, 1)
     positions = np.array(_NOISE) * mechanism.scale
     shares = np.log(mechanism.density(positions) / mechanism.density(positions - 1)) / epsilon
@@ -246,18 +253,18 @@ def _shape(mechanism: Mechanism) -> list[float]:
 
 def _quantiles(mechanism: Mechanism) -> list[float]:
     """Return equally spaced quantiles of the noise, in units of the scale."""
-    levels = [(2 * i + 1) / _DOTS - 1 for i in range(_DOTS)]
+    levels = [(2 * i + 1) / _N_DOTS - 1 for i in range(_N_DOTS)]
     return [short(math.copysign(mechanism.error(abs(level)) / mechanism.scale, level)) for level in levels]
 
 
-def _draws(mechanism: Mechanism) -> list[float]:
+def _simulated_noise(mechanism: Mechanism) -> list[float]:
     """Return simulated noise with a fixed seed, in units of the scale."""
     rng = np.random.default_rng(8)
-    return [short(float(mechanism.release(0.0, rng=rng).value) / mechanism.scale) for _ in range(_DRAWS)]
+    return [short(float(mechanism.release(0.0, rng=rng).value) / mechanism.scale) for _ in range(_N_DRAWS)]
 
 
-def _neighbors(ax: Axes, shape: list[float], shift: float) -> None:
-    """Draw the distributions of a release on two neighbors."""
+def _draw_neighbors(ax: Axes, shape: list[float], shift: float) -> None:
+    """Draw the distributions of a release for two neighboring tables."""
     ax.plot(_NOISE, shape, color=BLUE, linewidth=2.5, label="with one record")
     ax.plot([x + shift for x in _NOISE], shape, color=VERMILLION, linewidth=2, linestyle="--", label="with another")
     ax.legend(frameon=False, fontsize=9, loc="upper right")
@@ -266,8 +273,8 @@ def _neighbors(ax: Axes, shape: list[float], shift: float) -> None:
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _losses(ax: Axes, row: dict[str, Any]) -> None:
-    """Draw the log ratio of the two likelihoods, with the bound by epsilon as dashed lines."""
+def _draw_ratios(ax: Axes, row: dict[str, Any]) -> None:
+    """Draw the log ratio of the two likelihoods, with the bounds set by epsilon as dashed lines."""
     ax.plot(_NOISE, row["shares"], color=INK, linewidth=2)
     for end in (-1, 1):
         ax.axhline(end, color=GREY, linestyle="--", linewidth=1.2)
@@ -277,7 +284,7 @@ def _losses(ax: Axes, row: dict[str, Any]) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _dots(ax: Axes, values: list[float], error: float) -> None:
+def _draw_dots(ax: Axes, values: list[float], error: float) -> None:
     """Draw quantiles as stacked dots, with a band for the error."""
     x_max = 1.4 * error
     stacks: dict[int, int] = {}

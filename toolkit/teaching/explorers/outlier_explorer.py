@@ -1,7 +1,7 @@
 """An explorer of the effect of one salary on statistics, and of the noise that each statistic needs.
 
 Python computes statistics and errors on a grid, and the browser looks them up. The errors can be shown because the
-salaries are invented; on real people's data they would be private.
+salaries are simulated; computed from real people's data, they would be private.
 """
 
 import math
@@ -17,12 +17,19 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, location
 from toolkit.core.inference.special import ndtri
 from toolkit.show.canvas import BLUE, VERMILLION
-from toolkit.show.widgets.explorer import Between, Explorer, Prediction, bars, browser_code, makes
+from toolkit.show.widgets.explorer import (
+    BoundedFloat,
+    Explorer,
+    PredictionQuestion,
+    browser_code,
+    document_widget,
+    draw_bars,
+)
 from toolkit.texts.figures import figure, fill, short
 
 STATIC = Path(__file__).parent / "static"
 
-WORDS = {
+SENTENCES = {
     "values": "Of 501 people one earns {salary} thousand. Mean {mean}, trimmed mean {trimmed}, Huber "
     "location {huber}, median {median} thousand.",
     "moved": "If that one earned nothing, the mean would be {mean_moved} lower, the median {median_moved}.",
@@ -34,7 +41,7 @@ WORDS = {
 NAMES = ("mean", "trimmed mean", "Huber location", "median")
 SALARIES = (0.0, 10.0, 20.0, 30.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0, 300.0, 500.0, 700.0, 1000.0)
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
-TOP = 1000.0
+MAX_SALARY = 1000.0
 _PEOPLE = 501
 _HUBER, _TRIM, _STEP = Huber(20), 50, 0.5
 
@@ -42,15 +49,15 @@ _HUBER, _TRIM, _STEP = Huber(20), 50, 0.5
 class OutlierExplorer(Explorer):
     """An explorer of the effect of one salary on statistics, and of the noise that each statistic needs.
 
-    Five hundred invented people earn around 30 thousand, and a slider sets the salary of one more. The bounds are 0 and
-    1,000 thousand. The attributes `salary`, `epsilon`, `statistics` and `noise` follow the sliders.
+    Five hundred simulated people earn around 30 thousand each, and a slider sets the salary of one more person. The
+    bounds are 0 and 1,000 thousand. The attributes `salary`, `epsilon`, `statistics` and `noise` follow the sliders.
 
     Parameters
     ----------
     salary : float, default 30.0
         Salary of that person, in thousands, from 0 to 1000.
     epsilon : float, default 1.0
-        Privacy loss of each release, from 0.25 to 4; small is private.
+        Privacy loss of each release, from 0.25 to 4; smaller values give more privacy.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -60,11 +67,11 @@ class OutlierExplorer(Explorer):
     """
 
     _esm = browser_code(STATIC / "outlier_explorer.js")
-    maker = "outlier"
-    asks = Prediction("How large is the typical noise that the mean needs?", "thousand")
+    function_name = "outlier"
+    prediction_question = PredictionQuestion("How large is the typical noise that the mean needs?", "thousand")
 
-    salary = Between(0.0, TOP, "salaries are clamped to the bounds")
-    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it 501 people are too few, above it little is hidden")
+    salary = BoundedFloat(0.0, MAX_SALARY, "salaries are clamped to the bounds")
+    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it 501 people are too few, above it little is hidden")
 
     def __init__(self, salary: float = 30.0, epsilon: float = 1.0, *, guess: bool = False) -> None:
         super().__init__(table=outlier_table(), salary=salary, epsilon=epsilon, guess=guess)
@@ -82,11 +89,11 @@ class OutlierExplorer(Explorer):
     def truth(self) -> tuple[float, str]:
         return self.row["noise"][0], figure(self.row["noise"][0], 2)
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.4g}"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table, self.row)
+        return fill_sentences(self.table, self.row)
 
     def picture(self) -> Figure:
         titles = {"values": "What does each statistic do?", "noise": "What noise does each need?"}
@@ -94,8 +101,8 @@ class OutlierExplorer(Explorer):
         canvas, panels = self._panels(4.2, setting, [["values", "noise"], ["left", "right"]], [1.1, 1], **titles)
         sizes = {"values": (self.statistics, BLUE, 1), "noise": (self.noise, VERMILLION, 2)}
         for panel, (numbers, colour, decimals) in sizes.items():
-            most = max(numbers.values())
-            bars(panels[panel], numbers, colour, decimals, gap=0.02 * most, x_max=1.2 * most)
+            largest = max(numbers.values())
+            draw_bars(panels[panel], numbers, colour, decimals, gap=0.02 * largest, x_max=1.2 * largest)
         self._write(panels, 42, left=("values", "moved"), right=("noise", "why"))
         return canvas
 
@@ -104,9 +111,9 @@ class OutlierExplorer(Explorer):
         self.row = outlier_row(self.salary, self.epsilon)
 
 
-@makes(OutlierExplorer)
+@document_widget(OutlierExplorer)
 def outlier(salary: float = 30.0, *, epsilon: float = 1.0, guess: bool = False) -> OutlierExplorer:
-    """Explore what one salary does to each statistic, and what noise each needs.
+    """Explore the effect of one salary on each statistic, and the noise that each statistic needs.
 
     Examples
     --------
@@ -126,16 +133,16 @@ def outlier_table() -> dict[str, Any]:
         "epsilons": list(EPSILONS),
         "rows": rows,
         "lowest": rows[0][0]["values"],
-        "words": WORDS,
+        "words": SENTENCES,
     }
 
 
 @lru_cache(maxsize=1024)
 def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     """Return the four statistics of one setting, and the root mean square of the noise of each."""
-    others = np.round(np.exp(np.log(30) + 0.6 * ndtri((np.arange(_PEOPLE - 1) + 0.5) / (_PEOPLE - 1))), 1)
-    values = np.append(others, salary)
-    trimmed = SmoothSensitivity.for_epsilon(epsilon, "trimmed", n=_PEOPLE, bounds=(0, TOP), trim=_TRIM)
+    other_salaries = np.round(np.exp(np.log(30) + 0.6 * ndtri((np.arange(_PEOPLE - 1) + 0.5) / (_PEOPLE - 1))), 1)
+    values = np.append(other_salaries, salary)
+    trimmed = SmoothSensitivity.for_epsilon(epsilon, "trimmed", n=_PEOPLE, bounds=(0, MAX_SALARY), trim=_TRIM)
     statistics = [
         float(values.mean()),
         float(np.sort(values)[_TRIM : _PEOPLE - _TRIM].mean()),
@@ -143,10 +150,10 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
         float(np.median(values)),
     ]
     noise = [
-        math.sqrt(2) * Laplace.for_epsilon(epsilon, sensitivity=TOP / _PEOPLE).scale,
+        math.sqrt(2) * Laplace.for_epsilon(epsilon, sensitivity=MAX_SALARY / _PEOPLE).scale,
         trimmed.noise.sd * float(trimmed._summarize(values).smooth * trimmed.bounds.step),
-        _error(_HUBER, values, statistics[2], epsilon),
-        _error("median", values, statistics[3], epsilon),
+        _rms_error(_HUBER, values, statistics[2], epsilon),
+        _rms_error("median", values, statistics[3], epsilon),
     ]
     return {
         "salary": salary,
@@ -156,14 +163,14 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _error(statistic: object, values: object, truth: float, epsilon: float) -> float:
+def _rms_error(statistic: object, values: object, truth: float, epsilon: float) -> float:
     """Return the root mean square error of the inverse sensitivity mechanism, from its distribution."""
-    mechanism = InverseSensitivity.for_epsilon(epsilon, statistic, bounds=(0, TOP), step=_STEP)
+    mechanism = InverseSensitivity.for_epsilon(epsilon, statistic, bounds=(0, MAX_SALARY), step=_STEP)
     grid = np.arange(mechanism.bounds.span + 1) * _STEP
     return float(np.sqrt(mechanism.probabilities(values) @ (grid - truth) ** 2))
 
 
-def reading(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     short_names = ("mean", "trimmed", "huber", "median")
     values = {name: figure(value, 1) for name, value in zip(short_names, row["values"], strict=True)}

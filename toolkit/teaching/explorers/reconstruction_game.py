@@ -1,6 +1,6 @@
-"""A game in which the user publishes noisy sums and an attacker computes the secrets of people from them.
+"""A game in which the user publishes noisy sums, and an attacker computes people's secrets from these sums.
 
-Every game is played in Python by `played`, and the browser only shows the result.
+Python plays all games in `play_games`, and the browser only shows the results.
 """
 
 import json
@@ -20,16 +20,24 @@ from toolkit.core.arrays import Mask
 from toolkit.core.loss import Pure
 from toolkit.planning.disclosure import guess_rate
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
-from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, browser_code, hide_axis, makes
+from toolkit.show.widgets.explorer import (
+    BoundedFloat,
+    BoundedInt,
+    Explorer,
+    PredictionQuestion,
+    browser_code,
+    document_widget,
+    hide_axis,
+)
 from toolkit.teaching.attacks.reconstruction import answers, queries, reconstruct
 from toolkit.texts.figures import at_most, bound, figure, fill, short
 
 STATIC = Path(__file__).parent / "static"
 
-# The games take long to play, so they are stored in `static/games.json`.
+# The games take long to play, so their results are stored in `static/games.json`.
 #
 # In each game the Laplace mechanism releases the number of secrets in random groups of people, and
-# `toolkit.teaching.attacks.reconstruction` attacks the releases. A test plays some games again. To update the file
+# `toolkit.teaching.attacks.reconstruction` attacks the releases. A test repeats some of the games. To update the file
 # after a change of the attack or of the mechanism, run `python -m toolkit.teaching.explorers reconstruction_game`.
 
 PEOPLE = 100
@@ -41,38 +49,38 @@ FILE = STATIC / "games.json"
 _SEED = 2003
 
 
-def played(sums: int, noise: float) -> list[str]:
-    """Play all games of a setting; return a text for each, with a "1" for each person whose secret is found."""
-    return ["".join("1" if right else "0" for right in _game(game, sums, noise)) for game in range(GAMES)]
+def play_games(sums: int, noise: float) -> list[str]:
+    """Play all games of a setting; return a text for each game, with a "1" for each person whose secret is found."""
+    return ["".join("1" if right else "0" for right in _play_game(game, sums, noise)) for game in range(GAMES)]
 
 
-def _game(game: int, sums: int, noise: float) -> Mask:
-    secret, groups = _people(game)
+def _play_game(game: int, sums: int, noise: float) -> Mask:
+    secret, groups = _secrets_and_groups(game)
     mechanism = Laplace.for_epsilon(1 / Fraction(noise)) if noise else None
     published = answers(secret, groups[:sums], mechanism, np.random.default_rng([_SEED, game, 1]))
     return np.asarray(reconstruct(groups[:sums], published, noise_sd=math.sqrt(2) * noise).bits == secret)
 
 
 @lru_cache(maxsize=GAMES)
-def _people(game: int) -> tuple[Mask, Mask]:
+def _secrets_and_groups(game: int) -> tuple[Mask, Mask]:
     """Return the secrets and all groups of one game; a setting publishes the sums of the first groups."""
     rng = np.random.default_rng([_SEED, game])
     return rng.integers(0, 2, PEOPLE).astype(bool), queries(PEOPLE, SUMS[-1], rng)
 
 
 @lru_cache(maxsize=1)
-def stored() -> dict[tuple[int, float], list[str]]:
-    """Return the stored games by number of sums and noise."""
+def stored_games() -> dict[tuple[int, float], list[str]]:
+    """Return the stored results by number of sums and noise."""
     games = iter(json.loads(FILE.read_text(encoding="utf-8")))
     return {(sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)] for sums in SUMS for noise in NOISES}
 
 
-def compute() -> list[list[str]]:
-    """Play all games in the order of `stored`, each as a hexadecimal number."""
-    return [[f"{int(game, 2):x}" for game in played(sums, noise)] for sums in SUMS for noise in NOISES]
+def compute_grid() -> list[list[str]]:
+    """Play all games in the order of `stored_games`, each as a hexadecimal number."""
+    return [[f"{int(game, 2):x}" for game in play_games(sums, noise)] for sums in SUMS for noise in NOISES]
 
 
-WORDS = {
+SENTENCES = {
     "found": "The attacker has {found} of 100 secrets right. Tossing coins, about 50 would be.",
     "games": "Mean of {games} games with other secrets, other groups and other noise: {mean} of 100.",
     "noise": "Each sum carries Laplace noise of scale {noise}; the true sums are around 25.",
@@ -82,21 +90,21 @@ WORDS = {
     "bare": "Exact sums promise nothing: ε is infinite.",
 }
 
-_NONE = 0.25  # the position of no noise on a logarithmic axis
+_NO_NOISE_POSITION = 0.25  # where the logarithmic axis shows no noise
 
 
 class ReconstructionGame(Explorer):
-    """A game in which you publish the number of secrets in random groups, and an attacker computes who has one.
+    """A game in which you publish sums of secrets over random groups, and an attacker computes each person's secret.
 
-    A hundred people have a secret each, yes or no. You choose the number of published sums and the Laplace noise on
-    each of them. The attributes `sums`, `noise`, `correct` and `loss` follow the sliders.
+    Each of a hundred people has a secret, yes or no. You choose the number of published sums and the Laplace noise on
+    each sum. The attributes `sums`, `noise`, `correct` and `loss` follow the sliders.
 
     Parameters
     ----------
     sums : int, default 400
-        Number of published sums, each of a random half of the people; few are private.
+        Number of published sums, each over a random half of the people; fewer sums give more privacy.
     noise : float, default 3.0
-        Scale of the Laplace noise on each, from 0 to 1600; much is private.
+        Scale of the Laplace noise on each sum, from 0 to 1600; more noise gives more privacy.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -106,11 +114,13 @@ class ReconstructionGame(Explorer):
     """
 
     _esm = browser_code(STATIC / "reconstruction_game.js")
-    maker = "reconstruction"
-    asks = Prediction("How many of 100 secrets has the attacker right, on average over the games?", "of 100")
+    function_name = "reconstruction"
+    prediction_question = PredictionQuestion(
+        "How many of 100 secrets has the attacker right, on average over the games?", "of 100"
+    )
 
-    sums = Whole(1, SUMS[-1])
-    noise = Between(0, NOISES[-1], "beyond it nothing is left to publish")
+    sums = BoundedInt(1, SUMS[-1])
+    noise = BoundedFloat(0, NOISES[-1], "beyond it nothing is left to publish")
 
     def __init__(self, sums: int = 400, noise: float = 3.0, *, guess: bool = False) -> None:
         super().__init__(table=game_table(), sums=sums, noise=noise, guess=guess)
@@ -122,25 +132,25 @@ class ReconstructionGame(Explorer):
 
     @property
     def loss(self) -> Pure:
-        """The loss of all sums together, for one person who changes, joins or leaves; infinite without noise."""
+        """The loss of all sums together if one person changes, joins or leaves; it is infinite without noise."""
         return _loss(self.sums, self.noise)
 
     def truth(self) -> tuple[float, str]:
         return self.row["mean"], figure(self.row["mean"], 0)
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"{self.sums:,} sums, noise {self.noise:.4g}"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table, self.row)
+        return fill_sentences(self.table, self.row)
 
     def picture(self) -> Figure:
         titles = {"people": "Whose secret is out?", "curve": "How much noise stops it?"}
         canvas, panels = self._panels(
-            4.1, self.setting(), [["people", "curve"], ["people", "words"]], [2.6, 1], **titles
+            4.1, self.setting_text(), [["people", "curve"], ["people", "words"]], [2.6, 1], **titles
         )
         _draw_people(panels["people"], self.row["right"][0])
-        _curve(panels["curve"], self.row, [game_row(self.sums, level) for level in NOISES])
+        _draw_curve(panels["curve"], self.row, [game_row(self.sums, level) for level in NOISES])
         self._write(panels, people=("found", "games", "noise"), words=["promise"])
         return canvas
 
@@ -149,7 +159,7 @@ class ReconstructionGame(Explorer):
         self.row = game_row(self.sums, self.noise)
 
 
-@makes(ReconstructionGame)
+@document_widget(ReconstructionGame)
 def reconstruction(sums: int = 400, *, noise: float = 3.0, guess: bool = False) -> ReconstructionGame:
     """Play against an attacker who computes secrets from published sums.
 
@@ -167,13 +177,13 @@ def reconstruction(sums: int = 400, *, noise: float = 3.0, guess: bool = False) 
 def game_table() -> dict[str, Any]:
     """Return all games of the grid as `rows[sums][noise]`."""
     rows = [[game_row(sums, noise) for noise in NOISES] for sums in SUMS]
-    return {"sums": list(SUMS), "noises": list(NOISES), "rows": rows, "words": WORDS}
+    return {"sums": list(SUMS), "noises": list(NOISES), "rows": rows, "words": SENTENCES}
 
 
 @lru_cache(maxsize=1024)
 def game_row(sums: int, noise: float) -> dict[str, Any]:
-    """Return the games of one setting: each person's outcome ("1" for found), the counts, and the privacy loss."""
-    right = stored().get((sums, noise)) or played(sums, noise)
+    """Return the results of one setting: each person's outcome ("1" for found), the counts, and the privacy loss."""
+    right = stored_games().get((sums, noise)) or play_games(sums, noise)
     right_guesses = [game.count("1") for game in right]
     epsilon = _loss(sums, noise).epsilon
     return {
@@ -191,7 +201,7 @@ def _loss(sums: int, noise: float) -> Pure:
     return Pure(Fraction(sums) / Fraction(noise)) if noise else Pure(float("inf"))
 
 
-def reading(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[str, str]:
+def fill_sentences(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[str, str]:
     """Return the sentences of one setting and one game; the browser fills the same templates with the same numbers."""
     exact = row["epsilon"] is None
     values = {
@@ -221,15 +231,15 @@ def _draw_people(ax: Axes, right: str) -> None:
     hide_axis(ax)
 
 
-def _curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
-    """Draw the mean of the games against the noise, with the current setting as a point and no noise at the left."""
-    noises = [max(level["noise"], _NONE) for level in levels]
+def _draw_curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
+    """Draw the mean result against the noise, with the current setting as a point and no noise at the left."""
+    noises = [max(level["noise"], _NO_NOISE_POSITION) for level in levels]
     ax.plot(noises, [level["mean"] for level in levels], color=BLUE, linewidth=2.5)
     ax.axhline(50, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(1600, 51, "a coin", ha="right", va="bottom", color=INK, fontsize=9)
-    ax.plot([max(row["noise"], _NONE)], [row["mean"]], "o", color=VERMILLION, markersize=9)
+    ax.plot([max(row["noise"], _NO_NOISE_POSITION)], [row["mean"]], "o", color=VERMILLION, markersize=9)
     ax.set_xscale("log")
-    ax.set_xticks([_NONE, 1, 10, 100, 1000], ["0", "1", "10", "100", "1000"])
+    ax.set_xticks([_NO_NOISE_POSITION, 1, 10, 100, 1000], ["0", "1", "10", "100", "1000"])
     ax.minorticks_off()
     ax.set(ylim=(40, 103), ylabel="secrets found, of 100", xlabel="noise on each sum (right: more private)")
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,6 +1,6 @@
 """An explorer of precision and sample size under four trust models: direct, curator, shuffler and local.
 
-All margins are in a table, computed by the same functions as `plan(...).trust_models()`, and the browser looks them up.
+A table has all margins, computed by the same functions as `plan(...).trust_models()`, and the browser looks them up.
 """
 
 import json
@@ -21,15 +21,23 @@ from toolkit.planning.accuracy import Case
 from toolkit.planning.planner import Plan, plan
 from toolkit.planning.trust_models import Curated
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, name_rows
-from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, makes
+from toolkit.show.widgets.explorer import (
+    QUESTION,
+    BoundedFloat,
+    BoundedInt,
+    Explorer,
+    PredictionQuestion,
+    browser_code,
+    document_widget,
+)
 from toolkit.texts.figures import figure, fill, in_points, short, three_digits
 
 STATIC = Path(__file__).parent / "static"
 
 # The numbers on the grid take minutes to compute, so they are stored in `static/ways.json`.
 #
-# They are those of `plan(...).trust_models()`, and a test recomputes some of them. To update the file after a
-# change of `toolkit.local.shuffling.amplification`, run `python -m toolkit.teaching.explorers tradeoff_explorer`.
+# They come from `plan(...).trust_models()`, and a test recomputes some of them. To update the file after a change of
+# `toolkit.local.shuffling.amplification`, run `python -m toolkit.teaching.explorers tradeoff_explorer`.
 
 TRUST_MODELS = ("direct", "central", "shuffled", "local")
 DELTA = 1e-6
@@ -41,24 +49,24 @@ FILE = STATIC / "ways.json"
 
 
 def local_epsilon(epsilon: float, n: int) -> float:
-    """Return the loss that each of n reports may have by itself if all shuffled have (epsilon, delta)."""
+    """Return the local epsilon that each of n reports may have so that the shuffled reports are (epsilon, delta)."""
     models = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).trust_models(DELTA)
     return next(model.local_epsilon for model in models if model.name == "shuffled")
 
 
 def people_needed(epsilon: float, prevalence: float, goal: float) -> dict[str, float]:
-    """Return the number of people for a margin of `goal` under each trust model."""
+    """Return the number of people who are needed for a margin of `goal` under each trust model."""
     models = plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).trust_models(DELTA)
     return {model.name: model.n_needed for model in models}
 
 
-def stored() -> dict[str, Any]:
+def stored_numbers() -> dict[str, Any]:
     """Return the stored numbers `local[epsilon][n]` and `needed[model][epsilon][prevalence][goal]`."""
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def compute() -> dict[str, Any]:
-    """Compute the whole grid in the form of `stored`."""
+def compute_grid() -> dict[str, Any]:
+    """Compute the numbers of the whole grid, in the form of `stored_numbers`."""
     people = [[[people_needed(epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS]
     return {
         "local": [[local_epsilon(epsilon, n) for n in SIZES] for epsilon in EPSILONS],
@@ -69,7 +77,7 @@ def compute() -> dict[str, Any]:
 
 
 NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}
-WORDS = {
+SENTENCES = {
     "margins": "95 % margins, ± points: directly {direct}; with a curator {central}; shuffled {shuffled}; "
     "locally {local}.",
     "trust": "Whom to trust: locally the phone and its page, or one's own die; shuffled, whoever mixes "
@@ -82,8 +90,8 @@ WORDS = {
     "people come.",
 }
 _STYLES = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
-_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
-_OUTCOMES = 40
+_MIN_EPSILON, _MAX_EPSILON = EPSILONS[0], EPSILONS[-1]
+_N_OUTCOMES = 40
 
 
 class TradeoffExplorer(Explorer):
@@ -95,7 +103,7 @@ class TradeoffExplorer(Explorer):
     Parameters
     ----------
     epsilon : float, default 1.0
-        Privacy loss of a person, from 0.1 to 5; small is private.
+        Privacy loss of one person, from 0.1 to 5; smaller values give more privacy.
     n : int, default 1000
         Number of respondents, from 100 to 100,000.
     prevalence : {0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5}
@@ -111,15 +119,15 @@ class TradeoffExplorer(Explorer):
     """
 
     _esm = browser_code(STATIC / "tradeoff_explorer.js")
-    maker, as_question = "tradeoff", QUESTION
-    asks = Prediction(
+    function_name, question_code = "tradeoff", QUESTION
+    prediction_question = PredictionQuestion(
         "For the wanted margin: how many people must be asked locally, each with their own noise?", "people"
     )
 
-    epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
-    n = Whole(SIZES[0], SIZES[-1])
-    prevalence = Between(0, 1, "it is a share", strict=True)
-    margin = Between(0, 1, "it is a share", strict=True)
+    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it a survey is blind, above it bare")
+    n = BoundedInt(SIZES[0], SIZES[-1])
+    prevalence = BoundedFloat(0, 1, "it is a share", strict=True)
+    margin = BoundedFloat(0, 1, "it is a share", strict=True)
 
     def __init__(
         self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03, *, guess: bool = False
@@ -136,20 +144,20 @@ class TradeoffExplorer(Explorer):
         needed = three_digits(self.row["needed"]["local"])
         return needed, figure(needed, 0)
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         guess = f"prevalence {self.prevalence:.4g}, margin {self.margin:.4g}"
         return f"epsilon {self.epsilon:.4g}, {self.n:,} respondents, {guess}"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table["words"], self.row)
+        return fill_sentences(self.table["words"], self.row)
 
     def picture(self) -> Figure:
         titles = {"bars": "How precise are these people?", "curves": "How many people are needed?"}
         guess = f"{100 * self.prevalence:.0f} % guessed to be yes"
         setting = f"epsilon {self.epsilon:.3g}, {self.n:,} respondents, {guess}"
         canvas, panels = self._panels(4.2, setting, [["bars", "curves"], ["left", "right"]], [1.7, 1], **titles)
-        _intervals(panels["bars"], self.row)
-        _curves(panels["curves"], self.table, self.row)
+        _draw_intervals(panels["bars"], self.row)
+        _draw_curves(panels["curves"], self.table, self.row)
         self._write(panels, 46, left=("margins", "trust"), right=("needed", "order"))
         return canvas
 
@@ -167,7 +175,7 @@ class TradeoffExplorer(Explorer):
         self.row = tradeoff_row(self.epsilon, self.n, self.prevalence, self.margin)
 
 
-@makes(TradeoffExplorer)
+@document_widget(TradeoffExplorer)
 def tradeoff(
     epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03, guess: bool = False
 ) -> TradeoffExplorer:
@@ -184,10 +192,12 @@ def tradeoff(
 
 @lru_cache(maxsize=1)
 def tradeoff_table() -> dict[str, Any]:
-    """Return margins and numbers of people for each trust model, by epsilon, prevalence, and n or the wanted margin."""
-    file = stored()
-    grid = [[_cell(epsilon, x, row) for x in PREVALENCES] for epsilon, row in zip(EPSILONS, file["local"], strict=True)]
-    draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(TRUST_MODELS))) / float(ndtri(0.975))
+    """Return the margins and the numbers of people for each trust model and each point of the grid."""
+    file = stored_numbers()
+    grid = [
+        [_margins(epsilon, x, row) for x in PREVALENCES] for epsilon, row in zip(EPSILONS, file["local"], strict=True)
+    ]
+    document_figure = np.random.default_rng(6).standard_normal((_N_OUTCOMES, len(TRUST_MODELS))) / float(ndtri(0.975))
     return {
         "epsilons": list(EPSILONS),
         "sizes": list(SIZES),
@@ -198,32 +208,34 @@ def tradeoff_table() -> dict[str, Any]:
         },
         "needed": file["needed"],
         "alone": [[short(local) for local in row] for row in file["local"]],
-        "outcomes": [[round(float(z), 4) for z in draw] for draw in draws],
+        "outcomes": [[round(float(z), 4) for z in draw] for draw in document_figure],
         "ways": NAMES,
-        "words": WORDS,
+        "words": SENTENCES,
     }
 
 
-def _cell(epsilon: float, prevalence: float, local_epsilons: list[float]) -> dict[str, list[float]]:
-    """Return the margin of each trust model for every number of people."""
+def _margins(epsilon: float, prevalence: float, local_epsilons: list[float]) -> dict[str, list[float]]:
+    """Return the margins of each trust model, one for each number of people."""
     local = Case(warner, prevalence, 0.95).accuracy(epsilon)
     return {
         "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
         "central": Curated(local.without_noise(), 1 / epsilon).margin(np.array(SIZES)).tolist(),
-        "shuffled": [local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, local_epsilons, strict=True)],
+        "shuffled": [
+            local.with_noise(_noise_variance(alone)).margin(n) for n, alone in zip(SIZES, local_epsilons, strict=True)
+        ],
         "local": local.margin(np.array(SIZES)).tolist(),
     }
 
 
 @lru_cache(maxsize=1024)
-def _noise(epsilon: float) -> float:
+def _noise_variance(epsilon: float) -> float:
     """Return the variance that Warner's design adds to one report, which is the same for every prevalence."""
     return float(Case(warner, 0.5, 0.95).accuracy(epsilon).here.noise[0])
 
 
 @lru_cache(maxsize=256)
 def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> dict[str, Any]:
-    """Return the row of one setting, from the table if it is there, otherwise from two plans."""
+    """Return the row of one setting: from the table if the table has it, otherwise from two plans."""
     row = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "goal": margin}
     if epsilon in EPSILONS and n in SIZES:
         table = tradeoff_table()
@@ -242,7 +254,7 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
     }
 
 
-def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     values = {
         **{model: in_points(100 * row["margins"][model]) for model in TRUST_MODELS},
@@ -253,7 +265,7 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     return fill(words, values)
 
 
-def _intervals(ax: Axes, row: dict[str, Any]) -> None:
+def _draw_intervals(ax: Axes, row: dict[str, Any]) -> None:
     for row_index, model in enumerate(TRUST_MODELS):
         margin = min(100 * row["margins"][model], 100)
         ax.barh(row_index, 2 * margin, left=-margin, height=0.5, color=_STYLES[model][0])
@@ -264,7 +276,7 @@ def _intervals(ax: Axes, row: dict[str, Any]) -> None:
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
+def _draw_curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
     nearest = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - row["epsilon"]))
     for model in TRUST_MODELS:
         colour, dash = _STYLES[model]

@@ -1,4 +1,4 @@
-"""An explorer of the errors of totals that are published every week, by method, for one loss in all."""
+"""An explorer of the errors of totals that are published every week, by method, for a fixed total loss."""
 
 import math
 from functools import lru_cache
@@ -14,12 +14,20 @@ from toolkit.central.stream.calibration import best_factorization
 from toolkit.central.stream.trees import binary
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.show.canvas import BLUE, VERMILLION
-from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, bars, browser_code, makes
+from toolkit.show.widgets.explorer import (
+    BoundedFloat,
+    BoundedInt,
+    Explorer,
+    PredictionQuestion,
+    browser_code,
+    document_widget,
+    draw_bars,
+)
 from toolkit.texts.figures import figure, fill, short
 
 STATIC = Path(__file__).parent / "static"
 
-WORDS = {
+SENTENCES = {
     "errors": "A total is published after each of {weeks} weeks, with ε\u00a0=\u00a0{epsilon} for all of "
     "them together. The largest standard deviation is {share} if every total gets its share of ε, {fresh} "
     "with fresh noise for every week, {binary} with a binary tree, {tree} with the best tree.",
@@ -34,21 +42,21 @@ NAMES = ("share of ε each", "fresh noise", "binary tree", "best tree", "square 
 WEEKS = (4, 8, 13, 26, 39, 52, 78, 104, 156, 208, 260, 365, 520)
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 DELTA = 1e-6
-_POINTS = 40
+_N_POINTS = 40
 
 
 class WeeksExplorer(Explorer):
-    """An explorer of the errors of totals that are published every week, by method, for one loss in all.
+    """An explorer of the errors of totals that are published every week, by method, for a fixed total loss.
 
-    One record in one week is protected, under "add_remove". The attributes `weeks`, `epsilon` and `errors` follow the
-    sliders.
+    The loss protects one record in one week, under "add_remove". The attributes `weeks`, `epsilon` and `errors` follow
+    the sliders.
 
     Parameters
     ----------
     weeks : int, default 52
         Number of published totals, from 1 to 520.
     epsilon : float, default 1.0
-        Privacy loss of all of them together, from 0.1 to 4; small is private.
+        Privacy loss of all totals together, from 0.1 to 4; smaller values give more privacy.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
 
@@ -58,36 +66,38 @@ class WeeksExplorer(Explorer):
     """
 
     _esm = browser_code(STATIC / "weeks_explorer.js")
-    maker = "weeks"
-    asks = Prediction("With a binary tree, what is the largest standard deviation of a total?", "records")
+    function_name = "weeks"
+    prediction_question = PredictionQuestion(
+        "With a binary tree, what is the largest standard deviation of a total?", "records"
+    )
 
-    weeks = Whole(1, WEEKS[-1])
-    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it totals drown, above it little is hidden")
+    weeks = BoundedInt(1, WEEKS[-1])
+    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it totals drown, above it little is hidden")
 
     def __init__(self, weeks: int = 52, epsilon: float = 1.0, *, guess: bool = False) -> None:
         super().__init__(table=weeks_table(), weeks=weeks, epsilon=epsilon, guess=guess)
 
     @property
     def errors(self) -> dict[str, float]:
-        """The largest standard deviation of every method."""
+        """The largest standard deviation of a total, by method."""
         return dict(zip(NAMES, self.row["errors"], strict=True))
 
     def truth(self) -> tuple[float, str]:
         return self.row["errors"][2], figure(self.row["errors"][2])
 
-    def setting(self) -> str:
+    def setting_text(self) -> str:
         return f"{self.weeks} weeks, epsilon {self.epsilon:.4g} in all"
 
     def describe(self) -> dict[str, str]:
-        return reading(self.table["words"], self.row)
+        return fill_sentences(self.table["words"], self.row)
 
     def picture(self) -> Figure:
         row, errors = self.row, dict(list(self.errors.items())[1:])  # the first is much larger than the others
         titles = {"bars": "How far off, at most?", "weeks": "And after every week?"}
         setting = f"{row['weeks']} weeks, epsilon {row['epsilon']:.3g} in all"
         canvas, panels = self._panels(4.6, setting, [["bars", "weeks"], ["left", "right"]], [1.1, 1], **titles)
-        most = max(errors.values())
-        bars(panels["bars"], errors, BLUE, None, gap=0.02 * most, x_max=1.2 * most)
+        largest = max(errors.values())
+        draw_bars(panels["bars"], errors, BLUE, None, gap=0.02 * largest, x_max=1.2 * largest)
         ax = panels["weeks"]
         for curve, colour, dash, name in zip(row["curves"], (VERMILLION, BLUE), ("--", "-"), NAMES[1:4:2], strict=True):
             ax.plot(row["places"], curve, color=colour, linestyle=dash, linewidth=2, label=name)
@@ -102,9 +112,9 @@ class WeeksExplorer(Explorer):
         self.row = weeks_row(self.weeks, self.epsilon)
 
 
-@makes(WeeksExplorer)
+@document_widget(WeeksExplorer)
 def weeks(weeks: int = 52, *, epsilon: float = 1.0, guess: bool = False) -> WeeksExplorer:
-    """Explore how far off totals are that are published every week.
+    """Explore the errors of totals that are published every week.
 
     Examples
     --------
@@ -119,12 +129,12 @@ def weeks(weeks: int = 52, *, epsilon: float = 1.0, guess: bool = False) -> Week
 def weeks_table() -> dict[str, Any]:
     """Return the rows by number of weeks and epsilon."""
     rows = [[weeks_row(weeks, epsilon) for epsilon in EPSILONS] for weeks in WEEKS]
-    return {"weeks": list(WEEKS), "epsilons": list(EPSILONS), "rows": rows, "words": WORDS}
+    return {"weeks": list(WEEKS), "epsilons": list(EPSILONS), "rows": rows, "words": SENTENCES}
 
 
 @lru_cache(maxsize=1024)
 def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
-    """Return the errors of the five methods, and those of two of them after every week, for continuous noise."""
+    """Return the largest errors of the five methods, and the errors of two of them after each week."""
     unit, tree = math.sqrt(2) / epsilon, best_factorization(Pure(1), weeks)
     trees = (Tree(weeks), binary(weeks), tree)
     pure = [
@@ -132,10 +142,10 @@ def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
         *((float(factorization.l1_sensitivity()), factorization.error_factors) for factorization in trees),
     ]
     errors = [unit * sensitivity * float(np.max(spread)) for sensitivity, spread in pure]
-    errors.append(float(_root(weeks).max()) / math.sqrt(2 * _rho(epsilon)))
-    places = np.unique(np.round(np.linspace(1, weeks, min(weeks, _POINTS))).astype(int))
+    errors.append(float(_square_root_errors(weeks).max()) / math.sqrt(2 * _rho(epsilon)))
+    positions = np.unique(np.round(np.linspace(1, weeks, min(weeks, _N_POINTS))).astype(int))
     curves = [
-        unit * float(factorization.l1_sensitivity()) * factorization.error_factors[places - 1]
+        unit * float(factorization.l1_sensitivity()) * factorization.error_factors[positions - 1]
         for factorization in (trees[0], tree)
     ]
     return {
@@ -143,13 +153,13 @@ def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
         "epsilon": epsilon,
         "errors": [short(size) for size in errors],
         "nodes": int(tree.error_factors.max() ** 2 + 0.5),
-        "places": places.tolist(),
+        "places": positions.tolist(),
         "curves": [[short(size) for size in curve] for curve in curves],
     }
 
 
 @lru_cache(maxsize=64)
-def _root(weeks: int) -> Any:
+def _square_root_errors(weeks: int) -> Any:
     return SquareRoot(weeks).error_factors
 
 
@@ -158,7 +168,7 @@ def _rho(epsilon: float) -> float:
     return Zcdp.within(Approx(epsilon, DELTA)).rho
 
 
-def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     values = {
         **dict(zip(("share", "fresh", "binary", "tree", "root"), map(figure, row["errors"]), strict=True)),

@@ -1,4 +1,4 @@
-"""Asymptotic privacy and noisy gradient descent for robust statistics, as the course shows them."""
+"""Asymptotic privacy and noisy gradient descent for robust statistics, for the course."""
 
 from toolkit.teaching.robust.asymptotic import AvellaMedina, chaudhuri_hsu
 from toolkit.teaching.robust.descent import NoisyDescent

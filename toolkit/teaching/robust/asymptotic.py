@@ -1,9 +1,9 @@
-"""Noise from the gross-error sensitivity: what it promises, and why no ledger may count it.
+"""Noise from the gross-error sensitivity: its asymptotic guarantee, and why no ledger accepts it.
 
-Two statements about populations. Chaudhuri and Hsu bound the smooth sensitivity of most samples by influence:
-an analysis that is false on a share of all data sets, and so never a scale of noise. Avella-Medina adds
-noise in proportion to an influence that is estimated from the data: private as n grows, for populations
-that behave; on chosen data the exact delta is near 1 at every n.
+The module has two results about populations. Chaudhuri and Hsu bound the smooth sensitivity of most samples by the
+influence function. The bound fails for a share of all data sets, so it must not set the scale of noise. Avella-Medina
+adds noise in proportion to an influence that is estimated from the data. This is private as n grows, for regular
+populations; on worst-case data the exact delta is near 1 for every n.
 
 References: Chaudhuri and Hsu (2012); Avella-Medina, Privacy-preserving parametric inference: a case for
 robust statistics (2021).
@@ -25,18 +25,18 @@ from toolkit.core.loss import AsymptoticPromise
 
 @dataclass(frozen=True)
 class AvellaMedina:
-    """Release T + gamma 5 sqrt(2 ln n ln(2/delta)) / (epsilon n) Z, gamma the gross-error sensitivity at the sample.
+    """Release T + gamma 5 sqrt(2 ln n ln(2/delta)) / (epsilon n) Z, with the sample's gross-error sensitivity gamma.
 
-    For simulation and audits: its `loss` is an `AsymptoticPromise`, which a ledger refuses.
+    This mechanism is for simulations and audits: its `loss` is an `AsymptoticPromise`, which a ledger rejects.
 
     Parameters
     ----------
     estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     epsilon : float
-        As n grows.
+        The epsilon that holds asymptotically, as n grows.
     delta : float
-        As n grows.
+        The delta that holds asymptotically, as n grows.
 
     Examples
     --------
@@ -61,11 +61,11 @@ class AvellaMedina:
 
     @property
     def loss(self) -> AsymptoticPromise:
-        """What is promised, which a ledger refuses."""
+        """The asymptotic guarantee, which a ledger rejects."""
         return AsymptoticPromise(float(self.epsilon), float(self.delta))
 
     def mean_and_sd(self, values: ArrayLike) -> tuple[float, float]:
-        """Compute mean and standard deviation of the release; both depend on the data.
+        """Compute the mean and the standard deviation of the release; both depend on the data.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class AvellaMedina:
         Returns
         -------
         tuple of float
-            Mean, standard deviation.
+            The mean and the standard deviation.
         """
         data = sample(values)
         n = len(data)
@@ -84,14 +84,14 @@ class AvellaMedina:
         return location(self.estimator, data), gamma * 5 * root / (self.epsilon * n)
 
     def release(self, values: ArrayLike, rng: np.random.Generator | None = None) -> float:
-        """Draw once, in floats, from a Generator: for audits.
+        """Simulate one release in floating point, for audits.
 
         Parameters
         ----------
         values : array-like
             The values.
         rng : numpy.random.Generator
-            Needed: what is not private is simulated only.
+            The generator; it is required, because the mechanism is not private and may only be simulated.
 
         Returns
         -------
@@ -104,19 +104,19 @@ class AvellaMedina:
         return mean + sd * float(rng.standard_normal())
 
     def exact_delta(self, values: ArrayLike, neighbor: ArrayLike) -> float:
-        """Compute the delta that holds between two tables at this epsilon.
+        """Compute the smallest delta for two neighboring tables at this epsilon.
 
         Parameters
         ----------
         values : array-like
             The values.
         neighbor : array-like
-            The values of the other table.
+            The values of the neighboring table.
 
         Returns
         -------
         float
-            Delta, the larger of both directions.
+            Delta, the maximum over both directions.
         """
         return max(
             normal_delta(self.epsilon, self.mean_and_sd(values), self.mean_and_sd(neighbor)),
@@ -125,15 +125,16 @@ class AvellaMedina:
 
 
 def normal_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
-    """The integral of (p - e**epsilon q)+ for two normal laws, each a mean and a standard deviation. The logarithm of p
-    / q is a square in the output, so that p > e**epsilon q inside or outside of two points.
+    """Compute the integral of (p - e**epsilon q)+ for two normal distributions, each as (mean, standard deviation).
+
+    The logarithm of p / q is quadratic in the output, so p > e**epsilon q holds either inside or outside an interval.
     """
     (m, s), (k, r) = first, second
     a = (1 / r**2 - 1 / s**2) / 2
     b = m / s**2 - k / r**2
     c = (k**2 / r**2 - m**2 / s**2) / 2 + math.log(r / s) - epsilon
 
-    def surplus(low: float, high: float) -> float:
+    def excess_probability(low: float, high: float) -> float:
         return float(
             ndtr((high - m) / s)
             - ndtr((low - m) / s)
@@ -143,19 +144,19 @@ def normal_delta(epsilon: float, first: tuple[float, float], second: tuple[float
     if abs(a) < 1e-15 * (1 / r**2 + 1 / s**2):
         if b == 0:
             return 0.0
-        return max(0.0, surplus(-c / b, math.inf) if b > 0 else surplus(-math.inf, -c / b))
-    inside = b * b - 4 * a * c
-    if inside <= 0:
+        return max(0.0, excess_probability(-c / b, math.inf) if b > 0 else excess_probability(-math.inf, -c / b))
+    discriminant = b * b - 4 * a * c
+    if discriminant <= 0:
         return 0.0
-    low, high = sorted((-b + sign * math.sqrt(inside)) / (2 * a) for sign in (-1, 1))
-    outside = surplus(-math.inf, low) + surplus(high, math.inf)
-    return max(0.0, outside if a > 0 else surplus(low, high))
+    low, high = sorted((-b + sign * math.sqrt(discriminant)) / (2 * a) for sign in (-1, 1))
+    outside_excess = excess_probability(-math.inf, low) + excess_probability(high, math.inf)
+    return max(0.0, outside_excess if a > 0 else excess_probability(low, high))
 
 
 def chaudhuri_hsu(*, gamma: Number, n: int, beta: Number, eta: Number, diameter: Number) -> float:
-    """A bound that the smooth sensitivity exceeds on at most a share eta of samples.
+    """Compute a bound on the smooth sensitivity that fails for at most a share eta of samples.
 
-    It is the larger of 2 gamma / n and diameter e**(-beta (sqrt(n ln(2/eta) / 2) - 1)).
+    The bound is the maximum of 2 gamma / n and diameter e**(-beta (sqrt(n ln(2/eta) / 2) - 1)).
 
     Parameters
     ----------
@@ -164,11 +165,11 @@ def chaudhuri_hsu(*, gamma: Number, n: int, beta: Number, eta: Number, diameter:
     n : int
         Number of people.
     beta : Number
-        The rate at which smooth sensitivity forgives distance.
+        The smoothness: the sensitivity at distance k is discounted by e**(-beta k).
     eta : Number
         Share of samples that may exceed the bound.
     diameter : Number
-        Of the range of the statistic, by public bounds.
+        The width of the statistic's range, from public bounds.
 
     Returns
     -------
@@ -181,15 +182,15 @@ def chaudhuri_hsu(*, gamma: Number, n: int, beta: Number, eta: Number, diameter:
     0.0151
     """
     size, slope = check_integer(n, "n"), float(check_positive(beta, "beta"))
-    near = math.sqrt(size * math.log(2 / _share(eta)) / 2) - 1
+    near = math.sqrt(size * math.log(2 / _checked_share(eta)) / 2) - 1
     width = float(check_positive(diameter, "diameter"))
     return max(2 * float(gamma) / size, width * math.exp(-slope * near))
 
 
 def radius(n: int, eta: Number) -> float:
-    """sqrt(2 ln(2/eta) / n), twice Massart's DKW bound: half for the sample, half for those who may change."""
-    return math.sqrt(2 * math.log(2 / _share(eta)) / check_integer(n, "n"))
+    """Return sqrt(2 ln(2/eta) / n), twice Massart's DKW bound: once for the sample, and once for changed values."""
+    return math.sqrt(2 * math.log(2 / _checked_share(eta)) / check_integer(n, "n"))
 
 
-def _share(eta: Number) -> float:
+def _checked_share(eta: Number) -> float:
     return float(check_positive(check_probability(eta, "eta"), "eta"))

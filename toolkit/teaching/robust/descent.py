@@ -1,6 +1,6 @@
 """Noisy gradient descent for an M-estimator of location.
 
-The number of steps is fixed in advance; each has noise for what one person adds to the sum of scores.
+The number of steps is fixed in advance. The noise of each step covers one person's contribution to the sum of scores.
 """
 
 import math
@@ -30,16 +30,15 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 
-_UNITS = 2**20  # a score is a whole number of units, bound / 2**20 each
+_UNITS = 2**20  # scores are rounded to whole multiples of bound / 2**20
 
 
 @dataclass(frozen=True)
 class NoisyDescent:
     """Gradient descent with noise: t <- t + rate (sum of psi(x - t) + noise) / n, for a fixed number of steps.
 
-    Under "replace" one person moves the sum by up to twice the bound of psi, under "add_remove" by the bound.
-    Each score is rounded to a whole number of units, and whole noise is added to the sum. `n` is public: the
-    number of values under "replace", a guess of it under "add_remove".
+    One person changes the sum by at most twice the bound of psi under "replace", and by at most the bound under
+    "add_remove". Each score is rounded to a whole number of units, and integer noise is added to the sum.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class NoisyDescent:
     loss : Pure or Zcdp
         The loss of all steps together.
     n : int
-        A public number: that of the values under "replace", a guess of it under "add_remove".
+        A public number: the number of values under "replace", a guess of this number under "add_remove".
     steps : int
         The number of steps.
     rate : number
@@ -58,7 +57,7 @@ class NoisyDescent:
     start : number
         The location before the first step.
     neighbors : {"replace", "add_remove"}
-        Whether one record changes, or one comes or goes.
+        Whether neighboring tables differ by one changed record, or by one added or removed record.
 
     Examples
     --------
@@ -93,7 +92,7 @@ class NoisyDescent:
     @property
     def _mechanism(self) -> Laplace | Gaussian:
         """The noise of one step, for a sum in whole units."""
-        amount, sensitivity = Fraction(self.loss.amount) / self.steps, _UNITS * self._times
+        amount, sensitivity = Fraction(self.loss.amount) / self.steps, _UNITS * self._sensitivity_factor
         if isinstance(self.loss, Pure):
             return Laplace.for_epsilon(amount, sensitivity=sensitivity)
         return Gaussian.for_rho(amount, sensitivity=sensitivity)
@@ -101,40 +100,40 @@ class NoisyDescent:
     @property
     def sensitivity(self) -> float:
         """The sensitivity of the mean score to one person: 2 bound / n under "replace", else bound / n."""
-        return self._times * self.estimator.bound / self.n
+        return self._sensitivity_factor * self.estimator.bound / self.n
 
     @property
     def noise(self) -> float:
-        """The standard deviation of the noise of the mean score at each step; it is public."""
+        """The standard deviation of the noise of the mean score at each step, which is public."""
         sd = math.sqrt(2) * self._mechanism.scale if isinstance(self.loss, Pure) else self._mechanism.scale
-        return sd * self._unit / self.n
+        return sd * self._score_unit / self.n
 
     @property
-    def _times(self) -> int:
+    def _sensitivity_factor(self) -> int:
         return 2 if self.neighbors == "replace" else 1
 
     @property
-    def _unit(self) -> float:
+    def _score_unit(self) -> float:
         return self.estimator.bound / _UNITS
 
-    def _total(self, values: ArrayLike, at: float) -> int:
-        """Add up the scores at a location in whole units; a missing value adds nothing."""
+    def _total_score(self, values: ArrayLike, location: float) -> int:
+        """Return the sum of the scores at a location in whole units; missing values contribute nothing."""
         low, high = map(float, check_bounds(self.bounds))
-        scores = self.estimator.psi(np.clip(float_array(values, "values"), low, high) - at) / self._unit
+        scores = self.estimator.psi(np.clip(float_array(values, "values"), low, high) - location) / self._score_unit
         whole_scores = np.clip(np.rint(np.where(np.isnan(scores), 0.0, scores)), -_UNITS, _UNITS)
         return int(whole_scores.astype(np.int64).sum())
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
         """Release the location after the last step.
 
-        Each location is public once its noise is drawn, so that only the sums are private.
+        The locations depend on the data only through noisy sums, so each location is public once its noise is drawn.
 
         Parameters
         ----------
         values : array-like
             The values.
         rng : numpy.random.Generator, optional
-            For simulation only; without it the noise comes from the operating system.
+            A generator, for simulation only; by default the noise comes from the operating system.
 
         Returns
         -------
@@ -143,9 +142,9 @@ class NoisyDescent:
         """
         source, mechanism = check_rng(rng), self._mechanism
         low, high = map(float, check_bounds(self.bounds))
-        at, rate = float(exact_fraction(self.start, "start")), float(exact_fraction(self.rate, "rate"))
+        location, rate = float(exact_fraction(self.start, "start")), float(exact_fraction(self.rate, "rate"))
         for _ in range(self.steps):
-            noisy = float(mechanism.release(self._total(values, at), rng=source))
-            at = min(max(at + rate * noisy * self._unit / self.n, low), high)
+            noisy = float(mechanism.release(self._total_score(values, location), rng=source))
+            location = min(max(location + rate * noisy * self._score_unit / self.n, low), high)
         note = f"{self.steps} steps, to each mean score noise of standard deviation {self.noise:.3g}"
-        return released_choice(at, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))
+        return released_choice(location, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))
