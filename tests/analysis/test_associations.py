@@ -105,7 +105,7 @@ def test_where_a_share_is_not_above_zero_the_posterior_speaks() -> None:
     assert "flat prior" in phi.notes[0]
     with pytest.raises(ValueError, match="a posterior alone"):
         phi.test()
-    with pytest.raises(ValueError, match="every pair must have a share above 0"):
+    with pytest.raises(ValueError, match="the share of every pair must be above 0"):
         association(data, {"forced": DIE, "warner": WARNER}, sample=Sample(weights=np.ones(2400))).phi()
 
 

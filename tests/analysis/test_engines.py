@@ -228,7 +228,7 @@ def test_and_a_small_table_of_it_is_not_computed_before_it_is_paid_for(spark: An
     """Spark computes a table that it holds itself while it plans, for no row as for all of them."""
     query = "SELECT CAST(x AS DOUBLE) AS x, x AS y, current_timestamp() AS z FROM VALUES ('1'), ('{}') AS t (x)"
     whole, broken = spark.sql(query.format("2")), spark.sql(query.format("Bob"))
-    assert Spark(broken).empty().schema == Spark(whole).whole().schema
+    assert Spark(broken).empty().schema == Spark(whole).collect().schema
     keeper = Curator(broken, Ledger(Pure(1)), "add_remove")
     with pytest.raises(RuntimeError, match="an error that is not shown: the charge remains"):
         keeper.mean("x", bounds=(0, 9), missing="drop", epsilon=1)

@@ -131,5 +131,5 @@ def test_the_projector_shows_the_result_after_closing(people, before, room, tmp_
     assert "Estimate " in text
     assert f"from all {people} answers." in text
     assert f"{people} reports" in text
-    assert bars == len(view.grown)
-    assert view.grown[-1][0] == people
+    assert bars == len(view.history)
+    assert view.history[-1][0] == people

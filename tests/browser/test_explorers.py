@@ -211,7 +211,7 @@ def test_a_charged_ledger_is_updated_after_cell_and_button(widget):
     expect(widget.element.locator("tbody tr")).to_have_count(1)
     assert "Spent ε\u00a0=\u00a00.25" in widget.agrees()["spent"]
     other_process = (
-        "from IPython import get_ipython; get_ipython().events.unregister('post_run_cell', ledger._look_again)"
+        "from IPython import get_ipython; get_ipython().events.unregister('post_run_cell', ledger._refresh_on_event)"
     )
     in_kernel(widget.page, f"{other_process}; _ = account.charge(Pure(0.5), 'median of age')")
     widget.element.get_by_role("button", name="Look again").press("Enter")

@@ -56,7 +56,7 @@ def test_a_closed_collection_is_reported_and_exported_with_labels(folder, capsys
     body = '{"answers":{"faculty":0,"cheated":%d},"understood":true}'
     store.add([NewReport(bytes([i]) * 16, body % (i % 2)) for i in range(40)])
     assert main(["report", "r.html"]) == 2
-    assert "a report must be of a closed collection" in capsys.readouterr().err
+    assert "a report needs a closed collection" in capsys.readouterr().err
     store.set_state(State.CLOSED)
     store.close()
     (folder / "plan.toml").write_text(

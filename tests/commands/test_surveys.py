@@ -50,7 +50,7 @@ def test_paper_writes_a_folder_and_what_is_typed_in_is_checked_and_stored(folder
     table.write_text(f"serial,faculty,cheated\n{one},1,2\n{two},1,9\n")
     assert main(["enter", "exams.toml", str(table), "--database", "sqlite:///paper.db"]) == 1
     told = capsys.readouterr().out
-    assert f"entry.csv, row 3, sheet {two}, cheated: no code or label of this question" in told
+    assert f"entry.csv, row 3, sheet {two}, cheated: not a code or label of this question" in told
     assert "1 to settle; nothing was stored." in told
     assert not (folder / "paper.db").exists()
     table.write_text(f"serial,faculty,cheated\n{one},1,2\n{two},1,Yes\n")

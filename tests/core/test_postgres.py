@@ -18,7 +18,7 @@ def test_the_schema_is_taken_out_of_the_address_and_all_else_stays() -> None:
 
 @pytest.mark.parametrize("schema", ["", "Claims", "1st", "a-b", 'a"; drop', "x" * 64])
 def test_a_schema_that_would_need_quotes_is_refused(schema: str) -> None:
-    with pytest.raises(ValueError, match="`schema` must be small letters"):
+    with pytest.raises(ValueError, match="`schema` must consist of lowercase letters"):
         address(f"postgresql://db/office?schema={schema}", "ledger")
 
 

@@ -241,12 +241,12 @@ def test_the_doctor_finds_no_fault_and_leaves_nothing_behind(standing, monkeypat
     said = capsys.readouterr().out
     assert "FAIL" not in said
     for line_ in (
-        "redirect: http:// leads to https://",
-        "prefix: /survey leads to /survey/",
+        "redirect: http:// redirects to https://",
+        "prefix: /survey redirects to /survey/",
         "host: another name gets nothing",
     ):
         assert f"ok   {line_}" in said
-    assert "ok   test report: a report of another survey is refused, and nothing was stored" in said
+    assert "ok   test report: a report of another survey is rejected, and nothing was stored" in said
     assert len(bodies(pair.database)) == before
 
 

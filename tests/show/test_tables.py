@@ -58,7 +58,7 @@ def test_what_has_no_interval_has_a_dot_alone():
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 81])
 def test_a_table_that_no_picture_holds_is_refused(size):
-    with pytest.raises(ValueError, match="a picture holds 1 to 80 cells"):
+    with pytest.raises(ValueError, match="a figure must have 1 to 80 cells"):
         tables.table(replace(released(["a"]), labels=tuple(range(size))))
     assert len(bars(tables.table(released(range(80))))) == 80
 

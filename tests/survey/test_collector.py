@@ -268,7 +268,7 @@ def test_the_issuer_key_belongs_to_the_collection(folder, monkeypatch):
     with pytest.raises(CollectError, match="must be served with the issuer's key that it began with"):
         launch(database, ServeOptions(issuer_key=folder / "another.pem"))
     (folder / "issuer-key.pem").rename(folder / "moved.pem")
-    with pytest.raises(ValueError, match="the collection's issuer key must be there, got no file"):
+    with pytest.raises(ValueError, match="the file of the issuer's key must exist, got no file"):
         collect(survey(access="blind"), database=database)
     assert (
         httpx.get(collect(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page

@@ -139,7 +139,7 @@ def test_a_person_of_a_panel_has_the_same_phone_and_memos_in_each_wave(sent, mon
     """Without fresh noise a report is the memo of the answer. In the second wave the people come in another
     order, and half of their answers have changed.
     """
-    monkeypatch.setattr(rehearsal, "_AT_ONCE", 1)  # one after the other, in the order of the rows
+    monkeypatch.setattr(rehearsal, "_PHONES", 1)  # one after the other, in the order of the rows
     memo = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
     question = Question("cheated", "Have you?", design=memo)
     texts = {"title": "Exams", "consent": "Stop.", "check": False, "ceiling": float("inf")}

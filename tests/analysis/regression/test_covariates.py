@@ -23,7 +23,7 @@ KINDS: dict[str, tuple[list[Any], str, str]] = {
     "decimals": ([Decimal(step) for step in STEPS], "numbers stored as text", "C\\(g\\)"),
     "dates": ([date(2026, 1, 1 + step) for step in STEPS], "dates or times", "\\(date - first\\).days"),
     "times": ([timedelta(days=step) for step in STEPS], "dates or times", "C\\(g\\)"),
-    "lists": ([[step] for step in STEPS], "lists", "make a column of each"),
+    "lists": ([[step] for step in STEPS], "lists", "make one column for each element"),
 }
 
 

@@ -178,7 +178,7 @@ def test_replicates_by_name_go_with_their_people() -> None:
         sample.mean(SCORES)
     with pytest.raises(ValueError, match="index"):
         estimates(DATA, {"forced": DIE}, sample=sample.resolve(moved))
-    with pytest.raises(TypeError, match="must be a list of names where the weights are one, got str"):
+    with pytest.raises(TypeError, match="must be a list of names if `weights` is a name, got str"):
         Replicates.given("weight", "rep", kind="JK1")
     with pytest.raises(ValueError, match="must be a column of the data, got 'r0'"):
         estimates(DATA, {"forced": DIE}, sample=sample)

@@ -88,7 +88,7 @@ def check_support_probabilities_are_exact(oracle: Oracle) -> None:
             assert chance == (support.p if v == truth else support.q)
         for u, v in itertools.combinations(range(k), 2):
             both = sum((law[r] for r, holds in sets.items() if holds[u] and holds[v]), Fraction(0))
-            assert both == (support.both_if_one if truth in (u, v) else support.both_if_neither)
+            assert both == (support.both_if_either if truth in (u, v) else support.both_if_neither)
 
 
 def check_many_draws_follow_the_channel(oracle: Oracle) -> None:

@@ -201,7 +201,7 @@ BOUNDS = [
     ("tradeoff", "epsilon", 0.05, "between 0.1 and 5.0"),
     ("tradeoff", "n", 99, "at least 100"),
     ("tradeoff", "n", 100_001, "at most 100,000"),
-    ("tradeoff", "prevalence", 0.17, "one of 0.01, .*, got 0.17: the table holds these; `plan` takes any"),
+    ("tradeoff", "prevalence", 0.17, "one of 0.01, .*, got 0.17: use `plan` for other values"),
     ("tradeoff", "margin", 0.04, "one of 0.01, 0.02, 0.03, 0.05, 0.1, got 0.04"),
     ("weeks", "weeks", 521, "at most 520"),
     ("weeks", "epsilon", 9.0, "between"),

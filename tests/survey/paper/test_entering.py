@@ -360,7 +360,9 @@ def test_sheets_and_phones_are_estimated_together_whatever_the_access(access: st
         **({"phone": phones} if phones else {}),
     }
     collector.export(tmp_path / "out.csv")
-    assert "The column channel says where a report comes from" in (tmp_path / "out.codebook.json").read_text()
+    assert (
+        "The column channel tells whether a report comes from a phone" in (tmp_path / "out.codebook.json").read_text()
+    )
     frame = collector.reports().drop(columns="understood")  # as a table that was typed elsewhere has none
     assert estimate(made, frame)["cheated"].n == 60 + phones
 

@@ -661,7 +661,7 @@ def test_a_database_of_another_encoding_is_refused(postgres: Postgres, ask) -> N
 
 @pytest.mark.parametrize("schema", ["Survey", "1st", "a-b", "x; DROP SCHEMA y", "s" * 64, ""])
 def test_strange_names_of_schemas_are_refused(schema: str) -> None:
-    with pytest.raises(ValueError, match="`schema` must be small letters"):
+    with pytest.raises(ValueError, match="`schema` must consist of lowercase letters"):
         open_store(f"postgresql://localhost/survey?schema={schema}")
 
 

@@ -145,7 +145,8 @@ class EngineTable(ABC):
 
     def smallest(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
         """Select the `cap` smallest numbers of each group, without other columns."""
-        ranked = self.filter(self.with_rank(rows, by, [order], "rank"), self.term("rank") <= self.constant(cap))
+        ranked = self.with_rank(rows, by, [order], "row_number")
+        ranked = self.filter(ranked, self.term("row_number") <= self.constant(cap))
         return self.with_columns(ranked, {name: self.term(name) for name in (*by, order)}, only=True)
 
     @abstractmethod
