@@ -111,7 +111,9 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(ValueError, match="a change between waves needs results for all people, got by faculty"):
         estimate(panel(wave=2), waves()[1], by="faculty").change(first, "cheated")
     weighted = estimate(panel(wave=2), waves()[1], sample=Sample(weights=[1.0] * 2001))
-    with pytest.raises(ValueError, match="a change between waves needs results for all people, got a sample with weights"):
+    with pytest.raises(
+        ValueError, match="a change between waves needs results for all people, got a sample with weights"
+    ):
         weighted.change(first, "cheated")
     lacking = waves()[1].drop(columns="person")
     with pytest.raises(ValueError, match="reports of waves must have the column person, got none"):
