@@ -47,7 +47,9 @@ def test_few_values_are_points_two_are_categories_and_many_are_a_line() -> None:
     """More than twelve values of a covariate are drawn as a line over an even grid."""
 
     def drawn(values, declared=None, labels=("x",)):
-        covariates = SimpleNamespace(values=lambda _: np.array(values), declared=lambda _: declared, labels=labels)
+        covariates = SimpleNamespace(
+            values=lambda _: np.array(values), declared_categories=lambda _: declared, labels=labels
+        )
         return show.fits._values_to_draw(covariates, "x")
 
     assert drawn([1.0, 0.0, 1.0]) == ([0, 1], False)
