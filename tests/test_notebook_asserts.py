@@ -692,8 +692,8 @@ MUTANTS = {
     "14: a table that is charged as one count": Mutant(
         "14",
         "toolkit.central.sensitivity",
-        "return _sensitivity(_apart(caps.most, cells), _apart(caps.squares, cells), neighbors)",
-        "return _sensitivity(caps.most(cells), caps.squares(cells), neighbors)",
+        "return _sensitivity(_apart(caps.max_rows, cells), _apart(caps.max_sum_of_squares, cells), neighbors)",
+        "return _sensitivity(caps.max_rows(cells), caps.max_sum_of_squares(cells), neighbors)",
         "counts-below-check",
     ),
     "16: a liar who weighs half": Mutant(

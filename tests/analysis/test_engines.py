@@ -30,7 +30,7 @@ from toolkit import Curator, Ledger, Pure
 from toolkit.analysis import association, estimates, logistic
 from toolkit.analysis import estimating as counted
 from toolkit.central.robust import Huber
-from toolkit.frames.engines.sql import Spark
+from toolkit.frames.engines.sql import SparkTable
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.survey.results import estimate
@@ -167,7 +167,7 @@ def test_and_every_verb_has_the_integers_of_a_table_in_memory_in_it(
     table = contract.people().drop("large").with_columns(pl.col("kind").cast(pl.String))
     table.write_parquet(tmp_path / "people.parquet")
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
-    monkeypatch.setattr(Spark, "batches", None)
+    monkeypatch.setattr(SparkTable, "batches", None)
     caps = Caps(5, 3, 2), "name"
     reads = contract.Reads(spark.read.parquet(str(tmp_path / "people.parquet")), *caps)
     found = contract.integers(reads, unsigned=False, few=True)
@@ -228,7 +228,7 @@ def test_and_a_small_table_of_it_is_not_computed_before_it_is_paid_for(spark: An
     """Spark computes a table that it holds itself while it plans, for no row as for all of them."""
     query = "SELECT CAST(x AS DOUBLE) AS x, x AS y, current_timestamp() AS z FROM VALUES ('1'), ('{}') AS t (x)"
     whole, broken = spark.sql(query.format("2")), spark.sql(query.format("Bob"))
-    assert Spark(broken).empty().schema == Spark(whole).collect().schema
+    assert SparkTable(broken).empty().schema == SparkTable(whole).collect().schema
     keeper = Curator(broken, Ledger(Pure(1)), "add_remove")
     with pytest.raises(RuntimeError, match="an error that is not shown: the charge remains"):
         keeper.mean("x", bounds=(0, 9), missing="drop", epsilon=1)
@@ -275,6 +275,6 @@ def test_and_people_with_numbers_of_19_digits_are_told_apart_in_it(spark: Any) -
     rows = "(1000000000000000000), (1000000000000000001), (1000000000000000000)"
     for kind in ("DECIMAL(38, 0)", "DECIMAL(20, 1)", "BIGINT", "STRING"):
         frame = Frame(spark.sql(f"SELECT CAST(id AS {kind}) AS id FROM VALUES {rows} AS ids(id)"))  # noqa: S608
-        (part,) = frame.batches(["id"], whole=True)
-        person, _ = Persons.of(frame, "id", Caps(1)).tagged(part)
+        (part,) = frame.batches(["id"], in_one_batch=True)
+        person, _ = Persons.of(frame, "id", Caps(1)).person_codes_and_tags(part)
         assert person[0] == person[2] != person[1]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.slowly import each, slowly
 from toolkit.central.sensitivity import table_counts, table_shares, table_sums
-from toolkit.frames.persons import ONE, Caps
+from toolkit.frames.persons import ONE_ROW, Caps
 
 
 def holdings(cells: int, caps: Caps, terms: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
@@ -23,7 +23,7 @@ def holdings(cells: int, caps: Caps, terms: list[tuple[int, ...]]) -> set[tuple[
         for table, used in found:
             for cell, term in product(range(cells), terms):
                 now = (*used[:cell], used[cell] + 1, *used[cell + 1 :])
-                if sum(map(bool, now)) > (caps.groups or cells) or max(now) > (caps.each or caps.rows):
+                if sum(map(bool, now)) > (caps.groups or cells) or max(now) > (caps.rows_in_group or caps.rows):
                     continue
                 entry = tuple(a + b for a, b in zip(table[cell], term, strict=True))
                 more.add(((*table[:cell], entry, *table[cell + 1 :]), now))
@@ -56,7 +56,7 @@ def test_one_row_a_person_moves_a_table_exactly_as_far_as_is_said(
         ),
     ):
         unit = sum(terms[0]) if len(terms[0]) > 1 else 1
-        l1, squared = moves(neighbors, holdings(cells, ONE, terms))
+        l1, squared = moves(neighbors, holdings(cells, ONE_ROW, terms))
         assert (claim.l1 * unit, claim.l2_squared * unit**2) == (l1, squared)
     assert width > 0
 
@@ -104,7 +104,7 @@ def test_sums_of_both_signs_need_more_than_the_largest_square() -> None:
 
 
 def test_caps_are_whole_numbers() -> None:
-    for wrong in ({"rows": 0}, {"groups": 0}, {"each": -1}, {"rows": 1.5}):
+    for wrong in ({"rows": 0}, {"groups": 0}, {"rows_in_group": -1}, {"rows": 1.5}):
         with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):
             Caps(**wrong)  # type: ignore[arg-type]
 

@@ -19,7 +19,7 @@ from toolkit.audit import Verdict, audit
 from toolkit.budget.ledger import Ledger
 from toolkit.core.loss import Approx
 from toolkit.curator.curator import Curator
-from toolkit.frames.engines.sql import Relation
+from toolkit.frames.engines.sql import DuckDbTable
 
 RUNS = 3000
 ONE: dict[str, Any] = {"bounds": (0, 1), "missing": "drop"}
@@ -104,7 +104,7 @@ def test_an_audit_refutes_a_sum_in_duckdb_only_with_half_the_noise(verb: str, mo
 
     No row comes here; a true claim is refuted with probability 1e-4 at most, one of the two with 2e-4.
     """
-    monkeypatch.setattr(Relation, "batches", None)
+    monkeypatch.setattr(DuckDbTable, "batches", None)
     assert not verdict(verb, "add_remove", 1, in_duckdb).violated
     assert verdict(verb, "add_remove", 2, in_duckdb).violated
 

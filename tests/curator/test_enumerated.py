@@ -24,7 +24,7 @@ from toolkit.central.selection import Exponential
 from toolkit.core.loss import Pure
 from toolkit.curator import quantiles
 from toolkit.curator.curator import Curator
-from toolkit.frames.engines.sql import Relation
+from toolkit.frames.engines.sql import DuckDbTable
 from toolkit.frames.values import between
 
 RELATIONS = ["replace", "add_remove"]
@@ -121,7 +121,7 @@ def test_no_choice_becomes_more_than_e_to_the_epsilon_times_likelier(
 
 @pytest.mark.slow
 def test_what_is_chosen_from_counts_of_duckdb_has_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Relation, "batches", None)  # no row comes here
+    monkeypatch.setattr(DuckDbTable, "batches", None)  # no row comes here
 
     def engine(frame: pd.DataFrame) -> Any:
         return duckdb.connect().from_arrow(pa.Table.from_pandas(frame, preserve_index=False))

@@ -158,7 +158,7 @@ def moved(
     ceiling = Approx(100, "1/2") if keyed else {"rho": Zcdp(100), "epsilon": Pure(100)}[currency]
     more: dict[str, Any] = {"person": "id", **caps} if caps else {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "ROWS", 64)  # one person's rows are in several parts
+        patch.setattr(streams, "BATCH_ROWS", 64)  # one person's rows are in several parts
         patch.setattr(people.secrets, "token_bytes", bytes)  # always the same rows of a person
         patch.setattr(quantiles, "words", lambda size, bits, _: np.zeros(size, dtype=f"uint{bits}"))
         meeting, met, told, charged = Meeting(patch), dict[str, list[Met]](), set(), set()

@@ -87,7 +87,7 @@ def test_values_that_come_in_parts_are_those_of_the_whole(monkeypatch: pytest.Mo
         return keeper.quantile("x", [0.1, 0.5, 0.9], by={"g": ["a", "b"]}, **bounds).value
 
     whole = deciles()
-    monkeypatch.setattr(streams, "ROWS", 7)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 7)
     assert np.array_equal(deciles(), whole)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.slowly import each
 from tests.work import calls
 from toolkit.frames import sums as module
-from toolkit.frames.sums import _PACKED, _ROWS, _SHIFT, SQUARE_BITS, SUM_BITS, Bounds, Sums
+from toolkit.frames.sums import _BATCH_ROWS, _COUNT_SHIFT, _PACKED_ROWS, SQUARE_BITS, SUM_BITS, Bounds, StepSums
 
 WHOLE = (0, 80)
 LIMITS = [
@@ -69,7 +69,7 @@ def test_sums_are_those_of_the_steps_in_exact_arithmetic(values: list[float], bo
     box = Bounds.of(bounds, bits)
     steps = [step for step in box.steps(np.array(values, dtype=float)).tolist() if step >= 0]
     found = box.sums(np.array(values, dtype=float), squares=bits == SQUARE_BITS)
-    assert found == Sums(len(steps), sum(steps), sum(step**2 for step in steps) if bits == SQUARE_BITS else 0)
+    assert found == StepSums(len(steps), sum(steps), sum(step**2 for step in steps) if bits == SQUARE_BITS else 0)
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_a_step_is_the_nearest_one_to_the_value(values: list[float], bounds: obj
             box.high,
         )
         slack = Fraction(np.spacing(max(abs(float(box.low)), abs(float(box.high))))) * 2
-        assert abs((box.least + step) * box.step - clamped) <= box.step / 2 + slack
+        assert abs((box.low_steps + step) * box.step - clamped) <= box.step / 2 + slack
 
 
 def test_a_value_moves_by_at_most_a_step_from_an_uneven_lower_limit() -> None:
@@ -97,51 +97,51 @@ def test_a_value_moves_by_at_most_a_step_from_an_uneven_lower_limit() -> None:
         assert (box.low / box.step).denominator > 1
         values = np.linspace(float(box.low), float(box.high), 1001)[1:-1]
         for value, step in zip(values.tolist(), box.steps(values).tolist(), strict=True):
-            assert abs((box.least + step) * box.step - Fraction(value)) <= box.step * (1 + Fraction(1, 1000))
+            assert abs((box.low_steps + step) * box.step - Fraction(value)) <= box.step * (1 + Fraction(1, 1000))
 
 
 def test_a_missing_value_is_left_out_or_counts_as_what_is_said() -> None:
     box = Bounds.of((0, 1), SQUARE_BITS)
     column = np.array([0.25, np.nan, 1.0, np.nan])
     quarter, whole = box.steps(np.array([0.25, 1.0])).tolist()
-    assert box.sums(column, squares=True) == Sums(2, quarter + whole, quarter**2 + whole**2)
-    assert box.sums(column, squares=True, fill=0.25) == Sums(4, 3 * quarter + whole, 3 * quarter**2 + whole**2)
+    assert box.sums(column, squares=True) == StepSums(2, quarter + whole, quarter**2 + whole**2)
+    assert box.sums(column, squares=True, fill=0.25) == StepSums(4, 3 * quarter + whole, 3 * quarter**2 + whole**2)
 
 
 def test_an_infinite_value_is_clamped_and_not_taken_for_a_missing_one() -> None:
     box = Bounds.of((-1, 3), SQUARE_BITS)
     (fill,) = box.steps(np.array([0.5])).tolist()
     column = np.array([np.inf, np.nan, -np.inf])
-    assert box.sums(column, squares=True) == Sums(2, box.span, box.span**2)
-    assert box.sums(column, squares=True, fill=0.5) == Sums(3, box.span + fill, box.span**2 + fill**2)
+    assert box.sums(column, squares=True) == StepSums(2, box.span, box.span**2)
+    assert box.sums(column, squares=True, fill=0.5) == StepSums(3, box.span + fill, box.span**2 + fill**2)
 
 
 def test_no_sum_overflows_across_many_rows() -> None:
     """More rows than are added up at a time, all at the far end."""
-    rows = 2 * _ROWS + 3
+    rows = 2 * _BATCH_ROWS + 3
     for bounds in (WHOLE, (10**9, 10**9 + 1), (-80, 0)):
         box = Bounds.of(bounds)
-        assert box.sums(np.full(rows, 1e300)).first == rows * box.span
-        assert box.sums(np.full(rows, -1e300)).first == 0
+        assert box.sums(np.full(rows, 1e300)).total == rows * box.span
+        assert box.sums(np.full(rows, -1e300)).total == 0
     coarse = Bounds.of((0, 1), SQUARE_BITS)
-    assert coarse.sums(np.ones(rows), squares=True).second == rows * coarse.span**2
-    assert 2**18 * 2**18 * _ROWS < 2**63
+    assert coarse.sums(np.ones(rows), squares=True).total_of_squares == rows * coarse.span**2
+    assert 2**18 * 2**18 * _BATCH_ROWS < 2**63
     with pytest.raises(ValueError, match="squares need a coarser grid"):
         Bounds.of((0, 1)).sums(np.ones(3), squares=True)
 
 
 @pytest.mark.slow
-@each(bounds=[WHOLE, (10**9, 10**9 + 1), ("1/3", "2/3")], missing=[0, 1, 2**14, _ROWS + 1, 2 * _ROWS + 3])
+@each(bounds=[WHOLE, (10**9, 10**9 + 1), ("1/3", "2/3")], missing=[0, 1, 2**14, _BATCH_ROWS + 1, 2 * _BATCH_ROWS + 3])
 def test_missing_values_and_steps_are_told_apart_in_one_sum(bounds: object, missing: int) -> None:
     """Counted above 2**48, where the steps of 2**14 rows, all at the far end, do not reach."""
-    rows = 2 * _ROWS + 3
+    rows = 2 * _BATCH_ROWS + 3
     column = np.where(np.arange(rows) < missing, np.nan, 1e300)
     for bits in (SUM_BITS, SQUARE_BITS):
         box = Bounds.of(bounds, bits)
         found, here = box.sums(column, squares=bits == SQUARE_BITS), rows - missing
-        assert found == Sums(here, here * box.span, here * box.span**2 if bits == SQUARE_BITS else 0)
-        assert _PACKED * box.span < 2**_SHIFT
-        assert _PACKED * 2**_SHIFT < 2**63
+        assert found == StepSums(here, here * box.span, here * box.span**2 if bits == SQUARE_BITS else 0)
+        assert _PACKED_ROWS * box.span < 2**_COUNT_SHIFT
+        assert _PACKED_ROWS * 2**_COUNT_SHIFT < 2**63
 
 
 def test_every_bit_pattern_of_a_missing_value_counts_as_one() -> None:
@@ -153,13 +153,13 @@ def test_every_bit_pattern_of_a_missing_value_counts_as_one() -> None:
         box = Bounds.of(limits, SQUARE_BITS)
         low, high = box.steps(column[-2:]).tolist()
         assert box.steps(column).tolist() == [-1] * len(bits) + [low, high]
-        assert box.sums(column, squares=True) == Sums(2, low + high, low**2 + high**2)
+        assert box.sums(column, squares=True) == StepSums(2, low + high, low**2 + high**2)
 
 
 def test_signalling_numbers_and_raising_settings_make_no_difference() -> None:
     signalling = np.array([0x7FF0000000000001, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)
     with np.errstate(all="raise"):
-        assert Bounds.of((0, 1)).sums(signalling).number == 1
+        assert Bounds.of((0, 1)).sums(signalling).n_values == 1
         assert Bounds.of((0, 1)).steps(signalling)[0] == -1
 
 
@@ -201,7 +201,7 @@ def test_how_many_values_are_missing_or_clamped_changes_no_operation(
 ) -> None:
     """Half of them at random made it three times as slow, as NumPy's masked copy goes from run to run."""
     rng, limits = np.random.default_rng(5), Bounds.of(WHOLE, SUM_BITS)
-    values = rng.random(2 * _ROWS + 1) * 80
+    values = rng.random(2 * _BATCH_ROWS + 1) * 80
     half = rng.random(len(values)) < 0.5
     tables = [values, np.where(half, np.nan, values), np.where(half, 1e9 * (rng.random(len(values)) - 0.5), values)]
     numpy = SimpleNamespace(**{name: getattr(np, name) for name in EVEN})

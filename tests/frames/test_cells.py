@@ -15,7 +15,7 @@ from tests.curator.hostile import CELLS
 from tests.slowly import each
 from toolkit.core.arrays import number_or_nan
 from toolkit.frames.engines import cells
-from toolkit.frames.engines.cells import NOTHING, Day, Moment
+from toolkit.frames.engines.cells import MISSING_KEY, Day, Moment
 
 
 @each(name=CELLS)
@@ -68,18 +68,18 @@ def test_missing_is_none_nan_na_and_nat_and_nothing_else() -> None:
         Decimal("NaN"),
         Decimal("sNaN"),
     ):
-        assert cells.key(cell) is NOTHING
+        assert cells.key(cell) is MISSING_KEY
     for cell in ("", 0, False, [], CELLS["raises"]):
-        assert cells.key(cell) is not NOTHING
+        assert cells.key(cell) is not MISSING_KEY
 
 
 def test_dates_are_days_and_datetimes_are_moments_whatever_holds_them() -> None:
     noon = Moment(18_262 * 86_400 * 10**9 + 43_200 * 10**9, False)
     for cell in (dt.datetime(2020, 1, 1, 12), pd.Timestamp("2020-01-01 12:00"), np.datetime64("2020-01-01T12", "h")):
         assert cells.key(cell) == noon
-        assert cells.key(cell, days=True) == Day(18_262)
+        assert cells.key(cell, as_days=True) == Day(18_262)
     for cell in (dt.date(2020, 1, 1), np.datetime64("2020-01-01")):
-        assert cells.key(cell) == cells.key(cell, days=True) == Day(18_262)
+        assert cells.key(cell) == cells.key(cell, as_days=True) == Day(18_262)
     assert cells.key(pd.Timestamp("2020-01-01 12:00:00.000000007")) == Moment(noon.nanoseconds + 7, False)
     assert cells.key(np.datetime64("2020-01", "M")) is None
 
@@ -88,8 +88,8 @@ def test_moments_with_a_time_zone_are_compared_in_utc() -> None:
     """The day of such a moment follows its own clock."""
     late = dt.datetime(2020, 1, 1, 0, 30, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
     assert cells.key(late) == cells.key(late.astimezone(dt.UTC)) == cells.key(pd.Timestamp(late))
-    assert cells.key(late, days=True) == Day(18_262)
-    assert cells.key(late.astimezone(dt.UTC), days=True) == Day(18_261)
+    assert cells.key(late, as_days=True) == Day(18_262)
+    assert cells.key(late.astimezone(dt.UTC), as_days=True) == Day(18_261)
 
 
 def test_code_of_an_unknown_time_zone_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,6 +136,6 @@ def test_code_of_a_cell_is_not_run_whatever_known_type_it_is_derived_from() -> N
         (derived[dt.date](2020, 1, 1), None),
         (dt.datetime(2020, 1, 1, tzinfo=type("Zone", (zoneinfo.ZoneInfo,), own)("Europe/Berlin")), None),
     ):
-        assert cells.key(cell) == cells.key(cell, days=True) == value
+        assert cells.key(cell) == cells.key(cell, as_days=True) == value
         assert number_or_nan(cell) == value or math.isnan(number_or_nan(cell))
     assert ran == []

@@ -54,7 +54,7 @@ NUMBERS = [
 @each(values=NUMBERS)
 def test_numbers_are_read_whatever_holds_them(values: object) -> None:
     found = column(values)
-    assert found.adds_up("x").floats().tolist() == [1.0, 2.0, 3.0]
+    assert found.require_numbers("x").floats().tolist() == [1.0, 2.0, 3.0]
     assert found.missing().tolist() == [False, False, False]
     if found.kind.name == "whole":
         ticks, missing = found.ticks()
@@ -114,7 +114,7 @@ def test_a_moment_beyond_pythons_years_is_missing_among_the_cells() -> None:
         zoned = moments if zone is None else moments.dt.tz_localize("UTC").dt.tz_convert(zone)
         for values in (pl.Series(whole).cast(pl.Datetime(unit, zone)), *([zoned] if zone else [])):
             read = column(values)
-            cells, (local, missing) = read.cells(), read.ticks(local=True)
+            cells, (local, missing) = read.cells(), read.ticks(in_local_time=True)
             assert (cells[0].year, not any(missing)) == (1970 - (zone == "America/New_York"), True)
             cells = [cell for cell in cells if not pd.isna(cell)]
             assert all(1 <= cell.year <= 9999 for cell in cells)
@@ -136,7 +136,7 @@ def test_a_cell_that_is_no_number_is_missing_and_never_an_error(name: str) -> No
     cells[:] = [1.0, 2.0]
     cells[1] = CELLS[name]
     found = column(pd.Series(cells, dtype=object))
-    assert found.adds_up("x").floats()[0] == 1.0
+    assert found.require_numbers("x").floats()[0] == 1.0
     assert len(found.floats()) == len(found.missing()) == len(found.codes(["a"])) == 2
 
 
@@ -161,7 +161,7 @@ def test_a_cell_that_is_no_number_is_missing_and_never_an_error(name: str) -> No
 )
 def test_columns_of_other_types_are_refused_by_type(values: object) -> None:
     with pytest.raises(TypeError, match="column x must hold numbers, got") as error:
-        column(values).adds_up("column x")
+        column(values).require_numbers("column x")
     assert "secret" not in str(error.value)
 
 
@@ -225,8 +225,8 @@ def test_reading_a_yes_no_column_always_takes_the_same_calls(name: str) -> None:
 
 @pytest.mark.parametrize("more", [-2, -1, 0, 1])
 def test_texts_of_long_columns_of_polars_are_placed_part_by_part(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polars, "_ROWS", 2**12)
+    monkeypatch.setattr(polars, "_BATCH_ROWS", 2**12)
     texts = np.array(["a", "b", None, "c"], dtype=object)
-    codes = np.arange(polars._ROWS + more) % 4
+    codes = np.arange(polars._BATCH_ROWS + more) % 4
     found = polars.polars_column(pl.Series(texts[codes], dtype=pl.String)).codes(["c", "a", "nobody"])
     assert np.array_equal(found, np.array([1, -1, -1, 0])[codes])

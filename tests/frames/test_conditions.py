@@ -9,9 +9,9 @@ import pytest
 
 from tests.frames.tables import keys_of
 from toolkit import MISSING, OTHER, between
-from toolkit.frames.conditions import condition
+from toolkit.frames.conditions import parse_condition
 from toolkit.frames.frame import Frame
-from toolkit.frames.sums import grouping
+from toolkit.frames.sums import parse_grouping
 
 TABLE = {
     "degree": ["law", "art", None, "law"],
@@ -73,7 +73,7 @@ MET = [
 def test_conditions_mean_the_same_in_every_engine(engine: str) -> None:
     frame = Frame(ENGINES[engine]())
     for where, rows, words in MET:
-        asked = grouping(frame, where).where
+        asked = parse_grouping(frame, where).where
         assert np.flatnonzero(asked.mask(frame)).tolist() == rows, where
         assert words is None or asked.words == words
         assert asked.notes == ()
@@ -82,7 +82,7 @@ def test_conditions_mean_the_same_in_every_engine(engine: str) -> None:
 def test_a_generator_is_read_once_and_before_anything_else() -> None:
     for engine in ENGINES.values():
         frame = Frame(engine())
-        asked = condition(frame, {"year": (year for year in (1, 3))})
+        asked = parse_condition(frame, {"year": (year for year in (1, 3))})
         assert np.flatnonzero(asked.mask(frame)).tolist() == np.flatnonzero(asked.mask(frame)).tolist() == [0, 2]
 
 
@@ -117,7 +117,7 @@ def test_unclear_or_impossible_conditions_are_rejected(where: object, message: s
     """The message says what to write instead."""
     for engine in ("pandas", "polars", "pyarrow"):
         with pytest.raises((ValueError, TypeError), match=message):
-            condition(Frame(ENGINES[engine]()), where)
+            parse_condition(Frame(ENGINES[engine]()), where)
 
 
 def test_functions_that_return_no_answer_are_refused() -> None:
@@ -129,7 +129,7 @@ def test_functions_that_return_no_answer_are_refused() -> None:
 
     for function in (later, some):
         with pytest.raises(TypeError, match="`where` must return its answer"):
-            condition(Frame(ENGINES["pandas"]()), function)
+            parse_condition(Frame(ENGINES["pandas"]()), function)
 
 
 def test_days_begin_and_end_by_the_columns_own_clock() -> None:
@@ -137,9 +137,9 @@ def test_days_begin_and_end_by_the_columns_own_clock() -> None:
     late = pd.DataFrame({"came": pd.to_datetime(["2020-01-02 00:30", "2020-01-01 12:00"]).tz_localize("Europe/Berlin")})
     for table in (late, pl.from_pandas(late), pa.Table.from_pandas(late), late.astype(object)):
         frame = Frame(table)
-        assert condition(frame, {"came": dt.date(2020, 1, 2)}).mask(frame).tolist() == [True, False]
+        assert parse_condition(frame, {"came": dt.date(2020, 1, 2)}).mask(frame).tolist() == [True, False]
         moment = dt.datetime(2020, 1, 1, 23, 30, tzinfo=dt.UTC)
-        assert condition(frame, {"came": moment}).mask(frame).tolist() == [True, False]
+        assert parse_condition(frame, {"came": moment}).mask(frame).tolist() == [True, False]
 
 
 def test_a_function_sees_copies_and_a_row_on_which_it_fails_does_not_count() -> None:
@@ -153,7 +153,7 @@ def test_a_function_sees_copies_and_a_row_on_which_it_fails_does_not_count() -> 
         return True
 
     frame = Frame(table)
-    asked = condition(frame, clears)
+    asked = parse_condition(frame, clears)
     assert asked.mask(frame).tolist() == [True, True, False]
     assert (table["tags"].tolist(), table["n"].tolist()) == ([["a"], ["b"], None], [1, 2, 3])
     assert asked.words == "a function of the row holds"
@@ -163,7 +163,7 @@ def test_a_function_sees_copies_and_a_row_on_which_it_fails_does_not_count() -> 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_function_is_given_the_rows_of_every_engine(engine: str) -> None:
     frame = Frame(ENGINES[engine]())
-    asked = condition(frame, lambda row: row["degree"] == "law" and row["year"] > 1 and row["came"] is None)
+    asked = parse_condition(frame, lambda row: row["degree"] == "law" and row["year"] > 1 and row["came"] is None)
     assert np.flatnonzero(asked.mask(frame)).tolist() == [3]
 
 
@@ -196,8 +196,8 @@ LARGE = 2**64 - 1
 def test_every_engine_finds_large_unsigned_numbers_and_short_floats(table) -> None:
     frame = Frame(table())
     for where in ({"id": LARGE}, {"id": between(LARGE, 2**70)}, {"dose": 0.1}, {"dose": between(0.05, 0.1)}):
-        assert np.flatnonzero(condition(frame, where).mask(frame)).tolist() == [0], where
-    assert np.flatnonzero(condition(frame, {"id": between(2**63, LARGE)}).mask(frame)).tolist() == [0, 1]
+        assert np.flatnonzero(parse_condition(frame, where).mask(frame)).tolist() == [0], where
+    assert np.flatnonzero(parse_condition(frame, {"id": between(2**63, LARGE)}).mask(frame)).tolist() == [0, 1]
     assert keys_of(frame, "id", [LARGE - 1, LARGE], "options").codes(frame).tolist() == [1, 0, -1]
 
 
@@ -206,21 +206,21 @@ def test_a_missing_whole_number_lies_in_no_range(engine):
     years = pd.Series([0, None, 5], dtype="Int64") if engine == "pandas" else [0, None, 5]
     make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[engine]
     frame = Frame(make({"year": years}))
-    met = condition(frame, {"year": between(-1, 9)}).mask(frame)
+    met = parse_condition(frame, {"year": between(-1, 9)}).mask(frame)
     assert list(np.flatnonzero(met)) == [0, 2]
-    assert list(np.flatnonzero(condition(frame, {"year": [0, 7]}).mask(frame))) == [0]
+    assert list(np.flatnonzero(parse_condition(frame, {"year": [0, 7]}).mask(frame))) == [0]
 
 
 def test_moments_of_a_zone_lie_in_no_range_of_moments_without_one():
     noon = dt.datetime(2020, 1, 1, 12)
     frame = Frame(pd.DataFrame({"came": pd.Series([noon, noon.replace(tzinfo=dt.UTC)], dtype=object)}))
-    met = condition(frame, {"came": between(noon, noon + dt.timedelta(hours=1))}).mask(frame)
+    met = parse_condition(frame, {"came": between(noon, noon + dt.timedelta(hours=1))}).mask(frame)
     assert list(np.flatnonzero(met)) == [0]
 
 
 def test_a_number_too_long_for_64_bits_is_no_reason_to_fail():
     frame = Frame(pl.DataFrame({"x": pl.Series([1, 2**100, None], dtype=pl.Int128)}))
-    met = condition(frame, {"x": between(0, 5)}).mask(frame)
+    met = parse_condition(frame, {"x": between(0, 5)}).mask(frame)
     assert list(np.flatnonzero(met)) == [0]
 
 
@@ -228,17 +228,17 @@ def test_dates_of_arrow_are_found_whatever_they_are_held_in():
     born = [dt.date(2000, 1, 1), None, dt.date(2000, 1, 2)]
     for kind in (pa.date32(), pa.date64()):
         frame = Frame(pa.table({"born": pa.array(born, kind)}))
-        assert list(np.flatnonzero(condition(frame, {"born": dt.date(2000, 1, 2)}).mask(frame))) == [2]
-        met = condition(frame, {"born": between(dt.date(2000, 1, 1), dt.date(2000, 1, 1))}).mask(frame)
+        assert list(np.flatnonzero(parse_condition(frame, {"born": dt.date(2000, 1, 2)}).mask(frame))) == [2]
+        met = parse_condition(frame, {"born": between(dt.date(2000, 1, 1), dt.date(2000, 1, 1))}).mask(frame)
         assert list(np.flatnonzero(met)) == [0]
 
 
 def test_a_missing_category_of_numbers_is_no_number():
     frame = Frame(pd.DataFrame({"year": pd.Categorical([0, None, 5])}))
-    assert list(np.flatnonzero(condition(frame, {"year": between(-1, 9)}).mask(frame))) == [0, 2]
+    assert list(np.flatnonzero(parse_condition(frame, {"year": between(-1, 9)}).mask(frame))) == [0, 2]
 
 
 def test_a_set_of_values_is_told_in_one_order() -> None:
     frame = Frame(pd.DataFrame({"k": pd.Series(["a", 1], dtype=object), "n": [1, 2]}))
-    assert condition(frame, {"n": {10, 2, 1}}).words == "n in [1, 2, 10]"
-    assert condition(frame, {"k": {"b", "a", 1}}).words == "k in ['a', 'b', 1]"
+    assert parse_condition(frame, {"n": {10, 2, 1}}).words == "n in [1, 2, 10]"
+    assert parse_condition(frame, {"k": {"b", "a", 1}}).words == "k in ['a', 'b', 1]"

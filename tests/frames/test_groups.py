@@ -8,7 +8,7 @@ import pytest
 
 from toolkit import MISSING, OTHER, bands, between
 from toolkit.frames.frame import Frame
-from toolkit.frames.sums import grouping
+from toolkit.frames.sums import parse_grouping
 
 TABLE = {"region": ["n", "s", "n", None, "x"], "age": [20, 30, 65, 40, 50], "sex": ["f", "f", "m", "m", "f"]}
 
@@ -25,22 +25,22 @@ def test_where_keeps_and_by_splits(make: object) -> None:
         (lambda row: row["age"] > 30, {"sex": ["m", "f"]}, [-1, -1, 0, 0, 1]),
         (None, {"age": bands(18, 30, 65), "sex": ["m"]}, [-1, -1, 1, 1, -1]),
     ):
-        rows = grouping(frame, where, by)
+        rows = parse_grouping(frame, where, by)
         assert rows.codes(frame).tolist() == codes
-        assert rows.cells > max(codes)
-        assert len(rows.labels) == rows.cells
+        assert rows.n_cells > max(codes)
+        assert len(rows.labels) == rows.n_cells
         assert set(rows.columns) <= {"region", "age", "sex"}
 
 
 def test_every_cell_has_its_label_and_the_words_say_it_all() -> None:
-    rows = grouping(
+    rows = parse_grouping(
         Frame(pd.DataFrame(TABLE)), {"age": between(30, 39)}, {"region": ["n", OTHER], "sex": (s for s in ("f", "m"))}
     )
     assert rows.labels == (("n", "f"), ("n", "m"), ("other", "f"), ("other", "m"))
-    assert (rows.cells, rows.names, rows.is_part) == (4, ("region", "sex"), True)
+    assert (rows.n_cells, rows.names, rows.may_omit_rows) == (4, ("region", "sex"), True)
     assert rows.words == " by region (2) × sex (2) where age between 30 and 39"
-    every = grouping(Frame(pd.DataFrame(TABLE)))
-    assert (every.cells, every.labels, every.words, every.is_part) == (1, ((),), "", False)
+    every = parse_grouping(Frame(pd.DataFrame(TABLE)))
+    assert (every.n_cells, every.labels, every.words, every.may_omit_rows) == (1, ((),), "", False)
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_every_cell_has_its_label_and_the_words_say_it_all() -> None:
 )
 def test_what_is_no_table_is_refused_for_what_it_says(by: object, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        grouping(Frame(pd.DataFrame(TABLE)), None, by)  # type: ignore[arg-type]
+        parse_grouping(Frame(pd.DataFrame(TABLE)), None, by)  # type: ignore[arg-type]
 
 
 def test_a_table_of_many_keys_is_coded_like_one_of_few() -> None:
     years = np.arange(5000) % 300
-    rows = grouping(frame := Frame(pd.DataFrame({"year": years})), None, {"year": range(299, -1, -1)})
+    rows = parse_grouping(frame := Frame(pd.DataFrame({"year": years})), None, {"year": range(299, -1, -1)})
     assert np.array_equal(rows.codes(frame), 299 - years)

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 
 from toolkit import Approx, Curator, Ledger
-from toolkit.frames.engines.cells import NOTHING, Day
+from toolkit.frames.engines.cells import MISSING_KEY, Day
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Caps, Persons, check_keys, key_of, people_by_key, rows_by_key
+from toolkit.frames.persons import Caps, Persons, check_keys, count_people_by_key, count_rows_by_key, released_key
 
 
 def counted(values: object, mask: object = None) -> dict[object, int]:
     frame = Frame(pd.DataFrame({"k": values}))
-    return rows_by_key(frame.column("k"), np.ones(len(frame), bool) if mask is None else np.array(mask))
+    return count_rows_by_key(frame.column("k"), np.ones(len(frame), bool) if mask is None else np.array(mask))
 
 
 def test_keys_are_ordered_by_themselves_and_only_counted_rows_count() -> None:
@@ -27,7 +27,7 @@ def test_keys_are_ordered_by_themselves_and_only_counted_rows_count() -> None:
     assert counted(pd.Series(["x", 2, 1.5], dtype=object)) == {1.5: 1, 2: 1, "x": 1}
     assert list(counted(pd.Series(["x", 2, 1.5], dtype=object))) == [1.5, 2, "x"]
     long = Frame(pl.DataFrame({"k": pl.Series([2**70, 3, None, 1, 3], dtype=pl.Int128)})).column("k")
-    assert list(rows_by_key(long, np.ones(5, bool)).items()) == [(1, 1), (3, 2), (2**70, 1)]
+    assert list(count_rows_by_key(long, np.ones(5, bool)).items()) == [(1, 1), (3, 2), (2**70, 1)]
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_every_engine_tallies_texts_alike(engine: str) -> None:
     }
     column = Frame(tables[engine]).column("k")
     mask = np.array([True, True, True, True, False, True])
-    assert rows_by_key(column, mask) == {"a": 1, "b": 2, "ü": 1}
-    assert rows_by_key(column, np.zeros(6, bool)) == {}
+    assert count_rows_by_key(column, mask) == {"a": 1, "b": 2, "ü": 1}
+    assert count_rows_by_key(column, np.zeros(6, bool)) == {}
 
 
 def once(ids: Any, keys: Any, most: int, secret: bytes = b"secret") -> dict[Any, int]:
     frame = Frame(pd.DataFrame({"id": ids, "k": keys}))
     people = Persons("id", "id", Caps(most), secret)
-    return people_by_key(frame.column("k"), np.ones(len(frame), bool), frame, people, most)
+    return count_people_by_key(frame.column("k"), np.ones(len(frame), bool), frame, people, most)
 
 
 def test_a_person_counts_once_in_a_key_and_in_few_of_them() -> None:
@@ -79,13 +79,13 @@ def test_a_value_that_is_not_a_key_is_none() -> None:
     epoch = dt.date(1970, 1, 1).toordinal()
     for ends in (dt.date.min, dt.date.max):
         days = ends.toordinal() - epoch
-        assert key_of("day", days) == key_of("object", Day(days)) == ends
+        assert released_key("day", days) == released_key("object", Day(days)) == ends
         beyond = days + (1 if ends is dt.date.max else -1)
-        assert key_of("day", beyond) is key_of("object", Day(beyond)) is None
-    for nothing in (None, NOTHING, np.inf, -np.inf, np.nan, True, (1, 2)):
-        assert key_of("object", nothing) is None
-    assert [key_of("number", one) for one in (3.0, 2.5, Fraction(1, 3))] == [3, 2.5, Fraction(1, 3)]
-    assert [type(key_of(kind, one)) for kind, one in (("number", 3.0), ("truth", 1.0))] == [int, bool]
+        assert released_key("day", beyond) is released_key("object", Day(beyond)) is None
+    for nothing in (None, MISSING_KEY, np.inf, -np.inf, np.nan, True, (1, 2)):
+        assert released_key("object", nothing) is None
+    assert [released_key("number", one) for one in (3.0, 2.5, Fraction(1, 3))] == [3, 2.5, Fraction(1, 3)]
+    assert [type(released_key(kind, one)) for kind, one in (("number", 3.0), ("truth", 1.0))] == [int, bool]
 
 
 def test_types_without_keys_are_refused() -> None:

@@ -286,7 +286,7 @@ def test_keys_that_are_read_all_at_once_are_those_that_are_read_one_by_one(
         return asked.labels, kinds, asked.words, asked.codes(frame).tolist(), asked.mask(frame).tolist()
 
     together = found()
-    monkeypatch.setattr(typed_values, "plain", lambda *_: None)
+    monkeypatch.setattr(typed_values, "parse_plain", lambda *_: None)
     assert together == found()
 
 

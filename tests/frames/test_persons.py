@@ -20,8 +20,8 @@ from tests.slowly import each
 from toolkit import bands, between
 from toolkit.frames.engines.streams import text_tag
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Caps, Persons, _spelled, people_by_key, rows_by_key
-from toolkit.frames.sums import grouping
+from toolkit.frames.persons import Caps, Persons, _name_bytes, count_people_by_key, count_rows_by_key
+from toolkit.frames.sums import parse_grouping
 
 KEY = bytes(range(32))
 
@@ -30,7 +30,7 @@ def used(table: pd.DataFrame, caps: Caps, by: dict | None = None, *steps: tuple[
     """The code of each row, by its index; always with the same key."""
     frame = Frame(table)
     people = Persons(label="id", name="id", caps=caps, key=KEY)
-    return pd.Series(grouping(frame, None, by, people).codes(frame, *steps), index=table.index)
+    return pd.Series(parse_grouping(frame, None, by, people).codes(frame, *steps), index=table.index)
 
 
 def table(people: int = 200, rows: int = 10) -> pd.DataFrame:
@@ -60,7 +60,7 @@ def test_removing_a_person_changes_no_row_of_another_and_the_caps_hold(caps: Cap
     assert kept.groupby("id").size().max() == (caps.rows if caps.groups != 1 else kept.groupby("id").size().max())
     assert kept.groupby("id").size().max() <= caps.rows
     assert kept.groupby("id")["code"].nunique().max() <= (caps.groups or 6)
-    assert kept.groupby(["id", "code"]).size().max() <= (caps.each or caps.rows)
+    assert kept.groupby(["id", "code"]).size().max() <= (caps.rows_in_group or caps.rows)
     assert (every[every >= 0] == data["group"][every >= 0]).all()
 
 
@@ -70,7 +70,7 @@ def test_the_same_rows_of_a_table_are_used_again() -> None:
     assert (used(data, Caps(2), by) == used(data, Caps(2), by)).all()
     frame = Frame(data)
     other = Persons(label="id", name="id", caps=Caps(2), key=b"another")
-    assert (grouping(frame, None, by, other).codes(frame) != used(data, Caps(2), by).to_numpy()).any()
+    assert (parse_grouping(frame, None, by, other).codes(frame) != used(data, Caps(2), by).to_numpy()).any()
     assert Persons.of(frame, "id", Caps(2)).key != Persons.of(frame, "id", Caps(2)).key
     assert "key" not in repr(other)
 
@@ -97,7 +97,7 @@ def test_no_key_prefers_a_row_where_values_or_people_lie_in_a_pattern() -> None:
     for key in range(40):
         for number, span in enumerate(steps):
             tags = people * 2**19 if number == 5 else people
-            _, draws = Persons("id", "id", Caps(1), bytes([key] * 32)).draws(tags, 3, span + 1)
+            _, draws = Persons("id", "id", Caps(1), bytes([key] * 32)).hash_draws(tags, 3, span + 1)
             counts = np.bincount(draws.argmin(axis=1), minlength=8)
             squares.append(((counts - 500) ** 2 / 500).sum())
     assert abs(np.mean(squares) - 7) < 4.5 * np.sqrt(2 * 7 / len(squares))
@@ -117,8 +117,8 @@ def test_what_a_person_adds_depends_on_their_own_rows_only() -> None:
         alone = [_added([(place, *row) for row in rows], caps, len(sets))[place] for place, rows in enumerate(sets)]
         assert np.array_equal(together, alone)
         counts = together[:, :, 0]
-        assert counts.sum(axis=1).max() == caps.most(2)
-        assert (counts**2).sum(axis=1).max() == caps.squares(2)
+        assert counts.sum(axis=1).max() == caps.max_rows(2)
+        assert (counts**2).sum(axis=1).max() == caps.max_sum_of_squares(2)
         assert (together[:, :, 1] <= counts).all()  # a step is at most 1
 
 
@@ -157,7 +157,7 @@ def test_rows_that_name_nobody_are_not_used_and_one_is_not_the_text_one() -> Non
 )
 def test_people_are_told_apart_by_every_type(make: object, ids: list[object]) -> None:
     frame = Frame(make({"id": ids}))  # type: ignore[operator]
-    codes = grouping(frame, None, None, Persons.of(frame, "id", Caps(1))).codes(frame)
+    codes = parse_grouping(frame, None, None, Persons.of(frame, "id", Caps(1))).codes(frame)
     assert sorted(codes.tolist()) == [-1, -1, 0, 0]
     assert codes[2] == 0
 
@@ -165,7 +165,7 @@ def test_people_are_told_apart_by_every_type(make: object, ids: list[object]) ->
 def test_an_empty_frame_has_nobody() -> None:
     frame = Frame(pd.DataFrame({"id": pd.Series([], dtype="int64")}))
     for caps in (Caps(1), Caps(3, 2, 1)):
-        assert grouping(frame, None, None, Persons.of(frame, "id", caps)).codes(frame).tolist() == []
+        assert parse_grouping(frame, None, None, Persons.of(frame, "id", caps)).codes(frame).tolist() == []
 
 
 def test_what_is_used_is_said_in_words() -> None:
@@ -237,11 +237,11 @@ CASES = [(engine, NEAR) for engine in OF_LONG_NUMBERS] + [
 def test_two_people_whose_numbers_are_one_float_are_two(engine: str, ids: list[int]) -> None:
     frame = Frame(OF_LONG_NUMBERS[engine]([*ids, ids[0]]))
     people = Persons.of(frame, "id", Caps(1))
-    (part,) = frame.batches(["id"], whole=True)
-    codes = grouping(frame, None, None, people).codes(part)
+    (part,) = frame.batches(["id"], in_one_batch=True)
+    codes = parse_grouping(frame, None, None, people).codes(part)
     assert codes[1] == 0
     assert sorted(codes[[0, 2]].tolist()) == [-1, 0]
-    assert len(set(people.tagged(part)[1][:2].tolist())) == 2
+    assert len(set(people.person_codes_and_tags(part)[1][:2].tolist())) == 2
 
 
 @pytest.mark.slow
@@ -255,7 +255,7 @@ def test_two_people_whose_numbers_are_one_float_are_two(engine: str, ids: list[i
 def test_as_many_people_are_counted_as_there_are(make: Any) -> None:
     """10,000 people by numbers of 19 digits, which are 79 floats."""
     frame = Frame(make([10**18 + place for place in range(10_000)]))
-    codes = grouping(frame, None, None, Persons.of(frame, "id", Caps(1))).codes(frame)
+    codes = parse_grouping(frame, None, None, Persons.of(frame, "id", Caps(1))).codes(frame)
     assert np.count_nonzero(codes >= 0) == 10_000
 
 
@@ -274,7 +274,7 @@ def test_equal_numbers_are_one_person_whatever_holds_them() -> None:
     near = [np.longdouble(1), np.nextafter(np.longdouble(1), np.longdouble(2)), np.longdouble("inf")]
     frame = Frame(pd.DataFrame({"id": pd.Series([*same, *halves, *far, *huge, *near], dtype=object)}))
     people = Persons.of(frame, "id", Caps(1))
-    person, tags = people.tagged(frame)
+    person, tags = people.person_codes_and_tags(frame)
     assert person.tolist() == [0] * 6 + [1] * 4 + [2] * 3 + [3, 3, 4] + [5, 6, 7]
     assert len(set(tags.tolist())) == 8
 
@@ -345,9 +345,9 @@ def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
         with pytest.raises(TypeError, match="must identify the person of each row"):
             Persons.of(frame, "id", Caps(1))
         return
-    (part,) = frame.batches(["id"], whole=True)
-    assert Persons.of(frame, "id", Caps(1)).tagged(part)[0].tolist() == []
-    assert frame.column("id").kind.one_by_one == (how == LONG_ONES)
+    (part,) = frame.batches(["id"], in_one_batch=True)
+    assert Persons.of(frame, "id", Caps(1)).person_codes_and_tags(part)[0].tolist() == []
+    assert frame.column("id").kind.is_compared_by_cell == (how == LONG_ONES)
 
 
 @each(
@@ -360,7 +360,7 @@ def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
 def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -> None:
     first, second = NEAR
     frame = Frame(OF_LONG_NUMBERS[engine]([first, second, second, first - 1]))
-    (part,) = frame.batches(["id"], whole=True)
+    (part,) = frame.batches(["id"], in_one_batch=True)
     asked: list[tuple[object, list[int]]] = [
         (first, [0, -1, -1, -1]),
         (Decimal(second), [-1, 0, 0, -1]),
@@ -369,15 +369,15 @@ def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -
         (between(second, 10**19), [-1, 0, 0, -1]),
     ]
     for where, codes in asked:
-        assert grouping(frame, {"id": where}).codes(part).tolist() == codes
+        assert parse_grouping(frame, {"id": where}).codes(part).tolist() == codes
     by = {"id": [first, second]}
-    assert grouping(frame, None, by).codes(part).tolist() == [0, 1, 1, -1]
+    assert parse_grouping(frame, None, by).codes(part).tolist() == [0, 1, 1, -1]
     by = {"id": bands(first - 1, first, second, second + 1)}
-    assert grouping(frame, None, by).codes(part).tolist() == [1, 2, 2, 0]
+    assert parse_grouping(frame, None, by).codes(part).tolist() == [1, 2, 2, 0]
     everybody = np.ones(4, dtype=bool)
-    assert rows_by_key(part.column("id"), everybody) == {first - 1: 1, first: 1, second: 2}
+    assert count_rows_by_key(part.column("id"), everybody) == {first - 1: 1, first: 1, second: 2}
     owners = Frame(pd.DataFrame({"owner": [0, 0, 0, 1]}))
-    once = people_by_key(part.column("id"), everybody, owners, Persons("owner", "owner", Caps(2), KEY), 2)
+    once = count_people_by_key(part.column("id"), everybody, owners, Persons("owner", "owner", Caps(2), KEY), 2)
     assert once == {first - 1: 1, first: 1, second: 1}
 
 
@@ -388,15 +388,17 @@ def test_a_number_with_a_point_is_found_by_its_float_and_by_its_digits() -> None
     ):
         frame = Frame(table)
         for low, high in ((0.1, 0.2), (Decimal("0.1"), Decimal("0.2")), (Fraction(1, 10), Fraction(1, 5))):
-            assert grouping(frame, {"id": low}).codes(frame).tolist() == [0, -1, -1]
-            assert grouping(frame, {"id": between(low, high)}).codes(frame).tolist() == [0, 0, -1]
+            assert parse_grouping(frame, {"id": low}).codes(frame).tolist() == [0, -1, -1]
+            assert parse_grouping(frame, {"id": between(low, high)}).codes(frame).tolist() == [0, 0, -1]
             split = {"id": bands(0, low, high, 1)}
-            assert grouping(frame, None, split).codes(frame).tolist() == [1, 2, 2]
+            assert parse_grouping(frame, None, split).codes(frame).tolist() == [1, 2, 2]
 
 
 def test_no_product_of_a_hash_leaves_63_bits() -> None:
     """Secret odd numbers of so many bits, times tags and cells of 31 bits and steps of 34."""
-    factors = np.array([Persons("id", "id", Caps(1), bytes([key] * 32)).factors for key in range(64)], dtype=object)
+    factors = np.array(
+        [Persons("id", "id", Caps(1), bytes([key] * 32)).hash_factors for key in range(64)], dtype=object
+    )
     assert (factors % 2 == 1).all()
     most = [int(one).bit_length() for one in factors.max(axis=0)]
     assert most == [30, 30, 27, 31, 31]
@@ -411,10 +413,12 @@ def test_rows_are_ordered_by_as_much_of_a_draw_as_fits_beside_a_value() -> None:
     draw = rng.integers(0, 2**31, 100)
     for width in range(55):
         value = rng.integers(0, 2**width, 100)
-        (order,) = Persons.packed(draw, value, width)
+        (order,) = Persons.pack_sort_keys(draw, value, width)
         kept = draw >> max(0, width - 31)
         assert order.tolist() == [int(first) * 2**width + int(last) for first, last in zip(kept, value, strict=True)]
-    assert [part is given for part, given in zip(Persons.packed(draw, value, 55), (draw, value), strict=True)] == [1, 1]
+    assert [
+        part is given for part, given in zip(Persons.pack_sort_keys(draw, value, 55), (draw, value), strict=True)
+    ] == [1, 1]
 
 
 def test_numbers_of_any_length_can_name_people() -> None:
@@ -422,11 +426,11 @@ def test_numbers_of_any_length_can_name_people() -> None:
     follows from how a name is spelled.
     """
     ordinary = {7: b"number 7", 2.0: b"number 2", 0.5: b"number 0.5", "7": b"text 7"}
-    assert {name: _spelled(name) for name in ordinary} == ordinary
+    assert {name: _name_bytes(name) for name in ordinary} == ordinary
     far = [10**5000, 10**5000 + 1, -(10**5000), Fraction(1, 10**5000), Fraction(3, 10**5000), 16**5000]
-    assert len({_spelled(name) for name in far}) == len(far)
+    assert len({_name_bytes(name) for name in far}) == len(far)
     frame = Frame(pd.DataFrame({"who": pd.Series(["ann", *far], dtype=object)}))
-    assert np.unique(Persons.of(frame, "who", Caps(1)).tagged(frame)[0]).tolist() == list(range(7))
+    assert np.unique(Persons.of(frame, "who", Caps(1)).person_codes_and_tags(frame)[0]).tolist() == list(range(7))
 
 
 EQUAL: list[list[Any]] = [
@@ -447,7 +451,7 @@ def test_equal_numbers_of_any_type_and_scale_are_spelled_alike() -> None:
     """Different numbers are spelled differently. A person must not come anew because a column of decimals got
     another scale.
     """
-    spelled = [{_spelled(number) for number in group} for group in EQUAL]
+    spelled = [{_name_bytes(number) for number in group} for group in EQUAL]
     assert all(len(set(group)) == 1 for group in EQUAL)  # in Python
     assert [len(names) for names in spelled] == [1] * len(EQUAL)
     assert len(set.union(*spelled)) == len(EQUAL)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.slowly import each
 from tests.work import calls
-from toolkit.frames.engines.polars import HashTable, Lazy, polars_column
+from toolkit.frames.engines.polars import HashTable, PolarsLazyTable, polars_column
 
 ODD = ["", " ", "a", "A", "ä", "a\u0308", "a\x00", "\x00", "twelve bytes", "thirteen byte", "x" * 1000, "☕" * 9]
 
@@ -43,7 +43,7 @@ def test_no_key_at_all_is_found_nowhere() -> None:
 def test_sums_of_large_numbers_are_split_to_avoid_overflow(most: int) -> None:
     """The addends of up to 2**35 rows do not overflow."""
     values = [0, most, most - 1, most // 3, 2 ** (most.bit_length() - 1) - 1]
-    parts = Lazy(pl.LazyFrame()).sums(pl.col("x"), most)
+    parts = PolarsLazyTable(pl.LazyFrame()).sums(pl.col("x"), most)
     for value in values:
         table = pl.DataFrame({"x": [value]}).select(**{str(shift): part for shift, part in parts.items()})
         addends = {int(shift): number for shift, (number,) in table.to_dict(as_series=False).items()}

@@ -14,12 +14,12 @@ from tests.frames.contract import Reads, integers, people
 from toolkit import Curator, Ledger, Pure, bands, between
 from toolkit.frames import pushed
 from toolkit.frames.conditions import EVERY_ROW
-from toolkit.frames.engines.polars import Lazy
-from toolkit.frames.engines.sql import Relation, Spark, Text
+from toolkit.frames.engines.polars import PolarsLazyTable
+from toolkit.frames.engines.sql import DuckDbTable, SparkTable, SqlExpression
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.frames.reader import cell_counts
-from toolkit.frames.sums import Bounds, Grouping, axes_of, grouping
+from toolkit.frames.sums import Bounds, Grouping, parse_axes, parse_grouping
 
 CAPS = {"rows": (None, "id"), "one": (Caps(1), "id"), "text": (Caps(2), "name"), "three": (Caps(5, 3, 2), "born")}
 
@@ -47,7 +47,7 @@ def expected() -> dict[str, Any]:
 @pytest.fixture
 def counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """No part of a table is read here."""
-    for source in (Lazy, Relation):
+    for source in (PolarsLazyTable, DuckDbTable):
         monkeypatch.setattr(source, "batches", None)
 
 
@@ -90,14 +90,14 @@ def test_steps_are_those_in_memory_at_halves_and_their_neighbors() -> None:
         table = pl.DataFrame({"x": values})
         for one in (table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
             frame = Frame(one)
-            assert np.array_equal(pushed.histogram(frame, grouping(frame), "x", limits)[0], expected)
+            assert np.array_equal(pushed.histogram(frame, parse_grouping(frame), "x", limits)[0], expected)
 
 
 @pytest.mark.usefixtures("counted_there")
 def test_what_comes_back_is_no_larger_than_the_public_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 5,000 different keys two are public: four cells, whatever the engine has."""
     table, sizes = pl.DataFrame({"k": range(5000), "x": [1.0] * 5000}), []
-    fetched = {source: source.fetch for source in (Lazy, Relation)}
+    fetched = {source: source.fetch for source in (PolarsLazyTable, DuckDbTable)}
 
     def watched(source: Any, rows: Any) -> Any:
         found = fetched[type(source)](source, rows)
@@ -122,7 +122,7 @@ def test_a_folder_that_is_partitioned_by_date_is_a_table(tmp_path: Any) -> None:
     lake = duckdb.connect().read_parquet(everything, hive_partitioning=True)
     for one in (pl.scan_parquet(tmp_path, hive_partitioning=True), lake):
         frame = Frame(one)
-        rows = grouping(frame, None, {"day": days})
+        rows = parse_grouping(frame, None, {"day": days})
         assert pushed.supports(frame, rows, "pay")
         assert pushed.cell_counts(frame, rows).tolist() == [3, 2]
 
@@ -132,15 +132,15 @@ def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:
     table = people()
     for one in (table.lazy(), relation(table)):
         frame = Frame(one)
-        assert not pushed.supports(frame, grouping(frame, lambda row: row["age"] == 3))
-        assert not pushed.supports(frame, grouping(frame, {"money": 25}))
-        assert not pushed.supports(frame, grouping(frame, None, {"large": range(2**16 + 1)}))
-        assert pushed.supports(frame, grouping(frame, None, {"large": range(2**16)}))
+        assert not pushed.supports(frame, parse_grouping(frame, lambda row: row["age"] == 3))
+        assert not pushed.supports(frame, parse_grouping(frame, {"money": 25}))
+        assert not pushed.supports(frame, parse_grouping(frame, None, {"large": range(2**16 + 1)}))
+        assert pushed.supports(frame, parse_grouping(frame, None, {"large": range(2**16)}))
         for ranges in (2**10, 2**10 + 1):
-            rows = grouping(frame, None, {"large": bands(*range(ranges + 1))})
+            rows = parse_grouping(frame, None, {"large": bands(*range(ranges + 1))})
             assert pushed.supports(frame, rows) == (ranges == 2**10)
         assert not pushed.supports_histogram(
-            frame, grouping(frame, None, {"age": range(100)}), "pay", Bounds.of((0, 80), 20)
+            frame, parse_grouping(frame, None, {"age": range(100)}), "pay", Bounds.of((0, 80), 20)
         )
 
 
@@ -149,7 +149,7 @@ def test_an_engine_draws_people_if_it_can_name_them_and_the_draw_fits() -> None:
     table = people()
     for one in (table.lazy(), relation(table)):
         frame = Frame(one)
-        (two_bits,) = axes_of(frame, {"age": range(3)})
+        (two_bits,) = parse_axes(frame, {"age": range(3)})
         for name in ("id", "name", "born", "large", "pay", "zoned", "yes", "money"):
             rows = Grouping(EVERY_ROW, (), Persons(name, name, Caps(1)))
             assert pushed.supports(frame, rows) == (name in ("id", "name", "born", "large"))
@@ -163,9 +163,9 @@ def test_equal_rows_of_a_person_are_used_up_to_the_cap_however_large_it_is(most:
     table = pl.DataFrame({"id": [1] * 300 + [2] * 5})  # of one column, which is all that rows can be counted by
     for one in (table, table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
         frame = Frame(one)
-        rows = grouping(frame, None, None, Persons("id", "id", Caps(most)))
+        rows = parse_grouping(frame, None, None, Persons("id", "id", Caps(most)))
         assert cell_counts(frame, rows).tolist() == [most + min(most, 5)]
-        assert cell_counts(frame, grouping(frame)).tolist() == [305]
+        assert cell_counts(frame, parse_grouping(frame)).tolist() == [305]
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_people_may_be_named_by_whole_numbers_of_64_bits_without_a_sign() -> Non
 @pytest.mark.parametrize(("most", "bits"), [(2**27 - 1, 0), (2**27, 14), (2**52 + 1, 27)])
 def test_spark_takes_sums_apart_so_that_no_2_to_the_35_rows_overflow(most: int, bits: int) -> None:
     """Low bits and high bits, neither above 2**28."""
-    parts = {shift: part.text for shift, part in Spark.sums(None, Text("x"), most).items()}  # type: ignore[arg-type]
+    parts = {shift: part.text for shift, part in SparkTable.sums(None, SqlExpression("x"), most).items()}  # type: ignore[arg-type]
     apart = {0: f"sum(x & {2**bits - 1})", bits: f"sum(shiftright(x, {bits}))"}
     assert parts == (apart if bits else {0: "sum(x)"})
     assert max(2**bits, most >> bits) < 2**28

@@ -12,10 +12,10 @@ import pytest
 from tests.frames.tables import BY, ROWS, table
 from toolkit import Curator, Ledger, Pure
 from toolkit.frames.engines import streams
-from toolkit.frames.engines.sql import Spark
+from toolkit.frames.engines.sql import SparkTable
 from toolkit.frames.frame import Frame
 from toolkit.frames.reader import cell_counts, power_sums, product_sums
-from toolkit.frames.sums import PAIR_BITS, Bounds, Variable, grouping
+from toolkit.frames.sums import PAIR_BITS, Bounds, Variable, parse_grouping
 
 ENGINES: dict[str, Callable[[pl.DataFrame], object]] = {
     "polars": lambda eager: eager,
@@ -28,7 +28,7 @@ ENGINES: dict[str, Callable[[pl.DataFrame], object]] = {
 
 @pytest.fixture(params=list(ENGINES))
 def frame(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Frame:
-    monkeypatch.setattr(streams, "ROWS", 64)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 64)
     return Frame(ENGINES[request.param](table()))
 
 
@@ -37,7 +37,7 @@ def added_up(frame: Frame) -> list[object]:
     found: list[object] = []
     coarse = tuple(Variable(label, Bounds.of((0, 90), PAIR_BITS), None) for label in ("pay", "age"))
     for where, by in ((None, None), ({"member": True}, BY), ({"came": dt.date(2020, 2, 1)}, None)):
-        rows = grouping(frame, where, by)
+        rows = parse_grouping(frame, where, by)
         found += [cell_counts(frame, rows).tolist(), product_sums(frame, rows, coarse)]  # type: ignore[arg-type]
         for label, bounds in (("pay", (0, 100)), ("member", (0, 1)), ("age", (0, 50))):
             for fill in (None, Bounds.of(bounds).low):
@@ -58,7 +58,7 @@ def test_every_engine_gives_the_same_integers(expected: list[object], frame: Fra
 
 @pytest.mark.slow
 def test_the_sums_are_those_of_python(frame: Frame) -> None:
-    bounds, rows = Bounds.of((0, 100), 14), grouping(frame, None, {"region": ["n", "s"]})
+    bounds, rows = Bounds.of((0, 100), 14), parse_grouping(frame, None, {"region": ["n", "s"]})
     found = power_sums(frame, rows, Variable("pay", bounds, None), 2)
     for region, sums in zip(["n", "s"], found, strict=True):
         values = table().filter(pl.col("region") == region)["pay"].to_list()
@@ -68,7 +68,7 @@ def test_the_sums_are_those_of_python(frame: Frame) -> None:
 
 @pytest.mark.slow
 def test_a_function_of_a_row_sees_the_rows_of_a_stream(frame: Frame) -> None:
-    rows = grouping(frame, lambda row: row["region"] == "n" and row["age"] is None)
+    rows = parse_grouping(frame, lambda row: row["region"] == "n" and row["age"] is None)
     expected = table().filter((pl.col("region") == "n") & pl.col("age").is_null()).height
     assert cell_counts(frame, rows).tolist() == [expected]
 
@@ -89,14 +89,14 @@ def test_kinds_lengths_and_single_columns_are_those_of_a_table_in_memory(frame: 
 def test_two_columns_of_a_stream_are_never_put_together_row_by_row() -> None:
     frame = Frame(table().lazy())
     with pytest.raises(RuntimeError, match="batch by batch"):
-        grouping(frame, None, {"region": ["n"]}).codes(frame)
+        parse_grouping(frame, None, {"region": ["n"]}).codes(frame)
 
 
 @pytest.mark.slow
 def test_a_persons_rows_are_capped_over_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     keeper = Curator(table().lazy(), Ledger(Pure(10**9)), "add_remove", person="id", rows=2)
     people = table()["id"].value_counts()["count"].clip(upper_bound=2).sum()
-    monkeypatch.setattr(streams, "ROWS", 7)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 7)
     assert float(keeper.count(epsilon=10**6)) == people
 
 
@@ -163,7 +163,7 @@ class Sparks:
 
 @pytest.mark.slow
 def test_names_of_columns_are_quoted_for_spark() -> None:
-    source = Spark(Sparks(table().rename({"pay": "the `pay`"})))
+    source = SparkTable(Sparks(table().rename({"pay": "the `pay`"})))
     (part,) = source.batches(["the `pay`", "age"])
     assert part.column_names == ["the `pay`", "age"]
     assert (source.row_count(), source.collect().num_rows, source.empty().num_rows) == (ROWS, ROWS, 0)

@@ -14,7 +14,7 @@ from toolkit.frames.engines import streams
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.frames.reader import cell_counts, cell_values, power_sums, product_sums
-from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, Variable, grouping, step_bits
+from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, Variable, parse_grouping, step_bits
 
 KEYS = ["a", "b", "c"]
 TABLE = {
@@ -27,7 +27,7 @@ TABLE = {
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> Frame:
     """A frame that is read in thirty parts."""
-    monkeypatch.setattr(streams, "ROWS", 7)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 7)
     monkeypatch.setattr(reader.os, "cpu_count", lambda: 3)
     return Frame(pl.DataFrame(TABLE))
 
@@ -39,7 +39,7 @@ def test_parts_that_several_threads_add_up_are_those_of_one(parts: Frame, by: ob
     x, y = (Variable(name, Bounds.of((0, 9), PAIR_BITS), None) for name in ("x", "y"))
 
     def found(frame: Frame) -> tuple[object, ...]:
-        rows = grouping(frame, None, by)
+        rows = parse_grouping(frame, None, by)
         sums = power_sums(frame, rows, Variable("x", limits, None), 2)
         return cell_counts(frame, rows).tolist(), sums, product_sums(frame, rows, (x, y))
 
@@ -52,7 +52,7 @@ def test_sums_of_powers_are_those_of_python() -> None:
     frame = Frame(pd.DataFrame(TABLE))
     steps = list(zip(TABLE["g"], *(one.steps(frame).tolist() for one in (x, y)), strict=True))
     for by, cells in ((None, [{*TABLE["g"]}]), ({"g": KEYS}, [{key} for key in KEYS])):
-        rows = grouping(frame, None, by)
+        rows = parse_grouping(frame, None, by)
         here = [[(a, b) for g, a, b in steps if g in cell and a >= 0] for cell in cells]
         assert product_sums(frame, rows, (x, y)) == [
             [sum(a**i * b**j for a, b in pairs) for i in range(3) for j in range(3)] for pairs in here
@@ -69,7 +69,7 @@ def test_a_function_of_a_row_is_called_by_one_thread_alone_and_in_order(parts: F
         seen.append((threading.get_ident(), int(str(row["y"]))))
         return int(str(row["y"])) < 100
 
-    assert cell_counts(parts, grouping(parts, first_half, None)).tolist() == [100]
+    assert cell_counts(parts, parse_grouping(parts, first_half, None)).tolist() == [100]
     assert seen == [(threading.get_ident(), place) for place in range(200)]
 
 
@@ -99,7 +99,7 @@ def test_few_parts_are_in_memory_at_a_time(parts: Frame) -> None:
             held -= 1
         return 1
 
-    assert sum(reader._each(work, given(), grouping(parts, None, None))) == 40
+    assert sum(reader._map_batches(work, given(), parse_grouping(parts, None, None))) == 40
     assert most <= 3 + 2
 
 
@@ -108,30 +108,30 @@ def test_what_a_thread_raises_comes_out_where_it_is_awaited(parts: Frame) -> Non
         raise ValueError("of one part")
 
     with pytest.raises(ValueError, match="of one part"):
-        list(reader._each(work, parts.batches(["x"]), grouping(parts, None, None)))
+        list(reader._map_batches(work, parts.batches(["x"]), parse_grouping(parts, None, None)))
 
 
 def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
     """NumPy keeps for each thread what it does about a division by zero."""
-    found = list(reader._each(lambda _: np.ones(1) / np.zeros(1), parts.batches(["x"]), grouping(parts)))
+    found = list(reader._map_batches(lambda _: np.ones(1) / np.zeros(1), parts.batches(["x"]), parse_grouping(parts)))
     assert all(np.isinf(one) for one in found)
 
 
 def test_values_come_from_all_parts_in_their_order(parts: Frame) -> None:
     whole, words = Frame(pd.DataFrame(TABLE)), ({"y": between(10, 189)}, {"g": KEYS})
-    codes, numbers = cell_values(parts, grouping(parts, *words), "x", Bounds.of((0, 8)))
+    codes, numbers = cell_values(parts, parse_grouping(parts, *words), "x", Bounds.of((0, 8)))
     assert np.array_equal(numbers, np.array(TABLE["x"], dtype=float), equal_nan=True)
-    assert np.array_equal(codes, grouping(whole, *words).codes(whole))
+    assert np.array_equal(codes, parse_grouping(whole, *words).codes(whole))
     lazy = Frame(pl.LazyFrame(TABLE))
     with pytest.raises(RuntimeError, match="rows of an engine are read batch by batch"):
-        grouping(lazy, *words).codes(lazy)
+        parse_grouping(lazy, *words).codes(lazy)
 
 
 def test_the_order_of_a_persons_rows_does_not_decide_which_are_used() -> None:
     table = pd.DataFrame({"id": np.repeat(np.arange(40), 5), "x": np.random.default_rng(1).random(200)})
     used = []
     for frame in (Frame(table), Frame(table[::-1])):
-        rows = grouping(frame, None, None, Persons("id", "id", Caps(1), b"secret"))
+        rows = parse_grouping(frame, None, None, Persons("id", "id", Caps(1), b"secret"))
         codes, numbers = cell_values(frame, rows, "x", Bounds.of((0, 1)))
         used.append(sorted(numbers[codes >= 0].tolist()))
     assert used[0] == used[1]
@@ -142,7 +142,7 @@ def test_a_cell_and_a_step_have_as_many_bits_as_it_takes_to_tell_all_apart() -> 
     """Fewer would take two for one, and use too many rows of a person."""
     frame = Frame(pd.DataFrame({"g": [1]}))
     for number in range(1, 70):
-        (width,) = grouping(frame, None, {"g": range(number)}).widths
+        (width,) = parse_grouping(frame, None, {"g": range(number)}).code_widths
         assert (number - 1) // 2**width == 0 == (2**width - 1) // (2 * number)
         assert 2 ** (step_bits(number) - 1) < number + 2 <= 2 ** step_bits(number)  # one for each, for 0 and for none
 
@@ -150,12 +150,12 @@ def test_a_cell_and_a_step_have_as_many_bits_as_it_takes_to_tell_all_apart() -> 
 @pytest.mark.parametrize("rows", [1, 4, 10, 100])
 def test_sums_by_cell_are_exact_however_rows_are_taken_together(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of numbers beside and beyond what a float adds up; rows without a cell are left out."""
-    monkeypatch.setattr(reader, "_ROWS", rows)
-    monkeypatch.setattr(reader, "_BLOCK", 2 * rows)
+    monkeypatch.setattr(reader, "_BATCH_ROWS", rows)
+    monkeypatch.setattr(reader, "_BLOCK_ROWS", 2 * rows)
     rng = np.random.default_rng(1)
     codes, mosts = rng.integers(-1, 3, 41), (0, 1, 2**35 - 1, 2**35, 2**62)
     terms = [(rng.integers(max(most // 2, most - 9), most, 41, endpoint=True), most) for most in mosts]
-    found = reader._by_cell(codes, terms, 3).tolist()
+    found = reader._sums_by_cell(codes, terms, 3).tolist()
     for cell in range(3):
         inside = np.flatnonzero(codes == cell).tolist()
         sums = [sum(int(values[row]) for row in inside) if most else len(inside) for values, most in terms]

@@ -13,12 +13,12 @@ from toolkit.frames import table
 from toolkit.frames.table import (
     array_of,
     column,
+    column_names,
     distinct_rows,
-    floats,
+    finite_floats,
+    floats_or_none,
     is_lazy,
     missing_mask,
-    names,
-    numbers,
     rows_in_order,
     select_columns,
     select_rows,
@@ -38,7 +38,7 @@ def test_columns_and_rows_are_the_same_in_every_engine(engine: str) -> None:
     assert type(cut) is type(data)
     assert column(cut, "b", "x").tolist() == ["x", "y"]
     one = select_columns(data, ["b"])
-    assert (type(one), names(one)) == (type(data), ("b",))
+    assert (type(one), column_names(one)) == (type(data), ("b",))
     assert column(one, "b", "x").tolist() == column(data, "b", "x").tolist()
     assert not is_lazy(data)
 
@@ -92,20 +92,20 @@ def test_lazy_rows_are_counted_and_have_no_order(monkeypatch: pytest.MonkeyPatch
 
 
 def test_dates_are_no_numbers() -> None:
-    assert floats(np.array(["2026-01-01"], dtype="datetime64[D]")) is None
-    assert floats(["private"]) is None
+    assert floats_or_none(np.array(["2026-01-01"], dtype="datetime64[D]")) is None
+    assert floats_or_none(["private"]) is None
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_must_be_finite_and_are_counted_not_quoted(value: float) -> None:
     with pytest.raises(ValueError, match=r"the weights must be finite, got 2 of 3 that are not"):
-        numbers(np.array([value, 12.5, value]), "the weights")
-    assert numbers(np.array([1, 12]), "the weights").tolist() == [1.0, 12.0]
+        finite_floats(np.array([value, 12.5, value]), "the weights")
+    assert finite_floats(np.array([1, 12]), "the weights").tolist() == [1.0, 12.0]
 
 
 def test_as_many_different_rows_are_fetched_as_may_be_and_none_more(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pd.DataFrame({"a": [1, 2, 2, 3], "people": [5, 6, 7, 8]})
-    monkeypatch.setattr(table, "_MOST", 3)
+    monkeypatch.setattr(table, "_MAX_DISTINCT_ROWS", 3)
     assert distinct_rows(data, ["a"], "people", "n").set_index("a").n.to_dict() == {1: 5, 2: 13, 3: 8}
     with pytest.raises(ValueError, match="at most 3 distinct rows"):
         distinct_rows(data, ["a", "people"], None, "n")

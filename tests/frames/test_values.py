@@ -13,7 +13,7 @@ from toolkit.frames import values as wanted
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.engines.column import Kind, whole_kind
 from toolkit.frames.frame import Frame
-from toolkit.frames.values import Keys, Range, check_kinds, ends, fitted, text_of, value_of
+from toolkit.frames.values import Keys, Range, check_kinds, stored_ends, text_of, to_stored_value, value_of
 
 NUMBER, WHOLE, BYTE, TEXT, TRUTH = (
     Kind("number"),
@@ -24,7 +24,7 @@ NUMBER, WHOLE, BYTE, TEXT, TRUTH = (
 )
 SECONDS, ZONED, DAYS, OBJECT, OTHER = (
     Kind("moment", tick=10**9),
-    Kind("moment", zoned=True),
+    Kind("moment", is_zoned=True),
     Kind("day", tick=86_400 * 10**9),
     Kind("object"),
     Kind("other"),
@@ -120,37 +120,35 @@ def test_datetimes_have_a_time_zone_where_the_column_has_one() -> None:
 )
 def test_a_value_that_the_type_cannot_hold_is_refused(value: object, kind: Kind) -> None:
     with pytest.raises(ValueError, match="must be one that its type can hold"):
-        fitted(value, kind, "column x")
+        to_stored_value(value, kind, "column x")
 
 
 def test_values_are_compared_as_the_column_holds_them() -> None:
-    assert fitted(Fraction(0.1), Kind("number", bits=32), "x") == float(np.float32(0.1))
-    assert fitted(Fraction(1, 3), NUMBER, "x") == 1 / 3
+    assert to_stored_value(Fraction(0.1), Kind("number", float_bits=32), "x") == float(np.float32(0.1))
+    assert to_stored_value(Fraction(1, 3), NUMBER, "x") == 1 / 3
     with pytest.raises(ValueError, match="one that its type can hold, got a very long number"):
-        fitted(Fraction(10**400), NUMBER, "x")  # no infinite value is counted as this one
-    assert fitted(Fraction(2**62 + 1), WHOLE, "x") == 2**62 + 1
-    assert fitted(True, TRUTH, "x") == fitted(Fraction(1), TRUTH, "x") == 1.0
-    assert fitted(Moment(5 * 10**9, False), SECONDS, "x") == 5
+        to_stored_value(Fraction(10**400), NUMBER, "x")  # no infinite value is counted as this one
+    assert to_stored_value(Fraction(2**62 + 1), WHOLE, "x") == 2**62 + 1
+    assert to_stored_value(True, TRUTH, "x") == to_stored_value(Fraction(1), TRUTH, "x") == 1.0
+    assert to_stored_value(Moment(5 * 10**9, False), SECONDS, "x") == 5
 
 
 def test_the_ends_of_a_range_are_included_and_lie_within_the_type() -> None:
-    assert ends(Range(Fraction(3, 2), Fraction(300)), BYTE, "x") == (2, 255)
-    assert ends(Range(Moment(1, False), Moment(3 * 10**9, False)), SECONDS, "x") == (1, 3)
-    assert ends(Range(Fraction(0.1), Fraction(0.3)), Kind("number", bits=32), "x") == (
+    assert stored_ends(Range(Fraction(3, 2), Fraction(300)), BYTE, "x") == (2, 255)
+    assert stored_ends(Range(Moment(1, False), Moment(3 * 10**9, False)), SECONDS, "x") == (1, 3)
+    assert stored_ends(Range(Fraction(0.1), Fraction(0.3)), Kind("number", float_bits=32), "x") == (
         float(np.float32(0.1)),
         float(np.float32(0.3)),
     )
-    assert [ends(Range(Fraction(low), Fraction(high)), BYTE, "x") for low, high in ((5, 5), (255, 300), (-9, 0))] == [
-        (5, 5),
-        (255, 255),
-        (0, 0),
-    ]
+    assert [
+        stored_ends(Range(Fraction(low), Fraction(high)), BYTE, "x") for low, high in ((5, 5), (255, 300), (-9, 0))
+    ] == [(5, 5), (255, 255), (0, 0)]
     for low, high in ((Fraction(4, 3), Fraction(5, 3)), (Fraction(256), Fraction(300)), (Fraction(-9), Fraction(-1))):
         with pytest.raises(ValueError, match="must hold a value of its type"):
-            ends(Range(low, high), BYTE, "x")
+            stored_ends(Range(low, high), BYTE, "x")
     for kind in (TEXT, TRUTH, OTHER):
         with pytest.raises(TypeError, match="only numbers and dates have an order"):
-            ends(Range(Fraction(0), Fraction(1)), kind, "x")
+            stored_ends(Range(Fraction(0), Fraction(1)), kind, "x")
 
 
 @each(dtype=["int8", "int64", "uint64", "float64"], targets=[[7, 3], [*range(40, 0, -2)], [3, 10**9, *range(100, 200)]])
@@ -159,7 +157,7 @@ def test_places_are_those_of_the_list_however_they_are_found(targets: list[int],
     listed = np.array([target for target in targets if target <= limit], dtype=dtype)
     values = np.array([v for v in (0, 3, 4, 7, 40, 41, 100, 150, 199, 10**9, 2 * 10**9) if v <= limit], dtype=dtype)
     expected = [listed.tolist().index(value) if value in listed.tolist() else -1 for value in values.tolist()]
-    assert wanted._lookup(values, listed).tolist() == expected
+    assert wanted._target_codes(values, listed).tolist() == expected
 
 
 def test_values_are_said_on_one_line_in_the_analysts_words() -> None:
@@ -186,7 +184,8 @@ def test_every_list_of_ranges_holds_the_values_within_them(kind: str) -> None:
     for pair in itertools.product(RANGES, repeat=2):
         items = [*pair, Fraction(9)]
         holds = [
-            [one.low <= cell <= one.high and not (one.below and cell == one.high) for one in pair] for cell in cells
+            [one.low <= cell <= one.high and not (one.excludes_high and cell == one.high) for one in pair]
+            for cell in cells
         ]
         assert Keys.of(frame, "x", items).codes(frame).tolist() == [
             row.index(True) if any(row) else -1 for row in holds
@@ -204,12 +203,17 @@ def test_every_list_of_ranges_holds_the_values_within_them(kind: str) -> None:
         (WHOLE, -(2**63), 2**63 - 1),
         (BYTE, 0, 255),
         (NUMBER, -(2**53), 2**53),
-        (Kind("number", bits=32), -(2**24), 2**24),
+        (Kind("number", float_bits=32), -(2**24), 2**24),
     ],
     ids=repr,
 )
 def test_whole_numbers_are_read_all_at_once_within_a_columns_range(kind: Kind, low: int, high: int) -> None:
     """The range ends where a column can no longer hold each whole number."""
-    assert wanted.plain([high, low], kind) == ((high, low), (high, low))
-    assert wanted.plain([low - 1], kind) is wanted.plain([high + 1], kind) is None
-    assert wanted.plain([], kind) is wanted.plain([1, 2.5], kind) is wanted.plain([1, True], kind) is None
+    assert wanted.parse_plain([high, low], kind) == ((high, low), (high, low))
+    assert wanted.parse_plain([low - 1], kind) is wanted.parse_plain([high + 1], kind) is None
+    assert (
+        wanted.parse_plain([], kind)
+        is wanted.parse_plain([1, 2.5], kind)
+        is wanted.parse_plain([1, True], kind)
+        is None
+    )

@@ -212,7 +212,7 @@ LEARNERS = {
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_fits_an_engine_in_batches_as_a_table_in_memory(name, monkeypatch) -> None:
     """In another order of rows, too; whether each row meets its own target would show in the weights."""
-    monkeypatch.setattr(streams, "ROWS", 64)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 64)
     target = "pay" if name == "linear" else "cheated"
     people = PEOPLE.select("age", target)
 

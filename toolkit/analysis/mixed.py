@@ -36,7 +36,7 @@ from toolkit.core.extras import extra
 from toolkit.core.inference.intervals import Interval, Mapped
 from toolkit.core.inference.special import expit, ndtr
 from toolkit.core.search import bisect_elementwise
-from toolkit.frames.table import as_frame, column, floats
+from toolkit.frames.table import as_frame, column, floats_or_none
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
 
@@ -237,7 +237,7 @@ class MixedFit(PredictiveFit):
             With errors of the coefficients and of the groups' intercepts.
         """
         frame = as_frame(census)
-        sizes = floats(column(frame, count, "`count`"))
+        sizes = floats_or_none(column(frame, count, "`count`"))
         if sizes is None or np.any(~np.isfinite(sizes) | (sizes < 0)) or sizes.sum() <= 0:
             reject("`count` must be numbers of people", "others", "cells are weighted by them")
         values = np.zeros(len(sizes)) if by is None else column(frame, by, "`by`")

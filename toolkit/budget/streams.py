@@ -21,9 +21,9 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
 from toolkit.frames.conditions import Where
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Visits, check_names, hashed, identities
+from toolkit.frames.persons import Visits, check_person_column, hash_name, person_codes
 from toolkit.frames.reader import cell_counts
-from toolkit.frames.sums import Grouping, grouping
+from toolkit.frames.sums import Grouping, parse_grouping
 
 _read = partial(quietly, rule="a frame must be readable by its engine", consequence="the period was not published")
 COUNTED_ELSEWHERE = (
@@ -111,20 +111,20 @@ class Stream:
             consequence = "the guarantee covers the unit that is counted"
             reject(rule, f"{'no' if person is None else 'a'} `person`, {self.total.unit}", consequence)
         table = Frame(frame)
-        rows = grouping(table, where)
+        rows = parse_grouping(table, where)
         if person is None:
             return self.add(_read(lambda: int(cell_counts(table, rows)[0])))
-        check_names(table, person)
+        check_person_column(table, person)
         return self._next(
             lambda visits: _read(lambda: visits.count(self._present(table, rows, person))), counts_people=True
         )
 
     def _present(self, table: Frame, rows: Grouping, person: str | int) -> Iterator[bytes]:
         """Yield hashes of the people with a row that meets the condition."""
-        for part in table.batches((*rows.columns, person), whole=True):
-            indices, names = identities(part.column(person))
+        for part in table.batches((*rows.columns, person), in_one_batch=True):
+            indices, names = person_codes(part.column(person))
             present = np.unique(indices[(rows.codes(part) >= 0) & (indices >= 0)])
-            yield from (hashed(names[index], self._key, 16) for index in present.tolist())
+            yield from (hash_name(names[index], self._key, 16) for index in present.tolist())
 
     def _documented(self, estimate: Estimate) -> Estimate:
         total, record = self.total, self.total.per_person is None

@@ -21,7 +21,7 @@ import numpy as np
 
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, check_bounds, check_choice, check_integer, check_neighbors, reject
-from toolkit.frames.persons import ONE, Caps
+from toolkit.frames.persons import ONE_ROW, Caps
 
 Neighbors: TypeAlias = Literal["replace", "add_remove"]
 Table: TypeAlias = tuple[Any, ...]
@@ -287,27 +287,27 @@ def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> 
     return _scalar((high - low) ** 2 * (size - 1) / (size * (size - ddof)), _with_public_n(neighbors, "a variance"))
 
 
-def table_counts(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
+def table_counts(cells: int, neighbors: str, caps: Caps = ONE_ROW) -> Sensitivity:
     """Return the sensitivity of the counts of disjoint cells.
 
     Under "replace" the two tables differ most where one person's rows before and after share no cell: where they do,
     taking the smaller count away moves it further.
     """
     if check_neighbors(neighbors) == "add_remove":
-        return _sensitivity(caps.most(cells), caps.squares(cells), neighbors)
-    return _sensitivity(_apart(caps.most, cells), _apart(caps.squares, cells), neighbors)
+        return _sensitivity(caps.max_rows(cells), caps.max_sum_of_squares(cells), neighbors)
+    return _sensitivity(_apart(caps.max_rows, cells), _apart(caps.max_sum_of_squares, cells), neighbors)
 
 
-def table_shares(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
+def table_shares(cells: int, neighbors: str, caps: Caps = ONE_ROW) -> Sensitivity:
     """Return the sensitivity of several sums per cell whose terms are non-negative and add up to 1 for each row.
 
     Two rows of one cell can differ in every term, so under "replace" one cell is no better than many.
     """
     twice = 2 if check_neighbors(neighbors) == "replace" else 1
-    return _sensitivity(twice * caps.most(cells), twice * caps.squares(cells), neighbors)
+    return _sensitivity(twice * caps.max_rows(cells), twice * caps.max_sum_of_squares(cells), neighbors)
 
 
-def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
+def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: Caps = ONE_ROW) -> Sensitivity:
     """Return the sensitivity of sums of numbers from low to high in disjoint cells; rows in no cell add nothing.
 
     All is exact for one row per person, and for numbers of one sign. Of several rows of both signs under "replace" it
@@ -317,17 +317,17 @@ def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: 
     least, most = min(Fraction(low), Fraction(0)), max(Fraction(high), Fraction(0))
     far = max(-least, most)
     if check_neighbors(neighbors) == "add_remove":
-        return _sensitivity(far * caps.most(cells), far**2 * caps.squares(cells), neighbors)
+        return _sensitivity(far * caps.max_rows(cells), far**2 * caps.max_sum_of_squares(cells), neighbors)
     if cells == 1:
-        span = (most - least) * caps.most(1)
+        span = (most - least) * caps.max_rows(1)
         return _sensitivity(span, span**2, neighbors)
-    if caps.most(cells) == 1:
+    if caps.max_rows(cells) == 1:
         return _sensitivity(2 * far, max((most - least) ** 2, 2 * far**2), neighbors)
     if 0 in (least, most):
         apart = table_counts(cells, neighbors, caps)
         return _sensitivity(far * apart.l1, far**2 * apart.l2_squared, neighbors)
-    square = 2 * (far**2 - least * most) * caps.squares(cells)
-    return _sensitivity(2 * far * caps.most(cells), square, neighbors)
+    square = 2 * (far**2 - least * most) * caps.max_sum_of_squares(cells)
+    return _sensitivity(2 * far * caps.max_rows(cells), square, neighbors)
 
 
 def _apart(change: Callable[[int], int], cells: int) -> int:

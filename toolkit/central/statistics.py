@@ -22,7 +22,7 @@ from toolkit.central.sensitivity import Sensitivity
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import check_integer, check_neighbors, exact_fraction, reject
 from toolkit.core.estimate import Estimate
-from toolkit.frames.persons import ONE, Caps
+from toolkit.frames.persons import ONE_ROW, Caps
 from toolkit.frames.sums import Bounds, format_number
 
 
@@ -85,22 +85,22 @@ def total(bounds: Bounds, neighbors: str, n: int | None = None) -> LinearStatist
         return totals(bounds, 1, neighbors)
     rows = check_integer(n, "n", minimum=0)
     change = sensitivity.total((0, bounds.span), neighbors="replace")
-    return LinearStatistic(change, partial(_first, rows), bounds.step, rows * bounds.least * bounds.step)
+    return LinearStatistic(change, partial(_first, rows), bounds.step, rows * bounds.low_steps * bounds.step)
 
 
-def totals(bounds: Bounds, cells: int, neighbors: str, people: Caps = ONE) -> LinearStatistic:
+def totals(bounds: Bounds, cells: int, neighbors: str, people: Caps = ONE_ROW) -> LinearStatistic:
     """Make the sum of each cell when the number of its values is private."""
     change = sensitivity.table_sums(
-        Fraction(bounds.least), Fraction(bounds.most), cells, check_neighbors(neighbors), people
+        Fraction(bounds.low_steps), Fraction(bounds.high_steps), cells, check_neighbors(neighbors), people
     )
-    return LinearStatistic(change, lambda sums: sums[1] + sums[0] * bounds.least, bounds.step)
+    return LinearStatistic(change, lambda sums: sums[1] + sums[0] * bounds.low_steps, bounds.step)
 
 
 def mean(bounds: Bounds, n: int) -> LinearStatistic:
     """Make the mean of n values under "replace", with sensitivity (high - low) / n."""
     rows = _enough(n, 1)
     change = sensitivity.mean((0, bounds.span), rows, neighbors="replace").rows(rows)
-    return LinearStatistic(change, partial(_first, rows), bounds.step / rows, bounds.least * bounds.step)
+    return LinearStatistic(change, partial(_first, rows), bounds.step / rows, bounds.low_steps * bounds.step)
 
 
 def variance(bounds: Bounds, n: int) -> LinearStatistic:

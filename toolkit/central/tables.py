@@ -35,7 +35,7 @@ from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.loss import Loss, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.core.search import bisect, bisect_elementwise
-from toolkit.frames.persons import ONE, Caps
+from toolkit.frames.persons import ONE_ROW, Caps
 
 
 @dataclass(frozen=True)
@@ -130,17 +130,23 @@ class MomentStatistic:
 
 
 @lru_cache(maxsize=128)
-def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> MomentStatistic:
+def first_order(
+    span: int, cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
+) -> MomentStatistic:
     """Make the statistic for counts and means, from the number and the sum of steps in 0 … span."""
     if laplace and cells == 1 and neighbors == "replace":
-        sensitivity = Sensitivity(Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors)
+        sensitivity = Sensitivity(
+            Fraction(2 * span * caps.max_rows(1)), Fraction(2 * span * caps.max_rows(1)) ** 2, neighbors
+        )
         return MomentStatistic(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, sensitivity, mean)
     sensitivity = _times(table_shares(cells, neighbors, caps), span)
     return MomentStatistic(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, sensitivity, mean)
 
 
 @lru_cache(maxsize=128)
-def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> MomentStatistic:
+def second_order(
+    span: int, cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
+) -> MomentStatistic:
     """Make the statistic for variances, from the number, the sum and the sum of squares of steps.
 
     In one cell under "replace" with Laplace noise a row contributes 2, 2t and 2t**2 - 1. Adding or removing a row
@@ -148,7 +154,7 @@ def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, lap
     """
     square = span**2
     if laplace and cells == 1 and neighbors == "replace":
-        most = Fraction(5 * square * caps.most(1))
+        most = Fraction(5 * square * caps.max_rows(1))
         terms = ((2 * square, 0, 0), (-2 * square, 4 * span, 0), (square, -8 * span, 8))
         back = ((_HALF, 0, 0), (0, _HALF, 0), (Fraction(1, 4), 0, _HALF))
         return MomentStatistic(terms, back, square, Sensitivity(most, most**2, neighbors), variance)
@@ -157,7 +163,7 @@ def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, lap
 
 
 @lru_cache(maxsize=128)
-def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) -> MomentStatistic:
+def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE_ROW) -> MomentStatistic:
     """Make the statistic for covariances, from the sums of 1, y, y**2, x, x y, … for two columns of steps."""
     first, second = (_bernstein(span) for span in spans)
     unit = spans[0] ** 2 * spans[1] ** 2

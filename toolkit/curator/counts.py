@@ -17,9 +17,9 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import STEPS, Query, Release, noisy_sums
-from toolkit.frames.frame import MOST_CELLS, Frame, as_list
+from toolkit.frames.frame import MAX_CELLS, Frame, as_list
 from toolkit.frames.reader import cell_counts, marginal_counts, power_sums
-from toolkit.frames.sums import BoundsLike, By, Cuts, Missing, axes_of
+from toolkit.frames.sums import BoundsLike, By, Missing, ThresholdCodes, parse_axes
 from toolkit.frames.values import Keys
 
 ALL = "(all)"
@@ -29,10 +29,10 @@ _MAX_JOINT_CELLS = 2**62  # cells of all columns together, so that a cell's numb
 
 def count(query: Query) -> Release[Any]:
     """Describe the count of the selected rows, in total or by group."""
-    if not query.rows.is_part and query.unit.n is not None:
+    if not query.rows.may_omit_rows and query.unit.n is not None:
         consequence = "the number of all rows is public: read len(frame)"
         reject("`where` or `by` must be given under 'replace'", "none", consequence)
-    sensitivity = table_counts(query.rows.cells, query.unit.neighbors, query.unit.caps)
+    sensitivity = table_counts(query.rows.n_cells, query.unit.neighbors, query.unit.caps)
     statistic = LinearStatistic(sensitivity, int)
     return noisy_sums(query, "count", [statistic], [partial(cell_counts, query.frame, query.rows)])
 
@@ -48,7 +48,7 @@ def histogram(
             received,
             "write options=[…] for values, or edges=[0, 10, 20] for bins",
         )
-    values = query.frame.column(column, numbers=options is None)
+    values = query.frame.column(column, must_be_numeric=options is None)
     axis: Keys | Bins
     if options is not None:
         axis = Keys.of(query.frame, column, as_list(options, "options"), "options")
@@ -62,8 +62,8 @@ def histogram(
 def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
     """Describe the sum of a column clamped to bounds."""
     variable, unit, rows = query.variable(column, bounds, missing), query.unit, query.rows
-    if variable.fill is None or rows.is_part or unit.n is None:
-        statistic = statistics.totals(variable.limits, rows.cells, unit.neighbors, unit.caps)
+    if variable.fill is None or rows.may_omit_rows or unit.n is None:
+        statistic = statistics.totals(variable.limits, rows.n_cells, unit.neighbors, unit.caps)
     else:
         statistic = statistics.total(variable.limits, unit.neighbors, unit.n)
     read = partial(power_sums, query.frame, rows, variable, 1)
@@ -77,7 +77,7 @@ class Cut(Protocol):
     def names(self) -> tuple[str, ...]: ...
 
     @property
-    def cuts(self) -> Cuts: ...
+    def cuts(self) -> ThresholdCodes: ...
 
     def codes(self, values: Array) -> Steps: ...
 
@@ -95,7 +95,7 @@ class Bins:
         return self.edges.names
 
     @property
-    def cuts(self) -> Cuts:
+    def cuts(self) -> ThresholdCodes:
         return self.edges.cuts
 
     def codes(self, frame: Frame) -> Codes:
@@ -112,7 +112,7 @@ def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
     axes, tables = _tables(query.frame, by)
     query = query.by(*axes)
     rows, people = query.rows, 2 if query.unit.neighbors == "replace" else 1
-    most = query.unit.caps.most(rows.cells)
+    most = query.unit.caps.max_rows(rows.n_cells)
     loss = Pure(query.price.amount) if query.price.is_epsilon else Zcdp(query.price.amount)
     sizes = tuple(len(axis.labels) for axis in axes)
     mechanism = AgreeingTables(loss, sizes, tables, people * most, people * most**2)
@@ -140,13 +140,13 @@ def _tables(frame: Frame, by: Sequence[By]) -> tuple[tuple[Keys, ...], tuple[tup
     tables: list[tuple[int, ...]] = []
     groupings = [_keys_by_column(grouping) for grouping in by]
     cells = sum(prod(len(keys) for keys in grouping.values()) for grouping in groupings)
-    if cells > MOST_CELLS or not any(groupings):
+    if cells > MAX_CELLS or not any(groupings):
         received = f"{cells:,} cells" if any(groupings) else "no column"
-        rule = f"`by` must be a list of tables with 1 to {MOST_CELLS:,} cells in all"
+        rule = f"`by` must be a list of tables with 1 to {MAX_CELLS:,} cells in all"
         reject(rule, received, "each is a mapping of columns to their keys; {} is the total")
     for grouping in groupings:
         indices = []
-        for axis in axes_of(frame, grouping) if grouping else ():
+        for axis in parse_axes(frame, grouping) if grouping else ():
             index = next((i for i, other in enumerate(axes) if other.name == axis.name), len(axes))
             if index < len(axes) and axes[index].items != axis.items:
                 rule = f"column {axis.name} must have the same keys in all tables"

@@ -20,7 +20,7 @@ from toolkit.frames.conditions import Where
 from toolkit.frames.engines import cells
 from toolkit.frames.frame import Frame, as_list
 from toolkit.frames.persons import Caps, Persons
-from toolkit.frames.sums import BoundsByColumn, BoundsLike, By, Missing, grouping
+from toolkit.frames.sums import BoundsByColumn, BoundsLike, By, Missing, parse_grouping
 
 if TYPE_CHECKING:
     from toolkit.central.robust.estimators import Huber
@@ -70,7 +70,7 @@ class ReleaseMethods(Generic[Result]):
     def _query(
         self, epsilon: Number | None, rho: Number | None, where: Where | None = None, by: By | None = None
     ) -> Query:
-        rows = grouping(self._frame, where, by, self._unit.persons)
+        rows = parse_grouping(self._frame, where, by, self._unit.persons)
         return Query(self._frame, self._unit, Price.of(epsilon, rho), rows)
 
     def count(

@@ -48,7 +48,7 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
 
 def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release[Any]:
     """Describe the outer edges of the powers of two between which many values lie."""
-    rows, unit, name = query.rows, query.unit, query.frame.column(column, numbers=True).name
+    rows, unit, name = query.rows, query.unit, query.frame.column(column, must_be_numeric=True).name
     if not isinstance(powers, tuple | list) or len(powers) != 2:
         reject("`powers` must be two whole numbers", type(powers).__name__, "write powers=(-31, 32)")
     first, last = powers
@@ -79,10 +79,10 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
     axis = Keys.of(query.frame, column, choices, "options")
     counts_query, name = query.by(axis), axis.name
     make = TopK.for_epsilon if query.price.is_epsilon else TopK.for_rho
-    limits = {"rows": unit.caps.most(1), "together": unit.caps.most(check_integer(k, "k"))}
+    limits = {"rows": unit.caps.max_rows(1), "together": unit.caps.max_rows(check_integer(k, "k"))}
     mechanism = make(query.price.amount, k, neighbors=unit.neighbors, **limits)
-    if mechanism.k > counts_query.rows.cells:
-        reject("`k` must be at most the number of options", k, f"write k={counts_query.rows.cells} for all of them")
+    if mechanism.k > counts_query.rows.n_cells:
+        reject("`k` must be at most the number of options", k, f"write k={counts_query.rows.n_cells} for all of them")
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
         indices = mechanism.choose(counts, rng)
@@ -93,9 +93,9 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
     note = (
         "numbers are places: 1 was chosen first; "
         f"with probability 95 % no option that was left at a choice has more than "
-        f"{mechanism.off_by(counts_query.rows.cells):,} rows more than the chosen one"
+        f"{mechanism.off_by(counts_query.rows.n_cells):,} rows more than the chosen one"
     )
-    label = f"top {mechanism.k} of {name} ({counts_query.rows.cells}){query.rows.words}"
+    label = f"top {mechanism.k} of {name} ({counts_query.rows.n_cells}){query.rows.words}"
     return counts_query.release(
         label, mechanism, lambda: cell_counts(query.frame, counts_query.rows), draw, notes=(note,)
     )

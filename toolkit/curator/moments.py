@@ -42,9 +42,9 @@ def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, miss
 
 
 def _mean_of_cells(query: Query, limits: Bounds) -> tables.MomentStatistic:
-    unit, half, least = query.unit, _half(limits), limits.least * limits.step
+    unit, half, least = query.unit, _half(limits), limits.low_steps * limits.step
     statistic = tables.first_order(
-        limits.span, query.rows.cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon
+        limits.span, query.rows.n_cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon
     )
     middle = float(least + limits.span * limits.step / 2)
     return replace(statistic, factor=half, offset=middle, within=(float(limits.low), float(limits.high)))
@@ -57,7 +57,9 @@ def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, 
     if (n := _public_n(query, [variable])) is not None:
         statistic: statistics.Statistic = statistics.variance(limits, n)
     else:
-        coded = tables.second_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon)
+        coded = tables.second_order(
+            limits.span, rows.n_cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon
+        )
         statistic = replace(coded, factor=_half(limits) ** 2)
     read = partial(power_sums, query.frame, rows, variable, 2)
     return noisy_sums(query, f"{name} of {variable.name}", [statistic], [read], [variable], PRODUCTS)
@@ -88,7 +90,7 @@ def correlation(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn,
 
 
 def _pairs(query: Query, x: Variable, y: Variable) -> tables.MomentStatistic:
-    return tables.pairs((x.limits.span, y.limits.span), query.rows.cells, query.unit.neighbors, query.unit.caps)
+    return tables.pairs((x.limits.span, y.limits.span), query.rows.n_cells, query.unit.neighbors, query.unit.caps)
 
 
 def _pair_release(
@@ -101,7 +103,7 @@ def _pair_release(
 def _public_n(query: Query, variables: Sequence[Variable]) -> int | None:
     """Return the number of values if it is public: that of all rows, with missing values replaced."""
     filled = all(variable.fill is not None for variable in variables)
-    return query.unit.n if filled and not query.rows.is_part else None
+    return query.unit.n if filled and not query.rows.may_omit_rows else None
 
 
 def _variables(

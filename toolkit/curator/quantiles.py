@@ -19,7 +19,7 @@ from toolkit.core.randomness import Rng, words
 from toolkit.curator.release import Price, Query, Release, cells_by
 from toolkit.frames.frame import as_list
 from toolkit.frames.reader import histogram_or_values
-from toolkit.frames.sums import Bounds, BoundsLike, Variable, split
+from toolkit.frames.sums import Bounds, BoundsLike, Variable, split_by_cell
 
 GRID_BITS = 20
 """Candidates lie on a grid of 2**20 to 2**21 steps: values on the same step are harder to separate."""
@@ -34,17 +34,17 @@ def quantiles(
     """Describe the quantiles at the shares `q`, the middle one first; a single share gives a single number."""
     single = not isinstance(q, Iterable) or isinstance(q, str)
     shares = _shares([q] if single else q)  # type: ignore[list-item,arg-type]
-    name, rows, unit, price = query.frame.column(column, numbers=True).name, query.rows, query.unit, query.price
+    name, rows, unit, price = query.frame.column(column, must_be_numeric=True).name, query.rows, query.unit, query.price
     limits = Bounds.of(bounds, GRID_BITS)
     limits = limits if step is None else limits.with_step(step)
     grid, ordered = Grid(limits), sorted(shares)
-    mechanism = _mechanism(price, tuple(ordered), unit.neighbors, unit.caps.most(rows.cells), rows.cells)
+    mechanism = _mechanism(price, tuple(ordered), unit.neighbors, unit.caps.max_rows(rows.n_cells), rows.n_cells)
     names = [f"{float(share):.15g}" for share in shares]
 
     def draw(read: tuple[Codes, Array] | Steps, rng: Rng) -> Estimate:
         if isinstance(read, tuple):
             positions = grid.positions(limits.steps(read[1]), rng)
-            values_by_cell = split(np.where(positions < 0, -1, read[0]), positions, rows.cells)
+            values_by_cell = split_by_cell(np.where(positions < 0, -1, read[0]), positions, rows.n_cells)
             cuts = [mechanism.choose(cell, grid.most, rng) for cell in values_by_cell]
         else:
             cuts = [mechanism.choose_spread(StepCounts(counts, grid.extra, rng), rng) for counts in read]
@@ -61,7 +61,7 @@ def quantiles(
         draw,
         variables=[Variable(column, limits, None, name, "missing left out")],
         query={"by": keys} if keys else None,
-        notes=(_note(mechanism, grid, unit.n or MOST_ROWS, rows.cells),),
+        notes=(_note(mechanism, grid, unit.n or MOST_ROWS, rows.n_cells),),
     )
 
 
@@ -96,7 +96,7 @@ class Grid:
     def value(self, cut: int) -> float:
         """Return a position in the unit of the column, within the bounds."""
         limits, step = self.limits, min(cut >> self.extra, self.limits.span)
-        return float(min(max((limits.least + step) * limits.step, limits.low), limits.high))
+        return float(min(max((limits.low_steps + step) * limits.step, limits.low), limits.high))
 
 
 def _note(mechanism: RecursiveQuantiles, grid: Grid, rows: int, groups: int) -> str:

@@ -31,7 +31,7 @@ from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import ONE, Caps, Persons
+from toolkit.frames.persons import ONE_ROW, Caps, Persons
 from toolkit.frames.sums import SUM_BITS, Axis, Bounds, Grouping, Variable, format_number
 
 Data = TypeVar("Data")
@@ -88,7 +88,7 @@ class Unit:
 
     @cached_property
     def caps(self) -> Caps:
-        return ONE if self.persons is None else self.persons.caps
+        return ONE_ROW if self.persons is None else self.persons.caps
 
     @cached_property
     def charge(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class Query:
     def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
         """Return a column with its bounds and the treatment of its missing values."""
         # The column is checked first, because dates cannot be added whatever their bounds are.
-        column, limits = self.frame.column(label, numbers=True), Bounds.of(bounds, bits)
+        column, limits = self.frame.column(label, must_be_numeric=True), Bounds.of(bounds, bits)
         fill, text = resolve_missing(missing, limits)
         return Variable(label, limits, fill, column.name, text)
 
@@ -216,9 +216,9 @@ class Query:
                 variable.name: {part: str(getattr(variable.limits, part)) for part in ("low", "high", "step")}
                 for variable in variables
             }
-        missing = dict.fromkeys(variable.missing for variable in variables)
+        missing = dict.fromkeys(variable.missing_rule for variable in variables)
         if len(missing) > 1:
-            missing = {", ".join(f"{variable.name}: {variable.missing}" for variable in variables): None}
+            missing = {", ".join(f"{variable.name}: {variable.missing_rule}" for variable in variables): None}
         return Release(
             statistic,
             mechanism,
@@ -273,7 +273,7 @@ def noisy_sums(
 
     def noise() -> CellNoise:
         noises = [statistic.noise(part._integer_law) for statistic, part in zip(statistics, mechanisms, strict=True)]
-        return replace(max(noises, key=lambda noise: noise.per_value or 0), cells=rows.cells * len(noises))
+        return replace(max(noises, key=lambda noise: noise.per_value or 0), cells=rows.n_cells * len(noises))
 
     more: dict[str, Any] = {"noise": noise, "noise_unit": noise_unit, "notes": notes, "variables": variables}
     return query.release(f"{label}{rows.words}", mechanism, read, draw, **more)

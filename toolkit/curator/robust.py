@@ -17,7 +17,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import CHANGED, Query, Release, resolve_missing
 from toolkit.frames.reader import cell_values
-from toolkit.frames.sums import BoundsLike, Missing, Variable, format_number, split
+from toolkit.frames.sums import BoundsLike, Missing, Variable, format_number, split_by_cell
 
 if TYPE_CHECKING:  # imported inside the functions, so that `import toolkit` stays fast
     from toolkit.central.robust.releases import Summary
@@ -35,22 +35,22 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
             "write Huber(1.345): only its score is bounded and monotone",
             TypeError,
         )
-    rows, name = query.rows, query.frame.column(column, numbers=True).name
-    groups = 2 if rows.cells > 1 and query.unit.neighbors == "replace" else 1
+    rows, name = query.rows, query.frame.column(column, must_be_numeric=True).name
+    groups = 2 if rows.n_cells > 1 and query.unit.neighbors == "replace" else 1
     epsilon = groups * replace(query.price, amount=query.price.amount / groups).choice
     mechanism = InverseSensitivity.for_epsilon(
-        epsilon, estimator, bounds=bounds, step=step, groups=groups, rows=query.unit.caps.most(rows.cells)
+        epsilon, estimator, bounds=bounds, step=step, groups=groups, rows=query.unit.caps.max_rows(rows.n_cells)
     )
 
     def draw(read: tuple[Codes, Array], rng: Rng) -> Estimate:
         codes, values = read
-        scores = (-mechanism.lengths(cell, len(values)) for cell in split(codes, values, rows.cells))
+        scores = (-mechanism.lengths(cell, len(values)) for cell in split_by_cell(codes, values, rows.n_cells))
         if not rows.axes:
             return mechanism._release(next(scores), rng)
         points, kind = [mechanism._choose_point(cell, rng) for cell in scores], type(mechanism).__name__
         return released_choice(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
 
-    each = (f"each of {rows.cells} groups for itself: {mechanism._note}",) if rows.axes else ()
+    each = (f"each of {rows.n_cells} groups for itself: {mechanism._note}",) if rows.axes else ()
     return query.release(
         f"{mechanism.statistic!r} location of {name}{rows.words}",
         mechanism,
@@ -85,7 +85,7 @@ def smooth(
     _check_smooth(query, name)
     from toolkit.central.robust.releases import SmoothSensitivity
 
-    n, numbers = len(query.frame), query.frame.column(column, numbers=True)
+    n, numbers = len(query.frame), query.frame.column(column, must_be_numeric=True)
     settings = {} if options is None else options(n)
     mechanism = SmoothSensitivity.for_epsilon(query.price.amount, statistic, n=n, bounds=bounds, **settings)
     fill, how = (None, "") if missing is None else resolve_missing(missing, mechanism.bounds)
@@ -115,7 +115,7 @@ def _check_smooth(query: Query, name: str) -> None:
     if query.unit.neighbors != "replace":
         consequence = "it needs a public number of rows; use quantile or location instead"
         reject(f"a {name} with smooth noise needs neighbors='replace'", repr(query.unit.neighbors), consequence)
-    if not query.price.is_epsilon or query.rows.is_part:
+    if not query.price.is_epsilon or query.rows.may_omit_rows:
         rule = "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`"
         reject(rule, "others", "use method='exponential', or leave them out")
     if query.unit.persons is not None:

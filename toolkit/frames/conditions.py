@@ -24,14 +24,14 @@ from toolkit.frames.values import OTHER, Keys, Range, SpecialValue
 
 Where = Mapping[Any, Any] | Callable[[dict[Any, Any]], Any]
 
-TRUSTED = (
+TRUSTED_FUNCTION = (
     "a Python function selected the rows: the curator guarantees that it uses each row alone and remembers none; "
     "only then does one person change the count by at most 1"
 )
 
 
 @dataclass(frozen=True, eq=False)
-class OfColumns:
+class ColumnCondition:
     """A condition on columns, all of which must be met; without columns every row meets it."""
 
     parts: tuple[Keys, ...] = ()
@@ -55,13 +55,13 @@ class OfColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class OfFunction:
+class FunctionCondition:
     """A condition given by a function, called with a copy of each row; a row on which it fails does not meet it."""
 
     columns: tuple[Any, ...]
     function: Callable[[dict[Any, Any]], Any]
     words: str = "a function of the row holds"
-    notes: tuple[str, ...] = (TRUSTED,)
+    notes: tuple[str, ...] = (TRUSTED_FUNCTION,)
 
     def mask(self, frame: Frame) -> Mask:
         """Which rows meet it."""
@@ -71,36 +71,38 @@ class OfFunction:
     def _holds(self, row: tuple[Any, ...]) -> bool:
         """Call the function on a row, and treat an exception as no: it would disclose something about that row."""
         try:
-            return bool(self.function(dict(zip(self.columns, map(_copied, row), strict=True))))
+            return bool(self.function(dict(zip(self.columns, map(_copy_cell, row), strict=True))))
         except PROGRAM_EXITS:
             raise
         except BaseException:
             return False
 
 
-Condition = OfColumns | OfFunction
+Condition = ColumnCondition | FunctionCondition
 
-EVERY_ROW = OfColumns()
+EVERY_ROW = ColumnCondition()
 
-_EQUAL = re.compile(r"""\s*(\w+)\s*==?\s*('[^']*'|"[^"]*"|-?\d+)\s*""")
+_QUERY_SYNTAX = re.compile(r"""\s*(\w+)\s*==?\s*('[^']*'|"[^"]*"|-?\d+)\s*""")
 
 
-def condition(frame: Frame, where: object) -> Condition:
+def parse_condition(frame: Frame, where: object) -> Condition:
     """Parse `where` for a frame. It is rejected for its own content alone, before any data are read."""
     if isinstance(where, Mapping):
         conditions = dict(where.items())
-        return OfColumns(tuple(Keys.of(frame, label, _items(frame, label, conditions[label])) for label in conditions))
+        return ColumnCondition(
+            tuple(Keys.of(frame, label, _parse_items(frame, label, conditions[label])) for label in conditions)
+        )
     if not callable(where):
-        equal = _EQUAL.fullmatch(where) if isinstance(where, str) else None  # the syntax of `DataFrame.query`
+        equal = _QUERY_SYNTAX.fullmatch(where) if isinstance(where, str) else None  # the syntax of `DataFrame.query`
         example = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'
         rule = "`where` must be a mapping of columns to values, or a function of one row"
         consequence = f"write {example}; a mask may depend on other people's rows, which no sensitivity counts"
         reject(rule, type(where).__name__, consequence, TypeError)
     _check_function(where)
-    return OfFunction(tuple(label for label in frame.labels if label is not None), where)
+    return FunctionCondition(tuple(label for label in frame.labels if label is not None), where)
 
 
-def _items(frame: Frame, label: object, value: object) -> list[Any]:
+def _parse_items(frame: Frame, label: object, value: object) -> list[Any]:
     """Return the values that are allowed in one column, as a list."""
     name = frame.column(label).name
     if isinstance(value, tuple) and not isinstance(value, Day | Moment):
@@ -138,10 +140,10 @@ def _check_function(where: Callable[..., Any]) -> None:
         return
 
 
-def _copied(cell: object) -> Any:
+def _copy_cell(cell: object) -> Any:
     """Copy a cell, so that a function cannot change the frame; None where it is missing or cannot be copied."""
     key = cells.key(cell)
-    if key is cells.NOTHING:
+    if key is cells.MISSING_KEY:
         return None
     if key is not None:  # its type is known and immutable
         return cell

@@ -23,7 +23,7 @@ def value_counts(reports: DataFrame, name: str, by: Sequence[str] = ()) -> dict[
     `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis, which counts its rows itself.
     """
     columns = [*by, name]
-    table = _combinations(_columns(reports, columns).drop_nulls(), columns)
+    table = _value_combinations(_select_columns(reports, columns).drop_nulls(), columns)
     groups: dict[Group, dict[Any, int]] = {}
     for row in sorted(table.iter_rows(), key=sort_key):
         if any(map(is_missing, row)):  # some engines do not treat NaN as missing
@@ -49,8 +49,8 @@ def row_counts(reports: DataFrame, names: Sequence[str]) -> list[tuple[tuple[Any
     if not names:
         count = nw.from_native(reports).lazy().select(nw.len()).collect("pandas")
         return [((), int(count.item(0, 0)))]
-    table = _combinations(_columns(reports, names), names)
-    return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in table.iter_rows()]
+    table = _value_combinations(_select_columns(reports, names), names)
+    return [(tuple(map(_whole_as_integer, row[:-1])), int(row[-1])) for row in table.iter_rows()]
 
 
 def has_column(reports: DataFrame, name: str) -> bool:
@@ -71,7 +71,7 @@ def columns_of(reports: DataFrame) -> list[str]:
         reject(rule, type(reports).__name__, "it has no columns that can be counted", TypeError)
 
 
-def _columns(reports: DataFrame, names: Sequence[str]) -> Any:
+def _select_columns(reports: DataFrame, names: Sequence[str]) -> Any:
     """Select columns of a frame lazily."""
     nw = _narwhals()
 
@@ -85,7 +85,7 @@ def _columns(reports: DataFrame, names: Sequence[str]) -> Any:
     return frame.select(list(names))
 
 
-def _combinations(selection: Any, columns: Sequence[str]) -> Any:
+def _value_combinations(selection: Any, columns: Sequence[str]) -> Any:
     """Return each combination of values, with the number of its rows in the last column."""
     nw = _narwhals()
     number = "number of people"
@@ -98,6 +98,6 @@ def _combinations(selection: Any, columns: Sequence[str]) -> Any:
     reject("columns must hold hashable values", "others, such as lists", "rows are counted by them", TypeError)
 
 
-def _plain(value: object) -> Any:
+def _whole_as_integer(value: object) -> Any:
     """Convert a whole float to an integer: engines make floats of a column of integers with missing values."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

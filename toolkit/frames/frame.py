@@ -33,14 +33,14 @@ from toolkit.frames.engines.column import (
     numpy_column,
     whole_kind,
 )
-from toolkit.frames.engines.polars import Lazy, polars_column
-from toolkit.frames.engines.sql import Relation, Spark
+from toolkit.frames.engines.polars import PolarsLazyTable, polars_column
+from toolkit.frames.engines.sql import DuckDbTable, SparkTable
 from toolkit.frames.engines.streams import EngineTable
 
-MOST_CELLS = 10**6
+MAX_CELLS = 10**6
 """The most cells of a table, and hence the most entries of a list."""
 
-_FRAMES = {
+_FRAME_TYPES = {
     "pandas": ("pandas", "DataFrame"),
     "polars": ("polars", "DataFrame"),
     "pyarrow": ("pyarrow", "Table"),
@@ -49,7 +49,11 @@ _FRAMES = {
     "pyspark": ("pyspark.sql", "DataFrame"),
 }
 
-SOURCES: dict[str, Callable[[Any], EngineTable]] = {"polars lazy": Lazy, "duckdb": Relation, "pyspark": Spark}
+ENGINE_TABLES: dict[str, Callable[[Any], EngineTable]] = {
+    "polars lazy": PolarsLazyTable,
+    "duckdb": DuckDbTable,
+    "pyspark": SparkTable,
+}
 """Engines that compute their rows when they are read."""
 
 _REMEDIES = {
@@ -83,19 +87,19 @@ class Frame:
     """
 
     def __init__(self, table: DataFrame) -> None:
-        self._engine = _recognized(table)
-        self.source: EngineTable | None = None
+        self._engine_name = _checked_engine(table)
+        self.engine_table: EngineTable | None = None
         """The engine that computes the rows when they are read, possibly in a different order each time."""
         self._length: int | None = None
         native: Any = table
-        if self._engine in SOURCES:
-            self.source, native = _opened(self._engine, table)
-            self._engine = _recognized(native)
-        self._table = _copied(self._engine, native, deep=False)
-        labels = native.column_names if self._engine == "pyarrow" else list(native.columns)
+        if self._engine_name in ENGINE_TABLES:
+            self.engine_table, native = _open_engine_table(self._engine_name, table)
+            self._engine_name = _checked_engine(native)
+        self._table = _copy_table(self._engine_name, native, deep=False)
+        labels = native.column_names if self._engine_name == "pyarrow" else list(native.columns)
         # Text or whole numbers; None for any other label, by which no column can be selected.
-        self.labels: list[str | int | None] = [_label(label) for label in labels]
-        self.names = [_name(label, index) for index, label in enumerate(self.labels)]
+        self.labels: list[str | int | None] = [_parse_label(label) for label in labels]
+        self.names = [_column_name(label, index) for index, label in enumerate(self.labels)]
         self._columns: dict[int, Column] = {}
         keyed = [(type(label), label, index) for index, label in enumerate(self.labels) if label is not None]
         self._indices: dict[tuple[type, object], int] = {(kind, label): index for kind, label, index in keyed}
@@ -103,15 +107,15 @@ class Frame:
             reject("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
 
     def __len__(self) -> int:
-        if self.source is None:
-            return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
+        if self.engine_table is None:
+            return int(self._table.num_rows if self._engine_name == "pyarrow" else len(self._table))
         if self._length is None:
-            self._length = read_by_engine(self.source.row_count)
+            self._length = read_by_engine(self.engine_table.row_count)
         return self._length
 
-    def column(self, label: object, *, numbers: bool = False) -> Column:
-        """Return the column of a label without reading its values; with `numbers` its type must hold numbers."""
-        key = label if type(label) is str else _label(label)
+    def column(self, label: object, *, must_be_numeric: bool = False) -> Column:
+        """Return the column of a label without reading its values; with `must_be_numeric` its type must hold numbers."""
+        key = label if type(label) is str else _parse_label(label)
         index = self._indices.get((type(key), key))
         if index is None:
             # A label that is not text may be a person's value: only its type is quoted.
@@ -123,38 +127,44 @@ class Frame:
         if index not in self._columns:
             self._columns[index] = self._column(index)
         column = self._columns[index]
-        return column.adds_up() if numbers and not column.kind.adds_up else column
+        return column.require_numbers() if must_be_numeric and not column.kind.can_hold_numbers else column
 
-    def all(self) -> list[Column]:
+    def all_columns(self) -> list[Column]:
         """Return all columns, in order."""
         return [self._column(index) for index in range(len(self.labels))]
 
-    def batches(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:
-        """Iterate over all rows of these columns in batches, each a frame in memory; with `whole` in a single batch."""
-        if self.source is not None:
+    def batches(self, labels: Iterable[object], *, in_one_batch: bool = False) -> Iterator["Frame"]:
+        """Iterate over all rows of these columns in batches, each a frame in memory; with `in_one_batch` in a single batch."""
+        if self.engine_table is not None:
             names = list(dict.fromkeys(map(str, labels)))
-            batches = map(Frame, self.source.batches(names or self.source.names[:1]))
-            yield from [_joined(list(batches), self)] if whole else batches
-        elif self._engine == "polars" and not whole and len(self) > streams.ROWS:
+            batches = map(Frame, self.engine_table.batches(names or self.engine_table.names[:1]))
+            yield from [_concatenate(list(batches), self)] if in_one_batch else batches
+        elif self._engine_name == "polars" and not in_one_batch and len(self) > streams.BATCH_ROWS:
             # A batch fits into the cache of a processor.
-            starts = range(0, len(self), streams.ROWS)
-            yield from (Frame(self._table.slice(start, streams.ROWS)) for start in starts)
+            starts = range(0, len(self), streams.BATCH_ROWS)
+            yield from (Frame(self._table.slice(start, streams.BATCH_ROWS)) for start in starts)
         else:
             yield self
 
     def copy(self) -> Any:
         """Copy the table, for code that might change it."""
-        return _copied(self._engine, self._table, deep=True) if self.source is None else self.source.collect()
+        return (
+            _copy_table(self._engine_name, self._table, deep=True)
+            if self.engine_table is None
+            else self.engine_table.collect()
+        )
 
     def _column(self, index: int) -> Column:
-        column = _column(self._engine, self._table, index)
-        if self.source is not None:
-            column = Streamed(self.source, self.source.names[index], column, partial(_column, self._engine, index=0))
+        column = _column(self._engine_name, self._table, index)
+        if self.engine_table is not None:
+            column = StreamedColumn(
+                self.engine_table, self.engine_table.names[index], column, partial(_column, self._engine_name, index=0)
+            )
         column.name = self.names[index]
         return column
 
 
-def _copied(engine: str, table: Any, *, deep: bool) -> Any:
+def _copy_table(engine: str, table: Any, *, deep: bool) -> Any:
     if engine == "pandas":
         return table.copy(deep=deep)
     return table.clone() if engine == "polars" else table
@@ -166,11 +176,11 @@ def _column(engine: str, table: Any, index: int) -> Column:
     return polars_column(table.to_series(index)) if engine == "polars" else arrow_column(table.column(index))
 
 
-def _opened(engine: str, table: Any) -> tuple[EngineTable, Any]:
+def _open_engine_table(engine: str, table: Any) -> tuple[EngineTable, Any]:
     """Open a table of an engine, and make an empty table with the same columns."""
 
     def both() -> tuple[EngineTable, Any]:
-        source = SOURCES[engine](table)
+        source = ENGINE_TABLES[engine](table)
         return source, source.empty()
 
     return read_by_engine(both)
@@ -181,16 +191,16 @@ def read_by_engine(read: Callable[[], Result]) -> Result:
     return quietly(read, "a frame must be readable by its engine", consequence="nothing was charged")
 
 
-def _joined(batches: list[Frame], like: Frame) -> Frame:
+def _concatenate(batches: list[Frame], like: Frame) -> Frame:
     """Concatenate batches to one frame."""
     if not batches:
         return Frame(like._table)
-    module = sys.modules[batches[0]._engine]
+    module = sys.modules[batches[0]._engine_name]
     tables = [batch._table for batch in batches]
-    return Frame(module.concat(tables) if batches[0]._engine == "polars" else module.concat_tables(tables))
+    return Frame(module.concat(tables) if batches[0]._engine_name == "polars" else module.concat_tables(tables))
 
 
-def _recognized(table: object) -> str:
+def _checked_engine(table: object) -> str:
     engine, kind = engine_of(table), type(table)
     if engine is None:
         origin = str(kind.__module__).split(".")[0].lstrip("_")
@@ -204,7 +214,7 @@ def _recognized(table: object) -> str:
 
 def engine_of(table: object) -> str | None:
     """Return the name of a frame's engine; None for a value that is not a frame."""
-    return next((engine for engine, origin in _FRAMES.items() if _is(table, *origin)), None)
+    return next((engine for engine, origin in _FRAME_TYPES.items() if _is_instance(table, *origin)), None)
 
 
 def column_of(values: object) -> Column | None:
@@ -217,15 +227,15 @@ def column_of(values: object) -> Column | None:
     }
     if isinstance(values, np.ndarray):
         return numpy_column(values) if values.ndim == 1 else None
-    return next((read(values) for origin, read in kinds.items() if _is(values, *origin)), None)
+    return next((read(values) for origin, read in kinds.items() if _is_instance(values, *origin)), None)
 
 
-def _is(value: object, module: str, name: str) -> bool:
+def _is_instance(value: object, module: str, name: str) -> bool:
     expected = getattr(sys.modules.get(module), name, None)
     return expected is not None and issubclass(type(value), expected)
 
 
-def _label(label: object) -> str | int | None:
+def _parse_label(label: object) -> str | int | None:
     kind = type(label)
     if issubclass(kind, str):
         return str.__str__(label)
@@ -234,13 +244,13 @@ def _label(label: object) -> str | int | None:
     return None
 
 
-def _name(label: str | int | None, index: int) -> str:
+def _column_name(label: str | int | None, index: int) -> str:
     if isinstance(label, str):
         return label if label.isprintable() and label else repr(label)
     return f"column number {index + 1}"
 
 
-class Streamed(Column):
+class StreamedColumn(Column):
     """A column of an engine, read in batches that are concatenated.
 
     Two such columns are read at different times, so their rows need not be in the same order. Code that needs several
@@ -248,16 +258,16 @@ class Streamed(Column):
     """
 
     def __init__(self, source: EngineTable, name: str, empty: Column, wrap: Any) -> None:
-        self._source, self._name, self._empty, self._wrap, self.kind = source, name, empty, wrap, empty.kind
+        self._source, self._column_name, self._empty, self._wrap, self.kind = source, name, empty, wrap, empty.kind
 
     def _columns(self) -> list[Column]:
-        return [self._empty, *(self._wrap(batch) for batch in self._source.batches([self._name]))]
+        return [self._empty, *(self._wrap(batch) for batch in self._source.batches([self._column_name]))]
 
     def floats(self) -> Array:
         return np.concatenate([column.floats() for column in self._columns()])
 
-    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
-        ticks, missing = zip(*(column.ticks(local=local) for column in self._columns()), strict=True)
+    def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+        ticks, missing = zip(*(column.ticks(in_local_time=in_local_time) for column in self._columns()), strict=True)
         return np.concatenate(ticks), np.concatenate(missing)
 
     def codes(self, texts: Sequence[str]) -> Codes:
@@ -280,7 +290,7 @@ def pandas_column(series: Any) -> Column:
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         categories = pandas_column(pd.Series(dtype.categories))
-        return Categories(categories, series.cat.codes.to_numpy(), replace(categories.kind, categorical=True))
+        return Categories(categories, series.cat.codes.to_numpy(), replace(categories.kind, is_categorical=True))
     if isinstance(dtype, pd.ArrowDtype) or (isinstance(dtype, pd.StringDtype) and dtype.storage != "python"):
         import pyarrow as pa
 
@@ -288,10 +298,10 @@ def pandas_column(series: Any) -> Column:
     if isinstance(dtype, pd.StringDtype):
         return Cells(series.tolist, Kind("text"))
     if isinstance(dtype, pd.DatetimeTZDtype):
-        return PandasColumn(series, Kind("moment", tick=TICKS[dtype.unit], zoned=True))
+        return PandasColumn(series, Kind("moment", tick=TICKS[dtype.unit], is_zoned=True))
     plain: Any = dtype if isinstance(dtype, np.dtype) else getattr(dtype, "numpy_dtype", np.dtype("V"))
     if plain.kind in "iuf":
-        kind = replace(_number_kind(plain), long=plain.itemsize > 8)
+        kind = replace(_number_kind(plain), is_long=plain.itemsize > 8)
     elif plain.kind == "M":
         kind = Kind("moment", tick=TICKS[np.datetime_data(plain)[0]])
     else:
@@ -314,29 +324,29 @@ class PandasColumn(Column):
             return np.asarray(self._values.to_numpy(), dtype="float64")
         return self._padded("float64", np.nan)
 
-    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+    def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         if self.kind.name == "moment":
-            moments = (self._values.dt.tz_convert(None) if self.kind.zoned else self._values).to_numpy()
+            moments = (self._values.dt.tz_convert(None) if self.kind.is_zoned else self._values).to_numpy()
             ticks = moments.view(np.int64)
-            return self._local(ticks) if local and self.kind.zoned else ticks, np.isnat(moments)
+            return self._local_ticks(ticks) if in_local_time and self.kind.is_zoned else ticks, np.isnat(moments)
         dtype = "uint64" if self.kind.limits[1] == 2**64 - 1 else "int64"
         if isinstance(self._values.dtype, np.dtype):
             return np.asarray(self._values.to_numpy(), dtype=dtype), self.missing()
         return self._padded(dtype, 0), self.missing()
 
-    def _local(self, ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _local_ticks(self, ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Convert ticks to local time.
 
         Moments beyond the years of Python or 64 bits stay in UTC, because pandas fails there.
         """
         import pandas as pd
 
-        near = np.clip(ticks, *self._limits(1))
+        near = np.clip(ticks, *self._tick_limits(1))
         utc = pd.DatetimeIndex(near.view(f"M8[{self._values.dt.unit}]")).tz_localize("UTC")
         clock = utc.tz_convert(self._values.dt.tz).tz_localize(None).to_numpy().view(np.int64)
         return np.where(ticks == near, clock, ticks)
 
-    def _limits(self, margin: int = 0) -> tuple[int, int]:
+    def _tick_limits(self, margin: int = 0) -> tuple[int, int]:
         """Return the first and last tick that Python can represent, less a margin in days."""
         day = DAY // self.kind.tick
         first, last = (YEARS[0] + margin) * day, (YEARS[1] + 1 - margin) * day - 1
@@ -344,10 +354,10 @@ class PandasColumn(Column):
 
     def cells(self) -> list[Any]:
         """Return the values as Python objects; NaT for a moment that Python cannot represent in its time zone."""
-        if not self.kind.zoned:
+        if not self.kind.is_zoned:
             return super().cells()
-        low, high = self._limits()
-        both = [self.ticks(local=local)[0] for local in (False, True)]
+        low, high = self._tick_limits()
+        both = [self.ticks(in_local_time=in_local_time)[0] for in_local_time in (False, True)]
         possible = np.logical_and.reduce([(ticks >= low) & (ticks <= high) for ticks in both])
         return list(self._values.where(possible).tolist())
 
@@ -363,22 +373,22 @@ class PandasColumn(Column):
 def arrow_column(array: Any) -> Column:
     """Wrap an array or chunked array of pyarrow."""
     kind = _arrow_kind(array.type)
-    return Cells(partial(_python, array), kind) if kind.name == "object" else ArrowColumn(array, kind)
+    return Cells(partial(_python_values, array), kind) if kind.name == "object" else ArrowColumn(array, kind)
 
 
 def _arrow_kind(arrow_type: Any) -> Kind:
     from pyarrow import types
 
     if types.is_dictionary(arrow_type):
-        return replace(_arrow_kind(arrow_type.value_type), categorical=True)
+        return replace(_arrow_kind(arrow_type.value_type), is_categorical=True)
     if types.is_integer(arrow_type):
         return whole_kind(arrow_type.bit_width, types.is_signed_integer(arrow_type))
     if types.is_floating(arrow_type):
-        return Kind("number", bits=arrow_type.bit_width)
+        return Kind("number", float_bits=arrow_type.bit_width)
     if types.is_decimal(arrow_type):
         return decimal_kind(arrow_type.precision)
     if types.is_timestamp(arrow_type):
-        return Kind("moment", tick=TICKS[arrow_type.unit], zoned=arrow_type.tz is not None)
+        return Kind("moment", tick=TICKS[arrow_type.unit], is_zoned=arrow_type.tz is not None)
     if types.is_date(arrow_type):
         return Kind("day", tick=DAY if types.is_date32(arrow_type) else 10**6)
     if types.is_string(arrow_type) or types.is_large_string(arrow_type) or str(arrow_type) == "string_view":
@@ -400,7 +410,7 @@ class ArrowColumn(Column):
         """Return one chunk with values in place of categories, and a missing value at the end."""
         pa, array = self._pa, self._values
         chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-        plain = array.type.value_type if self.kind.categorical else array.type
+        plain = array.type.value_type if self.kind.is_categorical else array.type
         return pa.concat_arrays([*(chunk.cast(plain) for chunk in chunks), pa.nulls(1, plain)])
 
     def floats(self) -> Array:
@@ -411,9 +421,9 @@ class ArrowColumn(Column):
         numbers = self._pc.cast(padded, self._pa.float64(), safe=False)
         return np.asarray(self._pc.fill_null(numbers, float("nan")))[:-1]
 
-    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+    def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         pa, padded = self._pa, self._padded()
-        if local and self.kind.zoned:
+        if in_local_time and self.kind.is_zoned:
             padded = self._pc.local_timestamp(padded)
         short = self.kind.name == "day" and padded.type.bit_width == 32
         stored = padded.type if self.kind.name == "whole" else pa.int32() if short else pa.int64()
@@ -434,16 +444,16 @@ class ArrowColumn(Column):
     def tally(self, mask: Mask) -> dict[Any, int]:
         used = self._padded().filter(self._pa.array(np.append(mask, True)))
         values, numbers = self._pc.value_counts(used).flatten()
-        return dict(zip(_python(values), numbers.to_pylist(), strict=True))
+        return dict(zip(_python_values(values), numbers.to_pylist(), strict=True))
 
     def cells(self) -> list[Any]:
-        return _python(self._values)
+        return _python_values(self._values)
 
     def empty(self) -> Column:
         return ArrowColumn(self._values.slice(0, 0), self.kind)
 
 
-def _python(array: Any) -> list[Any]:
+def _python_values(array: Any) -> list[Any]:
     """Return the values as Python objects; None where Python has no such value, such as a date beyond the year 9999."""
 
     def value(scalar: Any) -> Any:
@@ -456,7 +466,7 @@ def _python(array: Any) -> list[Any]:
 
 
 def as_list(values: object, name: str) -> list[Any]:
-    """Return an ordered iterable as a list of at most `MOST_CELLS` entries; reject a text, a table or a mapping."""
+    """Return an ordered iterable as a list of at most `MAX_CELLS` entries; reject a text, a table or a mapping."""
     if isinstance(values, Estimate) and len(values.axes) == 1:  # keys that a curator has released, or counts by key
         values = values.labels
     text = isinstance(values, str | bytes | bytearray | memoryview)
@@ -466,7 +476,7 @@ def as_list(values: object, name: str) -> list[Any]:
     if isinstance(values, Set) and not isinstance(values, MappingView):
         reject(f"`{name}` must have an order", "a set", "write a list, such as sorted(…)", TypeError)
     entries = values.to_pylist() if hasattr(values, "to_pylist") else values  # an array of arrow
-    entries = list(islice(entries, MOST_CELLS + 1))
-    if len(entries) > MOST_CELLS:
-        reject(f"`{name}` must have at most {MOST_CELLS:,} entries", "more", "nothing was read or charged")
+    entries = list(islice(entries, MAX_CELLS + 1))
+    if len(entries) > MAX_CELLS:
+        reject(f"`{name}` must have at most {MAX_CELLS:,} entries", "more", "nothing was read or charged")
     return entries

@@ -33,13 +33,13 @@ from toolkit.frames.engines import cells
 from toolkit.frames.engines.column import Column
 from toolkit.frames.engines.streams import TAG_BITS, EngineTable, text_tag
 from toolkit.frames.frame import Frame
-from toolkit.frames.values import numeric
+from toolkit.frames.values import comparable_numbers
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 # Only one thread counts at a time, so that a second thread knows whom the first has counted.
-_LOCK = threading.Lock()
-_LONG = 10**cells.FAR
-_SORTS = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
+_COUNT_LOCK = threading.Lock()
+_MIN_LONG_INTEGER = 10**cells.MAX_EXPONENT
+_SORT_ORDER = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
 
 
 class Visits:
@@ -86,8 +86,8 @@ class Visits:
         """
         if isinstance(people, str | bytes):
             reject("`people` must be a list of names", "a text", "its letters would be counted as people", TypeError)
-        present = {name for name in people if _is_name(name)}
-        with _LOCK:
+        present = {name for name in people if _is_person_name(name)}
+        with _COUNT_LOCK:
             admitted = [name for name in present if self._counts.get(name, 0) < self.per_person]
             for name in admitted:
                 self._counts[name] = self._counts.get(name, 0) + 1
@@ -97,7 +97,7 @@ class Visits:
         return f"<Visits: each person in at most {self.per_person:,} periods>"
 
 
-def _is_name(value: object) -> bool:
+def _is_person_name(value: object) -> bool:
     """Whether a value names a person; it must be hashable and not missing, and it never raises an error."""
     try:
         hash(value)
@@ -109,61 +109,65 @@ def _is_name(value: object) -> bool:
 # The bits of an integer that holds a random draw and the value to which it belongs.
 _PACKED_BITS = 62
 # The fewest bits of a draw that is packed in this way.
-_LEAST_BITS = 8
-_TAG: int = 2**TAG_BITS - 1
+_MIN_DRAW_BITS = 8
+_TAG_MASK: int = 2**TAG_BITS - 1
 
 
 @dataclass(frozen=True)
 class Caps:
-    """The most that is used of one person: `rows` in total, in at most `groups` cells, and `each` per cell.
+    """The most that is used of one person: `rows` in total, in at most `groups` cells, and `rows_in_group` per cell.
 
-    >>> Caps(5, 3, 2).most(10), Caps(5, 3, 2).squares(10)
+    >>> Caps(5, 3, 2).max_rows(10), Caps(5, 3, 2).max_sum_of_squares(10)
     (5, 9)
     """
 
     rows: int = 1
     groups: int | None = None
-    each: int | None = None
+    rows_in_group: int | None = None
 
     def __post_init__(self) -> None:
         check_integer(self.rows, "rows")
-        for name in ("groups", "each"):
+        for name in ("groups", "rows_in_group"):
             if getattr(self, name) is not None:
                 check_integer(getattr(self, name), name)
 
     @lru_cache(maxsize=256)  # noqa: B019  (caps are public, and few)
-    def most(self, cells: int) -> int:
-        """Return the most rows of one person in a table of `cells` cells."""
-        return min(self.rows, self._cells(cells) * self._each)
+    def max_rows(self, n_cells: int) -> int:
+        """Return the most rows of one person in a table of `n_cells` cells."""
+        return min(self.rows, self._max_groups(n_cells) * self._max_rows_in_group)
 
-    def squares(self, cells: int) -> int:
+    def max_sum_of_squares(self, n_cells: int) -> int:
         """Return the largest sum of squares of one person's counts, which full cells and one partial cell attain."""
-        full = min(self._cells(cells), self.rows // self._each)
-        rest = min(self._each, self.rows - full * self._each) if full < self._cells(cells) else 0
-        return full * self._each**2 + rest**2
+        full = min(self._max_groups(n_cells), self.rows // self._max_rows_in_group)
+        rest = (
+            min(self._max_rows_in_group, self.rows - full * self._max_rows_in_group)
+            if full < self._max_groups(n_cells)
+            else 0
+        )
+        return full * self._max_rows_in_group**2 + rest**2
 
     @property
-    def windows(self) -> list[tuple[int, tuple[str, ...], str, bool]]:
+    def rank_limits(self) -> list[tuple[int, tuple[str, ...], str, bool]]:
         """The successive limits on rows, each as (cap, columns to group by, column to order by, dense ranks or not).
 
         A cap that is None has no limit.
         """
         windows = (
-            (self.each, ("person", "group"), "row", False),
+            (self.rows_in_group, ("person", "group"), "row", False),
             (self.groups, ("person",), "group", True),
             (self.rows, ("person",), "row", False),
         )
         return [(cap, by, order, dense) for cap, by, order, dense in windows if cap is not None]
 
     @property
-    def _each(self) -> int:
-        return self.rows if self.each is None else min(self.each, self.rows)
+    def _max_rows_in_group(self) -> int:
+        return self.rows if self.rows_in_group is None else min(self.rows_in_group, self.rows)
 
-    def _cells(self, cells: int) -> int:
-        return cells if self.groups is None else min(self.groups, cells)
+    def _max_groups(self, n_cells: int) -> int:
+        return n_cells if self.groups is None else min(self.groups, n_cells)
 
 
-ONE = Caps()
+ONE_ROW = Caps()
 """One row per person."""
 
 
@@ -175,10 +179,10 @@ class Persons:
     step of the value. Rows that are equal in all three add the same to every sum, so that the position of a row in a
     frame does not matter, and every engine uses equal rows.
 
-    Given the key, the contribution of a person to a table is a function of that person's own rows: `each` limits the
+    Given the key, the contribution of a person to a table is a function of that person's own rows: `rows_in_group` limits the
     rows in a cell, then `groups` the cells, then `rows` the total. The table is the sum of these contributions. A
-    person who is added or removed changes it by one contribution, whose counts add up to at most `Caps.most` and their
-    squares to at most `Caps.squares`; a person who is replaced changes it by two.
+    person who is added or removed changes it by one contribution, whose counts add up to at most `Caps.max_rows` and their
+    squares to at most `Caps.max_sum_of_squares`; a person who is replaced changes it by two.
 
     Privacy does not depend on the hash. The hash prevents people from choosing a value in order to be used: of two
     rows each comes first with equal probability, except for a tie in one of 2**8 cases for a million cells, or of 2**21
@@ -205,7 +209,7 @@ class Persons:
 
     @classmethod
     def of(cls, frame: Frame, label: Label, caps: Caps) -> "Persons":
-        return cls(label, check_names(frame, label), caps)
+        return cls(label, check_person_column(frame, label), caps)
 
     @property
     def words(self) -> str:
@@ -213,7 +217,11 @@ class Persons:
         caps = self.caps
         parts = [f"{caps.rows} row{'s' * (caps.rows > 1)}"]
         parts += [f"{caps.groups} group{'s' * (caps.groups > 1)}"] if caps.groups is not None else []
-        parts += [f"{caps.each} row{'s' * (caps.each > 1)} in a group"] if caps.each is not None else []
+        parts += (
+            [f"{caps.rows_in_group} row{'s' * (caps.rows_in_group > 1)} in a group"]
+            if caps.rows_in_group is not None
+            else []
+        )
         return f"at most {', '.join(parts)} of a person ({self.name})"
 
     @property
@@ -224,19 +232,19 @@ class Persons:
         return f"{self.words} {used}, {method}; a row without a name is not used"
 
     @cached_property
-    def factors(self) -> tuple[int, ...]:
+    def hash_factors(self) -> tuple[int, ...]:
         """The secret odd factors of the hash: of the person, of the cell, of the step, and two of their sum."""
         bits = (30, 30, 27, TAG_BITS, TAG_BITS)
         digests = [hashlib.blake2b(bytes([index]), key=self.key, digest_size=16).digest() for index in range(5)]
         return tuple(int.from_bytes(digest) % 2**size | 1 for digest, size in zip(digests, bits, strict=True))
 
-    def draws(self, tag: Any, cell: Any, step: Any, source: EngineTable | None = None) -> tuple[Any, Any]:
+    def hash_draws(self, tag: Any, cell: Any, step: Any, source: EngineTable | None = None) -> tuple[Any, Any]:
         """Hash a person and a cell, and these two and a step; the arguments are arrays or expressions of an engine.
 
         Tags and cells have at most 31 bits and steps 34, so that all products stay below 2**63.
         """
-        bits, xor = (_bits, operator.xor) if source is None else (source.bits, source.xor)
-        a, b, c, d, e = self.factors
+        bits, xor = (_bit_field, operator.xor) if source is None else (source.bits, source.xor)
+        a, b, c, d, e = self.hash_factors
         group = tag * a + cell * b
 
         def mixed(total: Any, first: int, second: int) -> Any:
@@ -246,26 +254,29 @@ class Persons:
         return mixed(group, d, e), mixed(group + step * c, e, d)
 
     @staticmethod
-    def packed(draw: Any, value: Any, width: int, source: EngineTable | None = None) -> tuple[Any, ...]:
+    def pack_sort_keys(draw: Any, value: Any, width: int, source: EngineTable | None = None) -> tuple[Any, ...]:
         """Return the sort keys of rows: a draw and then a value of `width` bits, in one integer where both fit."""
         spare = min(TAG_BITS, _PACKED_BITS - width)
-        if spare < _LEAST_BITS:
+        if spare < _MIN_DRAW_BITS:
             return draw, value
-        return ((_bits if source is None else source.bits)(draw, TAG_BITS - spare, spare) * 2**width + value,)
+        return ((_bit_field if source is None else source.bits)(draw, TAG_BITS - spare, spare) * 2**width + value,)
 
-    def limited(self, frame: Frame, codes: Codes, width: int, steps: Steps | int = 0, bits: int = 0) -> Codes:
+    def limit_codes(self, frame: Frame, codes: Codes, width: int, steps: Steps | int = 0, bits: int = 0) -> Codes:
         """Set the codes of rows beyond the caps to -1: first within a cell, then by cells, then in total.
 
         Codes have `width` bits. `steps` are those of the values, 0 where one is missing, and have `bits` bits.
         """
-        (person, tags), caps = self.tagged(frame), self.caps
+        (person, tags), caps = self.person_codes_and_tags(frame), self.caps
         used = np.flatnonzero((codes >= 0) & (person >= 0))
         person, cell, step = person[used], codes[used], steps[used] if isinstance(steps, np.ndarray) else steps
-        group, row = self.draws(tags[used], _bits(cell, 0, TAG_BITS), step)
+        group, row = self.hash_draws(tags[used], _bit_field(cell, 0, TAG_BITS), step)
         within = np.ones(len(used), dtype=bool)
-        groups, rows = self.packed(group, cell, width), self.packed(row, cell * 2**bits + step, width + bits)
+        groups, rows = (
+            self.pack_sort_keys(group, cell, width),
+            self.pack_sort_keys(row, cell * 2**bits + step, width + bits),
+        )
         columns = {"person": (person,), "group": groups, "row": rows}
-        for cap, by, order, dense in caps.windows:
+        for cap, by, order, dense in caps.rank_limits:
             selected = np.flatnonzero(within)
             among = [column[selected] for name in by for column in columns[name]]
             within[selected] = _ranks(among, [column[selected] for column in columns[order]], dense=dense) < cap
@@ -273,10 +284,10 @@ class Persons:
         limited_codes[used[within]] = cell[within]
         return limited_codes
 
-    def tagged(self, frame: Frame) -> tuple[Codes, Codes]:
+    def person_codes_and_tags(self, frame: Frame) -> tuple[Codes, Codes]:
         """Return the index and the tag of each row's owner, -1 for none; cached, because a frame does not change."""
         if frame not in self._tags:
-            person, names = identities(frame.column(self.label))
+            person, names = person_codes(frame.column(self.label))
             self._tags[frame] = person, np.array([*map(self.tag, names), 0], dtype=np.int64)[person]
         return self._tags[frame]
 
@@ -285,34 +296,36 @@ class Persons:
         if isinstance(name, str):
             return text_tag(name, self.key)
         if isinstance(name, dt.date):
-            return (name.toordinal() - _EPOCH) & _TAG
+            return (name.toordinal() - _EPOCH) & _TAG_MASK
         if isinstance(name, Decimal | Fraction) and cells.key(name) == name:
             name = cells.key(name)
         if isinstance(name, int) or (isinstance(name, float) and name.is_integer()):
-            return int(name) & _TAG
-        return int.from_bytes(hashed(name, self.key, 8)) & _TAG
+            return int(name) & _TAG_MASK
+        return int.from_bytes(hash_name(name, self.key, 8)) & _TAG_MASK
 
 
-def _bits(number: Any, low: int, size: int | None = None) -> Any:
+def _bit_field(number: Any, low: int, size: int | None = None) -> Any:
     """Return `size` bits of an integer from bit `low` on, or all of the higher bits."""
     return number >> low if size is None else (number >> low) & (2**size - 1)
 
 
-def identities(column: Column) -> tuple[Codes, list[Hashable]]:
+def person_codes(column: Column) -> tuple[Codes, list[Hashable]]:
     """Return the index of each row's person, -1 without one, and the list of people; 1 and 1.0 are one, "1" another."""
-    if column.kind.one_by_one or column.kind.name == "text":
+    if column.kind.is_compared_by_cell or column.kind.name == "text":
         indices: dict[Hashable, int] = {}
-        keys = (cells.identity(cell) for cell in column.cells())
-        codes = [-1 if key is None or key is cells.NOTHING else indices.setdefault(key, len(indices)) for key in keys]
+        keys = (cells.person_key(cell) for cell in column.cells())
+        codes = [
+            -1 if key is None or key is cells.MISSING_KEY else indices.setdefault(key, len(indices)) for key in keys
+        ]
         return np.array(codes, dtype=np.int64), list(indices)
-    values, missing = numeric(column, days=False)
+    values, missing = comparable_numbers(column, as_days=False)
     distinct, inverse = np.unique(values[~missing], return_inverse=True)
     person = np.full(len(values), -1, dtype=np.int64)
     person[~missing] = inverse
     return person, distinct.tolist()
 
 
-def check_names(frame: Frame, label: object) -> str:
+def check_person_column(frame: Frame, label: object) -> str:
     """Return the name of a column; reject a type that cannot identify people."""
     column = frame.column(label)
     if column.kind.name == "other":
@@ -321,12 +334,12 @@ def check_names(frame: Frame, label: object) -> str:
     return column.name
 
 
-def hashed(name: Hashable, key: bytes, size: int) -> bytes:
+def hash_name(name: Hashable, key: bytes, size: int) -> bytes:
     """Hash a name; equal names have equal hashes."""
-    return hashlib.blake2b(_spelled(name), key=key, digest_size=size).digest()
+    return hashlib.blake2b(_name_bytes(name), key=key, digest_size=size).digest()
 
 
-def _spelled(name: Hashable) -> bytes:
+def _name_bytes(name: Hashable) -> bytes:
     """Spell equal names alike and others differently, without a method of an unknown type. Only a Fraction and a
     Decimal below 10**-1000 are spelled differently though they are equal.
     """
@@ -335,9 +348,9 @@ def _spelled(name: Hashable) -> bytes:
     if isinstance(name, str):
         return b"text " + name.encode("utf-8", "surrogatepass")
     if isinstance(name, Decimal | Fraction):
-        name = cells.key(name) if cells.key(name) == name else _exact(name)
-    if isinstance(name, int) and abs(name) >= _LONG:
-        name = _exact(Decimal(name))
+        name = cells.key(name) if cells.key(name) == name else _canonical_number(name)
+    if isinstance(name, int) and abs(name) >= _MIN_LONG_INTEGER:
+        name = _canonical_number(Decimal(name))
     whole = isinstance(name, float) and name.is_integer()
     try:
         return f"number {int(name) if whole else name!r}".encode()  # type: ignore[call-overload]
@@ -345,14 +358,14 @@ def _spelled(name: Hashable) -> bytes:
         return f"number {name.numerator:x}/{name.denominator:x}".encode()  # type: ignore[attr-defined]
 
 
-def _exact(number: Decimal | Fraction) -> Decimal | Fraction:
+def _canonical_number(number: Decimal | Fraction) -> Decimal | Fraction:
     """Return the canonical form of a number that no float equals: 0.1 and 0.10 are the same.
 
     A Decimal whose exponent could make a fraction of millions of digits stays a Decimal, without trailing zeros.
     """
     if isinstance(number, Fraction):
         return number
-    if number.is_finite() and abs(number.adjusted()) < cells.FAR:
+    if number.is_finite() and abs(number.adjusted()) < cells.MAX_EXPONENT:
         return Fraction(number)
     sign, digits, exponent = number.as_tuple()
     significant = "".join(map(str, digits)).rstrip("0")
@@ -381,59 +394,59 @@ def check_keys(column: Column) -> None:
         reject(rule, column.kind.words, "other values cannot be the keys of a table", TypeError)
 
 
-def rows_by_key(column: Column, mask: Mask) -> dict[Any, int]:
+def count_rows_by_key(column: Column, mask: Mask) -> dict[Any, int]:
     """Count the rows of a mask by key, in an order that depends on the keys alone."""
     kind = column.kind.name
     raw: dict[Any, int]
     if kind == "text":
         raw = column.tally(mask)
-    elif column.kind.one_by_one:
+    elif column.kind.is_compared_by_cell:
         raw = Counter(cells.key(cell) for cell in compress(column.cells(), mask.tolist()))
     else:
-        values, missing = numeric(column, days=False)
+        values, missing = comparable_numbers(column, as_days=False)
         keys, numbers = np.unique(values[mask & ~missing], return_counts=True)
         raw = dict(zip(keys.tolist(), numbers.tolist(), strict=True))
-    if kind == "whole" and not column.kind.long:
+    if kind == "whole" and not column.kind.is_long:
         return raw  # sorted, and every value is a key
-    return sort_keys((key_of(kind, value), number) for value, number in raw.items())
+    return merge_counts((released_key(kind, value), number) for value, number in raw.items())
 
 
-def people_by_key(column: Column, mask: Mask, frame: Frame, persons: Persons, most: int) -> dict[Any, int]:
-    """Count the people who have each key: a person counts once in a key, and in at most `most` keys.
+def count_people_by_key(column: Column, mask: Mask, frame: Frame, persons: Persons, max_keys: int) -> dict[Any, int]:
+    """Count the people who have each key: a person counts once in a key, and in at most `max_keys` keys.
 
     If a person has more keys, a hash of the person and the key selects those that count, so that other people's rows
     have no influence.
     """
-    kind, (person, tags) = column.kind.name, persons.tagged(frame)
+    kind, (person, tags) = column.kind.name, persons.person_codes_and_tags(frame)
     used = mask & (person >= 0)
-    if kind == "text" or column.kind.one_by_one:
+    if kind == "text" or column.kind.is_compared_by_cell:
         cell_keys = [cells.key(cell) for cell in compress(column.cells(), used.tolist())]
     else:
-        values, missing = numeric(column, days=False)
+        values, missing = comparable_numbers(column, as_days=False)
         used &= ~missing
         cell_keys = values[used].tolist()
     keys_by_person: dict[int, dict[Any, int]] = {}
     for row_person, tag, value in zip(person[used].tolist(), tags[used].tolist(), cell_keys, strict=True):
-        key = key_of(kind, value)
+        key = released_key(kind, value)
         if key is not None:
             keys_by_person.setdefault(row_person, {})[key] = tag
-    used_keys = (key for keys in keys_by_person.values() for key in _sampled_keys(keys, persons, most))
-    return sort_keys(Counter(used_keys).items())
+    used_keys = (key for keys in keys_by_person.values() for key in _selected_keys(keys, persons, max_keys))
+    return merge_counts(Counter(used_keys).items())
 
 
-def _sampled_keys(keys: dict[Any, int], persons: Persons, most: int) -> Iterable[Any]:
-    if len(keys) <= most:
+def _selected_keys(keys: dict[Any, int], persons: Persons, max_keys: int) -> Iterable[Any]:
+    if len(keys) <= max_keys:
         return keys
 
     def draw(key: Any) -> tuple[int, int, Any]:
-        return persons.draws(keys[key], persons.tag(key), 0)[0], _SORTS[type(key)], key
+        return persons.hash_draws(keys[key], persons.tag(key), 0)[0], _SORT_ORDER[type(key)], key
 
-    return sorted(keys, key=draw)[:most]
+    return sorted(keys, key=draw)[:max_keys]
 
 
-def key_of(kind: str, value: Any) -> Any:
+def released_key(kind: str, value: Any) -> Any:
     """Convert a value to the key that is released and that `by` accepts; None for a value that is not a key."""
-    if value is None or value is cells.NOTHING:
+    if value is None or value is cells.MISSING_KEY:
         return None
     if kind == "truth":
         return bool(value)
@@ -453,7 +466,7 @@ def _date(days: int) -> dt.date | None:
     return dt.date.fromordinal(ordinal) if 1 <= ordinal <= dt.date.max.toordinal() else None
 
 
-def sort_keys(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+def merge_counts(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     """Add up equal keys, and sort numbers before texts before dates."""
     totals: dict[Any, int] = {}
     for key, number in counts:
@@ -461,4 +474,4 @@ def sort_keys(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
             totals[key] = totals.get(key, 0) + number
     if set(map(type, totals)) <= {int, float}:
         return {key: totals[key] for key in sorted(totals)}
-    return {key: totals[key] for key in sorted(totals, key=lambda key: (_SORTS[type(key)], key))}
+    return {key: totals[key] for key in sorted(totals, key=lambda key: (_SORT_ORDER[type(key)], key))}

@@ -23,15 +23,15 @@ from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, check_bounds, check_positive, exact_fraction, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.sampling import floor_log2
-from toolkit.frames.conditions import EVERY_ROW, Condition, Where, condition
-from toolkit.frames.frame import MOST_CELLS, Frame, as_list
+from toolkit.frames.conditions import EVERY_ROW, Condition, Where, parse_condition
+from toolkit.frames.frame import MAX_CELLS, Frame, as_list
 from toolkit.frames.persons import Persons
 from toolkit.frames.values import Keys
 
 By = Mapping[Any, Iterable[object]]
 
 
-Cuts: TypeAlias = tuple[Sequence[float], Sequence[int]]
+ThresholdCodes: TypeAlias = tuple[Sequence[float], Sequence[int]]
 """Increasing thresholds at which one code ends and another begins; there is one more code than thresholds."""
 
 
@@ -48,7 +48,7 @@ class BinnedAxis(Protocol):
     def labels(self) -> tuple[str | int, ...]: ...
 
     @property
-    def cuts(self) -> Cuts: ...
+    def cuts(self) -> ThresholdCodes: ...
 
     def codes(self, frame: Frame) -> Codes: ...
 
@@ -73,16 +73,18 @@ class Grouping:
     def __init__(self, where: Condition, axes: tuple[Axis, ...] = (), people: Persons | None = None) -> None:
         self.where, self.axes, self.people = where, axes, people
         self.names = tuple(axis.name for axis in axes)
-        self.cells = math.prod(len(axis.labels) for axis in axes)
-        self.widths = tuple((len(axis.labels) - 1).bit_length() for axis in axes)
+        self.n_cells = math.prod(len(axis.labels) for axis in axes)
+        self.code_widths = tuple((len(axis.labels) - 1).bit_length() for axis in axes)
         """The number of bits of the codes of each axis."""
-        self.is_part = bool(axes or where.words)
+        self.may_omit_rows = bool(axes or where.words)
         """Whether the table may leave out rows, so that its size is private even if the size of the frame is public."""
-        self.limited = people is not None
+        self.has_caps = people is not None
         """Whether the rows of each person are limited, so that all rows must be read together."""
         self.columns = (*where.columns, *(axis.label for axis in axes), *(() if people is None else (people.label,)))
-        split = " × ".join(f"{axis.name} ({len(axis.labels)})" for axis in axes)
-        self.words = (f" by {split}" if split else "") + (f" where {where.words}" if where.words else "")
+        split_columns = " × ".join(f"{axis.name} ({len(axis.labels)})" for axis in axes)
+        self.words = (f" by {split_columns}" if split_columns else "") + (
+            f" where {where.words}" if where.words else ""
+        )
         """A suffix to the name of a statistic, such as "by region (4) × sex (2) where age between 30 and 39"."""
 
     def by(self, *axes: Axis) -> "Grouping":
@@ -103,7 +105,7 @@ class Grouping:
         selection of a person's rows.
         """
         # An engine may return the rows of two columns in different orders.
-        if frame.source is not None:
+        if frame.engine_table is not None:
             raise RuntimeError("the rows of an engine are read batch by batch: see Frame.batches")
         codes = None
         for axis in self.axes:
@@ -118,33 +120,35 @@ class Grouping:
         if self.people is None:
             return codes
         packed: Steps | int = 0
-        for step, most in steps:
-            packed = packed * 2 ** step_bits(most) + step + 1
-        bits = sum(step_bits(most) for _, most in steps)
-        return self.people.limited(frame, codes, sum(self.widths), packed, bits)
+        for step, max_step in steps:
+            packed = packed * 2 ** step_bits(max_step) + step + 1
+        bits = sum(step_bits(max_step) for _, max_step in steps)
+        return self.people.limit_codes(frame, codes, sum(self.code_widths), packed, bits)
 
 
-def step_bits(most: int) -> int:
-    """Return the number of bits of a step from 0 to `most`, or of a missing one."""
-    return (most + 1).bit_length()
+def step_bits(max_step: int) -> int:
+    """Return the number of bits of a step from 0 to `max_step`, or of a missing one."""
+    return (max_step + 1).bit_length()
 
 
-def grouping(frame: Frame, where: Where | None = None, by: By | None = None, people: Persons | None = None) -> Grouping:
+def parse_grouping(
+    frame: Frame, where: Where | None = None, by: By | None = None, people: Persons | None = None
+) -> Grouping:
     """Parse `where` and `by`. They are rejected for their own content alone, before any data are read."""
-    rows = EVERY_ROW if where is None else condition(frame, where)
-    return Grouping(rows, () if by is None else axes_of(frame, by), people)
+    rows = EVERY_ROW if where is None else parse_condition(frame, where)
+    return Grouping(rows, () if by is None else parse_axes(frame, by), people)
 
 
-def axes_of(frame: Frame, by: object) -> tuple[Keys, ...]:
+def parse_axes(frame: Frame, by: object) -> tuple[Keys, ...]:
     """Parse the columns of `by` and their keys."""
     if not isinstance(by, Mapping):
         remedy = 'keys are public and must be listed: by={"region": ["north", "south"]}'
         reject("`by` must be a mapping of columns to their keys", type(by).__name__, remedy, TypeError)
     keys_by_label = {label: as_list(keys, "by") for label, keys in dict(by.items()).items()}
-    cells = math.prod(len(keys) for keys in keys_by_label.values())
-    if not keys_by_label or cells > MOST_CELLS:
-        received = f"{cells:,} cells" if keys_by_label else "none"
-        reject(f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, even an empty one")
+    n_cells = math.prod(len(keys) for keys in keys_by_label.values())
+    if not keys_by_label or n_cells > MAX_CELLS:
+        received = f"{n_cells:,} cells" if keys_by_label else "none"
+        reject(f"`by` must have 1 to {MAX_CELLS:,} cells", received, "every cell is released, even an empty one")
     return tuple(Keys.of(frame, label, keys, "by") for label, keys in keys_by_label.items())
 
 
@@ -168,27 +172,27 @@ PAIR_BITS = 12
 QUANTILE_BITS = 16
 """A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
 
-_EXTREME = Fraction(10) ** 140
+_MAX_LIMIT = Fraction(10) ** 140
 
 # Rows that are converted to steps, or added up, at a time.
-_ROWS = 2**18
+_BATCH_ROWS = 2**18
 
 # The steps of 2**14 rows add up to less than 2**48. The bits above count missing values.
-_PACKED, _SHIFT = 2**14, 48
+_PACKED_ROWS, _COUNT_SHIFT = 2**14, 48
 
 # Steps are counted from the lower limit if a limit is more steps than this from zero.
-_STEPS = 2**36
+_MAX_STEPS_FROM_ZERO = 2**36
 
 # Squares of up to 2**18 steps, over _ROWS rows, stay below 2**63.
-_SQUARED = 2**18
+_MAX_SQUARED_STEPS = 2**18
 
 
-class Sums(NamedTuple):
+class StepSums(NamedTuple):
     """The number of values of a column, the sum of their steps, and that of the squares if asked for."""
 
-    number: int
-    first: int
-    second: int = 0
+    n_values: int
+    total: int
+    total_of_squares: int = 0
 
 
 @dataclass(frozen=True)
@@ -223,7 +227,7 @@ class Bounds:
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             remedy = "values between them are rounded to a fine grid; choose a larger or smaller unit"
             reject(rule, f"{float(low):g} and {float(high):g}", remedy)
-        return _gridded(low, high, bits)
+        return _bounds_with_grid(low, high, bits)
 
     def with_step(self, step: Number) -> "Bounds":
         """Return the same limits with another grid, of at most 2**20 steps."""
@@ -240,7 +244,7 @@ class Bounds:
         A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole units, ties to
         even, exactly, and does not carry for any number of up to 2**51 units. A power of two needs no multiplication.
         """
-        far = max(abs(self.low), abs(self.high)) / self.step > _STEPS
+        far = max(abs(self.low), abs(self.high)) / self.step > _MAX_STEPS_FROM_ZERO
         power = (
             self.step.numerator & (self.step.numerator - 1) == 0
             and self.step.denominator & (self.step.denominator - 1) == 0
@@ -249,68 +253,68 @@ class Bounds:
         return (float(self.low) if far else 0.0), rate, 1.5 * 2.0**52 * unit
 
     @cached_property
-    def _ends(self) -> tuple[int, int]:
+    def _end_bits(self) -> tuple[int, int]:
         """The last bits of the two limits."""
         start, rate, unit = self._grid
         first, last = ((np.array([float(self.low), float(self.high)]) - start) * rate + unit).view(np.int64)
         return int(first), int(last)
 
     @cached_property
-    def least(self) -> int:
+    def low_steps(self) -> int:
         """The lower limit, in steps from zero."""
         start, _, unit = self._grid
-        return round(self.low / self.step) if start else self._ends[0] - int(np.array(unit).view(np.int64))
+        return round(self.low / self.step) if start else self._end_bits[0] - int(np.array(unit).view(np.int64))
 
     @property
-    def factors(self) -> tuple[float, float, int]:
+    def scaling(self) -> tuple[float, float, int]:
         """The numbers to subtract from a clamped value, multiply it by, and subtract after rounding."""
         start, rate, unit = self._grid
-        first = self._ends[0] - int(np.array(unit).view(np.int64))
+        first = self._end_bits[0] - int(np.array(unit).view(np.int64))
         return start, rate if rate != 1 else float(1 / self.step), first
 
     @property
-    def most(self) -> int:
+    def high_steps(self) -> int:
         """The upper limit, in steps from zero."""
-        return self.least + self.span
+        return self.low_steps + self.span
 
     @cached_property
     def span(self) -> int:
         """The distance of the limits, in steps."""
-        return self._ends[1] - self._ends[0]
+        return self._end_bits[1] - self._end_bits[0]
 
     @np.errstate(all="ignore")
     def steps(self, values: Array) -> Steps:
         """Return the steps of values above the lower limit, 0 … span; -1 for a missing value."""
         steps = np.empty(len(values), dtype=np.int64)
         for part, bits in self._parts(values, -1):
-            np.subtract(bits, self._ends[0], out=steps[part])
+            np.subtract(bits, self._end_bits[0], out=steps[part])
         return steps
 
     @np.errstate(all="ignore")
-    def sums(self, values: Array, *, squares: bool = False, fill: Number | None = None) -> Sums:
+    def sums(self, values: Array, *, squares: bool = False, fill: Number | None = None) -> StepSums:
         """Return the number, sum and sum of squares of the steps; a missing value is ignored, or replaced by `fill`.
 
         A missing value is coded as -2**48 steps, so that a sum over 2**14 rows holds the sum of steps in its low 48
         bits, and the number of missing values above. Wrapping modulo 2**64 loses nothing: such a sum lies between
         -2**62 and 2**48, the square of 2**48 is 0 modulo 2**64, and other sums of squares stay below 2**63.
         """
-        if squares and self.span > _SQUARED:
+        if squares and self.span > _MAX_SQUARED_STEPS:
             remedy = f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly"
             reject("squares need a coarser grid", f"{self.span:,} steps", remedy)
-        starts, second = np.arange(0, len(values), _PACKED), 0
+        starts, total_of_squares = np.arange(0, len(values), _PACKED_ROWS), 0
         totals = np.empty(len(starts), dtype=np.int64)
-        for part, bits in self._parts(values, -(2**_SHIFT)):
-            groups = slice(part.start // _PACKED, -(-part.stop // _PACKED))
+        for part, bits in self._parts(values, -(2**_COUNT_SHIFT)):
+            groups = slice(part.start // _PACKED_ROWS, -(-part.stop // _PACKED_ROWS))
             np.add.reduceat(bits, starts[groups] - part.start, out=totals[groups])
             if squares:
-                above = bits - self._ends[0]
-                second += int(np.dot(above, above)) % 2**64
-        totals -= np.minimum(_PACKED, len(values) - starts) * self._ends[0]
-        absent, first = -int((totals >> _SHIFT).sum()), sum((totals % 2**_SHIFT).tolist())
+                above = bits - self._end_bits[0]
+                total_of_squares += int(np.dot(above, above)) % 2**64
+        totals -= np.minimum(_PACKED_ROWS, len(values) - starts) * self._end_bits[0]
+        absent, total = -int((totals >> _COUNT_SHIFT).sum()), sum((totals % 2**_COUNT_SHIFT).tolist())
         if fill is None:
-            return Sums(len(values) - absent, first, second)
+            return StepSums(len(values) - absent, total, total_of_squares)
         step = int(self.steps(np.array([float(exact_fraction(fill, "missing"))]))[0])
-        return Sums(len(values), first + absent * step, second + absent * step**2)
+        return StepSums(len(values), total + absent * step, total_of_squares + absent * step**2)
 
     def _parts(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:
         """Iterate over batches of values as bits that count steps.
@@ -319,11 +323,11 @@ class Bounds:
         values: `clip` preserves NaN, and `fmax` replaces it by a number below all others. Each operation is monotone,
         so that no value passes the limits.
         """
-        buffer = np.empty(min(_ROWS, len(values)))
+        buffer = np.empty(min(_BATCH_ROWS, len(values)))
         (start, rate, unit), low, high = self._grid, float(self.low), float(self.high)
-        mark = float(np.array(self._ends[0] + missing).view(np.float64))
-        for row in range(0, len(values), _ROWS):
-            batch = values[row : row + _ROWS]
+        mark = float(np.array(self._end_bits[0] + missing).view(np.float64))
+        for row in range(0, len(values), _BATCH_ROWS):
+            batch = values[row : row + _BATCH_ROWS]
             clamped = buffer[: len(batch)]
             np.clip(batch, low, high, out=clamped)
             if start:
@@ -336,11 +340,11 @@ class Bounds:
 
 @lru_cache(maxsize=256)
 def _floats_hold(low: Fraction, high: Fraction) -> bool:
-    return max(abs(low), abs(high)) <= _EXTREME and high - low >= 1 / _EXTREME and float(low) < float(high)
+    return max(abs(low), abs(high)) <= _MAX_LIMIT and high - low >= 1 / _MAX_LIMIT and float(low) < float(high)
 
 
 @lru_cache(maxsize=256)
-def _gridded(low: Fraction, high: Fraction, bits: int) -> Bounds:
+def _bounds_with_grid(low: Fraction, high: Fraction, bits: int) -> Bounds:
     """Make limits with a grid of 2**bits steps; cached, with their cached properties."""
     return Bounds(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
 
@@ -365,22 +369,22 @@ class Variable:
     limits: Bounds
     fill: Fraction | None
     name: str = ""
-    missing: str = ""
+    missing_rule: str = ""
     """The treatment of missing values, in words."""
 
     def steps(self, frame: Frame) -> Steps:
         """Return the step of each value, 0 … span, and -1 for a value that is ignored."""
         steps = self.limits.steps(frame.column(self.label).floats())
-        return steps if self.fill is None else np.where(steps < 0, self.filled or 0, steps)
+        return steps if self.fill is None else np.where(steps < 0, self.fill_step or 0, steps)
 
     @cached_property
-    def filled(self) -> int | None:
+    def fill_step(self) -> int | None:
         """The step that replaces a missing value."""
         return None if self.fill is None else int(self.limits.steps(np.array([float(self.fill)]))[0])
 
 
-def split(codes: Codes, numbers: Numbers, cells: int) -> list[Numbers]:
+def split_by_cell(codes: Codes, numbers: Numbers, n_cells: int) -> list[Numbers]:
     """Split numbers by cell, preserving the order of rows."""
     used = np.flatnonzero(codes >= 0)
-    order = used if cells == 1 else used[np.argsort(codes[used], kind="stable")]
-    return np.split(numbers[order], np.searchsorted(codes[order], np.arange(1, cells)))
+    order = used if n_cells == 1 else used[np.argsort(codes[used], kind="stable")]
+    return np.split(numbers[order], np.searchsorted(codes[order], np.arange(1, n_cells)))

@@ -18,7 +18,7 @@ from toolkit.core.extras import extra
 
 Values = npt.NDArray[Any]
 # The most distinct rows that are fetched.
-_MOST = 1_000_000
+_MAX_DISTINCT_ROWS = 1_000_000
 
 
 def array_of(values: Any) -> Values:
@@ -43,7 +43,7 @@ def array_of(values: Any) -> Values:
 def column(data: Any, values: Any, argument: str) -> Values:
     """Return a column by its name, or the given values, as a one-dimensional array as long as the data."""
     if isinstance(values, str):
-        if values not in names(data):
+        if values not in column_names(data):
             reject(
                 f"{argument} must be a column of the data", repr(values), f"there are {format_columns(data) or 'none'}"
             )
@@ -67,7 +67,7 @@ def _labels(data: Any) -> list[Any]:
     return list(data if isinstance(data, dict) else getattr(data, "column_names", getattr(data, "columns", ())))
 
 
-def names(data: object) -> tuple[str, ...]:
+def column_names(data: object) -> tuple[str, ...]:
     """Return the names of the columns of a frame, or of a mapping of names to arrays."""
     return tuple(map(str, _labels(data)))
 
@@ -90,7 +90,7 @@ def as_frame(data: object) -> Any:
     if isinstance(data, dict):
         pd, rule = extra("pandas"), "`data` must hold columns of one length"
         return quietly(lambda: pd.DataFrame(data), rule, "different lengths", "one row is {'x': [1.0]}", ValueError)
-    labels = names(data)
+    labels = column_names(data)
     if isinstance(data, np.ndarray) or not labels or type(data).__name__ == "RecordBatch":
         consequence = "a formula names its columns; arrays replace both the formula and the data"
         reject("`data` must be a frame with named columns", type(data).__name__, consequence, TypeError)
@@ -145,7 +145,7 @@ def with_column(data: Any, name: str, values: Values) -> Any:
     return frame.with_columns(series.alias(name)).to_native()
 
 
-def categories(data: Any, name: str) -> tuple[list[Any], int] | None:
+def declared_categories(data: Any, name: str) -> tuple[list[Any], int] | None:
     """Return the declared categories that occur in a column, in order, and the number of those that do not occur.
 
     None for a column that declares no categories. A Categorical of polars numbers its categories in order of
@@ -196,26 +196,28 @@ def is_lazy(data: object) -> bool:
         return False
 
 
-def distinct_rows(data: DataFrame, labels: Sequence[str], times: str | None, count: str) -> Any:
+def distinct_rows(data: DataFrame, labels: Sequence[str], weight_column: str | None, count_column: str) -> Any:
     """Return the distinct rows of some columns as a frame of pandas.
 
-    The column `count` holds how often each row occurs, or the sum of the column `times` over its occurrences.
+    The column `count_column` holds how often each row occurs, or the sum of the column `weight_column` over its occurrences.
     """
     nw = extra("narwhals")
-    if absent := [name for name in (*labels, *((times,) if times else ())) if name not in names(data)]:
+    if absent := [
+        name for name in (*labels, *((weight_column,) if weight_column else ())) if name not in column_names(data)
+    ]:
         reject(
             "the data must have every column", f"none called {', '.join(absent)}", f"there are {format_columns(data)}"
         )
-    number = nw.len() if times is None else nw.col(times).sum()
-    rows = nw.from_native(data).lazy().group_by(list(labels)).agg(number.alias(count))
-    table = rows.head(_MOST + 1).collect("pandas").to_native()
-    if len(table) > _MOST:
+    number = nw.len() if weight_column is None else nw.col(weight_column).sum()
+    rows = nw.from_native(data).lazy().group_by(list(labels)).agg(number.alias(count_column))
+    table = rows.head(_MAX_DISTINCT_ROWS + 1).collect("pandas").to_native()
+    if len(table) > _MAX_DISTINCT_ROWS:
         advice = "group covariates into bands, or collect the rows first"
-        reject(f"the data must have at most {_MOST:,} distinct rows", "more", advice)
+        reject(f"the data must have at most {_MAX_DISTINCT_ROWS:,} distinct rows", "more", advice)
     return table
 
 
-def floats(values: object) -> npt.NDArray[np.float64] | None:
+def floats_or_none(values: object) -> npt.NDArray[np.float64] | None:
     """Convert numbers to floats; None if a value is not a number, which the message of NumPy would quote."""
     if getattr(values, "dtype", np.dtype(float)).kind in "mM":  # NumPy would return dates as days since 1970
         return None
@@ -225,9 +227,9 @@ def floats(values: object) -> npt.NDArray[np.float64] | None:
         return None
 
 
-def numbers(values: Values, argument: str) -> npt.NDArray[np.float64]:
+def finite_floats(values: Values, argument: str) -> npt.NDArray[np.float64]:
     """Convert values to finite floats; reject anything else without quoting it."""
-    array = floats(values)
+    array = floats_or_none(values)
     if array is None:
         reject(
             f"{argument} must be numbers", f"values of type {values.dtype}", "convert the column to numbers", TypeError

@@ -26,17 +26,17 @@ from toolkit.frames.frame import Frame
 Value: TypeAlias = str | bool | int | Fraction | Day | Moment
 
 # Up to this number, values are compared one after the other; more are sorted.
-_FEW = 16
+_MAX_COMPARED_ONE_BY_ONE = 16
 
 # Integers whose range is smaller than this, or than four times their number, are looked up in a table.
-_TABLE = 2**16
+_MIN_TABLE_SIZE = 2**16
 
 _NUMPY_WHOLE = {np.dtype(code).type for code in np.typecodes["AllInteger"]}
 
 # Digits of a decimal number in a message, and the longest number that a message quotes.
-_DIGITS, _LONG = Context(prec=40), 60
+_DECIMAL_CONTEXT, _MAX_QUOTED_LENGTH = Context(prec=40), 60
 
-_FITS = {
+_ACCEPTED_TYPES = {
     "text": (str,),
     "whole": (Fraction,),
     "number": (Fraction,),
@@ -47,7 +47,7 @@ _FITS = {
     "other": (),
 }
 
-_WORDS = {str: "text", bool: "a truth value", Fraction: "a number", Day: "a date", Moment: "a date with a time"}
+_TYPE_NAMES = {str: "text", bool: "a truth value", Fraction: "a number", Day: "a date", Moment: "a date with a time"}
 
 _EXAMPLES = {
     str: "text",
@@ -60,25 +60,25 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, repr=False)
 class Range:
-    """A range from low to high; `below` excludes the upper end, as in all bands but the last."""
+    """A range from low to high; `excludes_high` excludes the upper end, as in all bands but the last."""
 
     low: Value
     high: Value
-    below: bool = False
+    excludes_high: bool = False
 
     @property
     def words(self) -> str:
         """The label of the range in a table, such as "18 to under 30"."""
-        return f"{text_of(self.low)} to {'under ' if self.below else ''}{text_of(self.high)}"
+        return f"{text_of(self.low)} to {'under ' if self.excludes_high else ''}{text_of(self.high)}"
 
     def __repr__(self) -> str:
-        return f"between({text_of(self.low)}, {text_of(self.high)})" if not self.below else f"<{self.words}>"
+        return f"between({text_of(self.low)}, {text_of(self.high)})" if not self.excludes_high else f"<{self.words}>"
 
 
 def value_of(item: object, name: str) -> Value:
     """Parse a text, a truth value, a finite number, a date, or a date with a time; reject anything else."""
     key = cells.key(item)
-    if key is cells.NOTHING:
+    if key is cells.MISSING_KEY:
         rule = f"{name} must not be None, NaN, NA or NaT"
         reject(rule, "one of them", "write MISSING, from toolkit, to select missing values")
     if isinstance(item, bool | np.bool_):
@@ -94,7 +94,7 @@ def value_of(item: object, name: str) -> Value:
     reject(f"{name} must be text, a number, a truth value, a date or a datetime", received, consequence, TypeError)
 
 
-def plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+def parse_plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     """Parse texts or whole numbers that a column holds without rounding; return them and their stored form.
 
     This is the fast path for many values. None if a value is of another type or range; each is then parsed alone.
@@ -110,37 +110,39 @@ def plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any,
     if kind.name not in ("whole", "number") or not items or not whole:
         return None
     numbers = tuple(map(int, items))
-    most = 2 ** (np.finfo(f"f{kind.bits // 8}").nmant + 1)
-    low, high = kind.limits if kind.name == "whole" else (-most, most)
+    largest = 2 ** (np.finfo(f"f{kind.float_bits // 8}").nmant + 1)
+    low, high = kind.limits if kind.name == "whole" else (-largest, largest)
     if min(numbers) < low or max(numbers) > high:
         return None
-    return numbers, numbers if kind.name == "whole" or kind.long else tuple(map(float, numbers))
+    return numbers, numbers if kind.name == "whole" or kind.is_long else tuple(map(float, numbers))
 
 
 def text_of(value: Value) -> str:
     """Format a value as the analyst would write it, on one line."""
     if isinstance(value, Fraction):
-        return str(value) if value.denominator == 1 else _decimal(value)
+        return str(value) if value.denominator == 1 else _format_fraction(value)
     if isinstance(value, Day):
         return str(np.datetime64(value.days, "D"))
     if isinstance(value, Moment):
         seconds, rest = divmod(value.nanoseconds, 10**9)
         fraction = f".{rest:09d}".rstrip("0").rstrip(".")
-        return f"{np.datetime64(seconds, 's')}{fraction}{' UTC' if value.zoned else ''}"
+        return f"{np.datetime64(seconds, 's')}{fraction}{' UTC' if value.is_zoned else ''}"
     return repr(value)
 
 
 def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
     """Check that a column of this kind can hold all values, and that dates are not mixed with datetimes."""
     for value in values:
-        if not isinstance(value, _FITS[kind.name]) or (isinstance(value, bool) and kind.name in ("whole", "number")):
-            examples = " or ".join(_EXAMPLES[value_type] for value_type in _FITS[kind.name])
+        if not isinstance(value, _ACCEPTED_TYPES[kind.name]) or (
+            isinstance(value, bool) and kind.name in ("whole", "number")
+        ):
+            examples = " or ".join(_EXAMPLES[value_type] for value_type in _ACCEPTED_TYPES[kind.name])
             remedy = f"write {examples}" if examples else "only MISSING can be selected"
             consequence = f"the column can never hold it; {remedy}"
-            reject(f"{name} holds {kind.words}", _WORDS[type(value)], consequence, TypeError)
-        if isinstance(value, Moment) and kind.name == "moment" and value.zoned != kind.zoned:
-            remedy = "give the datetime a time zone" if kind.zoned else "leave the time zone out"
-            received = f"a datetime {'with' if value.zoned else 'without'} a time zone"
+            reject(f"{name} holds {kind.words}", _TYPE_NAMES[type(value)], consequence, TypeError)
+        if isinstance(value, Moment) and kind.name == "moment" and value.is_zoned != kind.is_zoned:
+            remedy = "give the datetime a time zone" if kind.is_zoned else "leave the time zone out"
+            received = f"a datetime {'with' if value.is_zoned else 'without'} a time zone"
             reject(f"{name} holds {kind.words}", received, remedy, TypeError)
     if kind.name in ("moment", "object") and {Day, Moment} <= {type(value) for value in values}:
         rule = f"{name} must be compared with dates or with datetimes"
@@ -150,37 +152,37 @@ def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
 def check_clock(column: Column, name: str) -> None:
     """Check that the time zone of a column of moments is known, so that its days can be compared."""
     try:
-        column.empty().ticks(local=True)
+        column.empty().ticks(in_local_time=True)
     except Exception:
         rule = f"{name} must have a time zone that is installed"
         reject(rule, "another", "days begin and end by that time zone; compare datetimes instead")
 
 
-def fitted(value: Value, kind: Kind, name: str) -> Any:
+def to_stored_value(value: Value, kind: Kind, name: str) -> Any:
     """Convert a value to the type of a column: text, a float, or a whole number of ticks; reject it if that fails."""
     if kind.name == "object":
         return value
     if kind.name == "text":
-        return _spelled(value, name)  # type: ignore[arg-type]
+        return _check_unicode(value, name)  # type: ignore[arg-type]
     if kind.name == "truth":
         stored: Any = Fraction(value)  # type: ignore[arg-type]
         possible = stored in (0, 1)
     elif kind.name == "number":
-        stored = value if kind.long else _as_float(value, kind)  # type: ignore[arg-type]
+        stored = value if kind.is_long else _as_float(value, kind)  # type: ignore[arg-type]
         possible = math.isfinite(_as_float(value, kind))  # type: ignore[arg-type]
     else:
-        stored = _in_ticks(value, kind)
+        stored = _tick_count(value, kind)
         possible = stored.denominator == 1 and kind.limits[0] <= stored <= kind.limits[1]
     if not possible:
         rule = f"a value for {name} must be one that its type can hold"
         consequence = f"the column holds {kind.words}"
-        reject(rule, text_of(value) if len(text_of(value)) < _LONG else "a very long number", consequence)
-    if kind.long:
-        return compared(stored)
+        reject(rule, text_of(value) if len(text_of(value)) < _MAX_QUOTED_LENGTH else "a very long number", consequence)
+    if kind.is_long:
+        return comparison_key(stored)
     return float(stored) if kind.name in ("truth", "number") else int(stored)
 
 
-def _spelled(text: str, name: str) -> str:
+def _check_unicode(text: str, name: str) -> str:
     """Check that engines can hold a text."""
     try:
         text.encode()
@@ -189,7 +191,7 @@ def _spelled(text: str, name: str) -> str:
     return text
 
 
-def ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
+def stored_ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     """Return the two ends of a range in the type of the column, both included.
 
     An end that the column cannot hold, or that the range excludes, becomes the next value inside of the range. For a
@@ -197,48 +199,48 @@ def ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     """
     if kind.name in ("text", "truth", "other"):
         reject(f"{name} holds {kind.words}", "a range", "only numbers and dates have an order", TypeError)
-    if kind.one_by_one:
-        return compared(span.low), compared(span.high)
+    if kind.is_compared_by_cell:
+        return comparison_key(span.low), comparison_key(span.high)
     if kind.name == "number":
         low, high = _as_float(span.low, kind), _as_float(span.high, kind)  # type: ignore[arg-type]
-        if span.below:
-            high = float(np.nextafter(np.array(high, f"f{kind.bits // 8}"), -np.inf))
-        most = float(np.finfo(f"f{kind.bits // 8}").max)
-        limits: tuple[float, float] = (-most, most)
+        if span.excludes_high:
+            high = float(np.nextafter(np.array(high, f"f{kind.float_bits // 8}"), -np.inf))
+        largest = float(np.finfo(f"f{kind.float_bits // 8}").max)
+        limits: tuple[float, float] = (-largest, largest)
     else:
-        low, top, limits = math.ceil(_in_ticks(span.low, kind)), _in_ticks(span.high, kind), kind.limits
-        high = math.ceil(top) - 1 if span.below else math.floor(top)
+        low, top, limits = math.ceil(_tick_count(span.low, kind)), _tick_count(span.high, kind), kind.limits
+        high = math.ceil(top) - 1 if span.excludes_high else math.floor(top)
     if low > high or low > limits[1] or high < limits[0]:
         rule = f"a range for {name} must hold a value of its type"
         reject(rule, span.words, f"the column holds {kind.words}, and none lies in the range")
     return max(low, limits[0]), min(high, limits[1])
 
 
-def value_codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
-    """Return the index of each value of a column among targets from `fitted`; -1 for any other value."""
-    if column.kind.one_by_one:
-        keys = {compared(target): index for index, target in enumerate(targets)}
-        return cells.codes(column.cells(), keys, days=days)
+def value_codes(column: Column, targets: Sequence[Any], *, as_days: bool) -> Codes:
+    """Return the index of each value of a column among targets from `to_stored_value`; -1 for any other value."""
+    if column.kind.is_compared_by_cell:
+        keys = {comparison_key(target): index for index, target in enumerate(targets)}
+        return cells.codes(column.cells(), keys, as_days=as_days)
     if column.kind.name == "text":
         return column.codes(targets)
-    values, missing = numeric(column, days=days)
-    return np.where(missing, -1, _lookup(values, np.array(targets, dtype=values.dtype)))
+    values, missing = comparable_numbers(column, as_days=as_days)
+    return np.where(missing, -1, _target_codes(values, np.array(targets, dtype=values.dtype)))
 
 
-def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, Any]], *, days: bool) -> Codes:
+def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, Any]], *, as_days: bool) -> Codes:
     """Return the index of the first range that contains each value of a column, -1 if none does.
 
-    `stored` are the ends of the ranges, as `ends` returns them. Ranges that do not overlap are searched by bisection.
+    `stored_items` are the ends of the ranges, as `stored_ends` returns them. Ranges that do not overlap are searched by bisection.
     """
-    if column.kind.one_by_one:
-        keys = [cells.key(cell, days=days) for cell in column.cells()]
-        comparisons = [(*ends, span.below) for ends, span in zip(stored, ranges, strict=True)]
+    if column.kind.is_compared_by_cell:
+        keys = [cells.key(cell, as_days=as_days) for cell in column.cells()]
+        comparisons = [(*ends, span.excludes_high) for ends, span in zip(stored, ranges, strict=True)]
         indices = (
-            next((index for index, comparison in enumerate(comparisons) if _between(key, *comparison)), -1)
+            next((index for index, comparison in enumerate(comparisons) if _is_in_range(key, *comparison)), -1)
             for key in keys
         )
         return np.fromiter(indices, dtype=np.int64, count=len(keys))
-    values, missing = numeric(column, days=days)
+    values, missing = comparable_numbers(column, as_days=as_days)
     order = np.array(sorted(range(len(stored)), key=lambda index: stored[index]), dtype=np.int64)
     lows, highs = (np.array([stored[index][end] for index in order], dtype=values.dtype) for end in (0, 1))
     if np.all(lows[1:] > highs[:-1]):
@@ -251,26 +253,26 @@ def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[
     return np.where(missing, -1, codes)
 
 
-def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
-    """Return values that can be compared as numbers, and a mask of missing ones; `days` makes moments local days."""
+def comparable_numbers(column: Column, *, as_days: bool) -> tuple[npt.NDArray[Any], Mask]:
+    """Return values that can be compared as numbers, and a mask of missing ones; `as_days` makes moments local days."""
     if column.kind.name in ("number", "truth"):
         values = column.floats()
         return values, np.isnan(values)
-    ticks, missing = column.ticks(local=days)
-    coarse = days or column.kind.name == "day"
+    ticks, missing = column.ticks(in_local_time=as_days)
+    coarse = as_days or column.kind.name == "day"
     return (ticks // (DAY // column.kind.tick) if coarse and column.kind.tick < DAY else ticks), missing
 
 
-def _decimal(value: Fraction) -> str:
+def _format_fraction(value: Fraction) -> str:
     """Format a fraction with a decimal point where that is exact, and as a quotient otherwise."""
     nearest = _as_float(value, Kind("number"))
     if nearest == value:
         return repr(nearest)
-    digits = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    digits = _DECIMAL_CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{digits:f}" if Fraction(digits) == value else str(value)
 
 
-def _in_ticks(value: Value, kind: Kind) -> Fraction:
+def _tick_count(value: Value, kind: Kind) -> Fraction:
     if isinstance(value, Day):
         return Fraction(value.days)
     return Fraction(value.nanoseconds, kind.tick) if isinstance(value, Moment) else Fraction(value)
@@ -283,17 +285,17 @@ def _as_float(value: Fraction, kind: Kind) -> float:
     except OverflowError:
         nearest = math.inf if value > 0 else -math.inf
     with np.errstate(over="ignore"):
-        return float(np.array(nearest).astype(f"f{kind.bits // 8}"))
+        return float(np.array(nearest).astype(f"f{kind.float_bits // 8}"))
 
 
-def _lookup(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
+def _target_codes(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
     codes = np.full(len(values), -1, dtype=np.int64)
-    if len(targets) <= _FEW:
+    if len(targets) <= _MAX_COMPARED_ONE_BY_ONE:
         for index, target in enumerate(targets):
             codes = np.where(values == target, index, codes)  # takes the same time whatever matches
         return codes
     whole = values.dtype.kind in "iu"
-    if whole and int(targets.max()) - int(targets.min()) < max(_TABLE, 4 * len(targets)):
+    if whole and int(targets.max()) - int(targets.min()) < max(_MIN_TABLE_SIZE, 4 * len(targets)):
         # The difference of two short integers may overflow their type.
         if values.dtype.itemsize < 8:
             values, targets = values.astype(np.int64), targets.astype(np.int64)
@@ -307,7 +309,7 @@ def _lookup(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
     return np.where(targets[near] == values, near, -1)
 
 
-def compared(value: Any) -> Any:
+def comparison_key(value: Any) -> Any:
     """Return the key that `cells.key` gives for a cell of equal value; values of other types are their own keys."""
     if isinstance(value, bool):
         return int(value)
@@ -316,13 +318,13 @@ def compared(value: Any) -> Any:
     return value
 
 
-def _between(key: Any, low: Any, high: Any, below: bool) -> bool:
+def _is_in_range(key: Any, low: Any, high: Any, excludes_high: bool) -> bool:
     """Whether a cell's key lies in a range, whose upper end may be excluded."""
     numbers = int | float | Fraction
     same = isinstance(key, numbers) if isinstance(low, numbers) else type(key) is type(low)
-    if not same or getattr(key, "zoned", 0) != getattr(low, "zoned", 0):
+    if not same or getattr(key, "is_zoned", 0) != getattr(low, "is_zoned", 0):
         return False
-    return bool(low <= key <= high) and not (below and key == high)
+    return bool(low <= key <= high) and not (excludes_high and key == high)
 
 
 class SpecialValue:
@@ -368,8 +370,8 @@ def between(low: object, high: object) -> Range:
     >>> between(30, 39)
     between(30, 39)
     """
-    first, last = (_end(end, "an end of between(low, high)") for end in (low, high))
-    if not _ordered(first, last):
+    first, last = (_parse_end(end, "an end of between(low, high)") for end in (low, high))
+    if not _are_comparable(first, last):
         rule = "between(low, high) must have two numbers, two dates, or two datetimes, with or without a zone"
         reject(rule, "two of different types", "they cannot be compared", TypeError)
     if first > last:  # type: ignore[operator]
@@ -396,34 +398,34 @@ def bands(*edges: object) -> list[Range]:
     >>> [band.words for band in bands(18, 30, 45, 65)]
     ['18 to under 30', '30 to under 45', '45 to 65']
     """
-    ends = [_end(edge, "an edge of bands(…)") for edge in edges]
+    ends = [_parse_end(edge, "an edge of bands(…)") for edge in edges]
     if len(ends) < 2:
         reject("bands(…) must have at least two edges", len(ends), "a band lies between two edges")
     for low, high in pairwise(ends):
-        if not _ordered(low, high):
+        if not _are_comparable(low, high):
             rule = "the edges of bands(…) must be numbers, dates, or datetimes, all with a time zone or none"
             reject(rule, "edges of different types", "they cannot be compared", TypeError)
         if not low < high:  # type: ignore[operator]
             received = f"{text_of(low)} before {text_of(high)}"
             reject("the edges of bands(…) must increase", received, "each band begins where the previous band ends")
-    return [Range(low, high, below=index + 2 < len(ends)) for index, (low, high) in enumerate(pairwise(ends))]
+    return [Range(low, high, excludes_high=index + 2 < len(ends)) for index, (low, high) in enumerate(pairwise(ends))]
 
 
 @dataclass(frozen=True, eq=False)
 class Keys:
     """The values, ranges and special values that one column is compared with, also in the type of the column.
 
-    `plain` means that all of them are texts or whole numbers. The results for rows are confidential, everything else
+    `is_plain` means that all of them are texts or whole numbers. The results for rows are confidential, everything else
     is public.
     """
 
     label: Any
     name: str
     items: tuple[Item, ...]
-    stored: tuple[Any, ...]
+    stored_items: tuple[Any, ...]
     labels: tuple[str | int, ...]
-    days: bool = False
-    plain: bool = False
+    as_days: bool = False
+    is_plain: bool = False
 
     @classmethod
     def of(cls, frame: Frame, label: object, items: Sequence[object], argument: str = "") -> "Keys":
@@ -433,8 +435,8 @@ class Keys:
         """
         column = frame.column(label)
         name, kind = column.name, column.kind
-        if (many := plain(items, kind)) is not None:
-            keys = cls(label, name, *many, labels=many[0], plain=True)
+        if (many := parse_plain(items, kind)) is not None:
+            keys = cls(label, name, *many, labels=many[0], is_plain=True)
             if argument and len(set(keys.items)) < len(items):
                 keys._check_distinct(argument)
             return keys
@@ -444,11 +446,11 @@ class Keys:
         ]
         compared = [end for item in read for end in _values_in(item)]
         check_kinds(compared, kind, f"column {name}")
-        days = kind.name in ("moment", "object") and any(isinstance(value, Day) for value in compared)
-        if days and kind.name == "moment":
+        as_days = kind.name in ("moment", "object") and any(isinstance(value, Day) for value in compared)
+        if as_days and kind.name == "moment":
             check_clock(column, f"column {name}")
-        stored = tuple(_stored(item, kind, f"column {name}") for item in read)
-        keys = cls(label, name, tuple(read), stored, tuple(map(_label, read)), days)
+        stored = tuple(_to_stored_item(item, kind, f"column {name}") for item in read)
+        keys = cls(label, name, tuple(read), stored, tuple(map(_item_label, read)), as_days)
         if argument:
             keys._check_distinct(argument)
         return keys
@@ -456,12 +458,12 @@ class Keys:
     @cached_property
     def words(self) -> str:
         """The condition in words, as the ledger records it."""
-        if self.plain and len(self.items) > 1:
+        if self.is_plain and len(self.items) > 1:
             return f"{self.name} in [{', '.join(map(repr, self.items))}]"
         values = [text_of(item) for item in self.items if not isinstance(item, Range | SpecialValue)]
         parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
         parts += [
-            f"from {item.words}" if item.below else f"between {text_of(item.low)} and {text_of(item.high)}"
+            f"from {item.words}" if item.excludes_high else f"between {text_of(item.low)} and {text_of(item.high)}"
             for item in self.items
             if isinstance(item, Range)
         ]
@@ -470,18 +472,18 @@ class Keys:
     def codes(self, frame: Frame) -> Codes:
         """Return the index of each row's item, the first if there are several; -1 without one."""
         column, items = frame.column(self.label), self.items
-        if self.plain:
+        if self.is_plain:
             text = column.kind.name == "text"
-            return column.codes(self.stored) if text else value_codes(column, self.stored, days=False)
+            return column.codes(self.stored_items) if text else value_codes(column, self.stored_items, as_days=False)
         values = [index for index, item in enumerate(items) if not isinstance(item, Range | SpecialValue)]
         ranges = [index for index, item in enumerate(items) if isinstance(item, Range)]
         codes: Codes = np.full(0 if values else len(frame), -1, dtype=np.int64)
         if values:
-            matches = value_codes(column, [self.stored[index] for index in values], days=self.days)
+            matches = value_codes(column, [self.stored_items[index] for index in values], as_days=self.as_days)
             codes = np.array([*values, -1], dtype=np.int64)[matches]
         if ranges:
-            spans, ends = [items[index] for index in ranges], [self.stored[index] for index in ranges]
-            inside = range_codes(column, spans, ends, days=self.days)  # type: ignore[arg-type]
+            spans, ends = [items[index] for index in ranges], [self.stored_items[index] for index in ranges]
+            inside = range_codes(column, spans, ends, as_days=self.as_days)  # type: ignore[arg-type]
             codes = np.where(codes < 0, np.array([*ranges, -1], dtype=np.int64)[inside], codes)
         if MISSING in items:
             codes = np.where(column.missing(), items.index(MISSING), codes)
@@ -493,7 +495,9 @@ class Keys:
         if column.kind.name != "text" or any(isinstance(item, Range) or item is OTHER for item in self.items):
             return self.codes(frame) >= 0
         values = [
-            stored for item, stored in zip(self.items, self.stored, strict=True) if not isinstance(item, SpecialValue)
+            stored
+            for item, stored in zip(self.items, self.stored_items, strict=True)
+            if not isinstance(item, SpecialValue)
         ]
         if MISSING not in self.items:
             return column.has(values)
@@ -501,8 +505,10 @@ class Keys:
 
     def _check_distinct(self, name: str) -> None:
         """Check that no value can match two items, because a row belongs to one cell of a table."""
-        pairs = zip(self.items, self.stored, strict=True)
-        spans = sorted(_interval(item, stored) for item, stored in pairs if not isinstance(item, SpecialValue))
+        pairs = zip(self.items, self.stored_items, strict=True)
+        spans = sorted(
+            _comparison_interval(item, stored) for item, stored in pairs if not isinstance(item, SpecialValue)
+        )
         special = [item for item in self.items if isinstance(item, SpecialValue)]
         twice = any(a[0] == b[0] and (b[1] < a[2] or (b[1] == a[2] and not a[3])) for a, b in pairwise(spans))
         if not self.items or twice or len(set(special)) < len(special):
@@ -512,7 +518,7 @@ class Keys:
             reject(f"OTHER must be the last of `{name}`", "another position", "it is the key of all other values")
 
 
-def _end(value: object, name: str) -> Value:
+def _parse_end(value: object, name: str) -> Value:
     """Parse an end of a range, which must be of an ordered type."""
     fault = None
     if isinstance(value, str | bytes):
@@ -521,16 +527,16 @@ def _end(value: object, name: str) -> Value:
         fault = "a truth value", "name True and False themselves"
     elif isinstance(value, Iterable) and not isinstance(value, np.generic):
         fault = type(value).__name__, "write single numbers, or unpack a list: bands(*edges)"
-    elif cells.key(value) is cells.NOTHING:
+    elif cells.key(value) is cells.MISSING_KEY:
         fault = "a missing value", "it lies in no range; MISSING selects missing values"
     if fault is not None:
         reject(f"{name} must be a number, a date or a datetime", *fault, TypeError)
     return value_of(value, name)
 
 
-def _ordered(first: Value, last: Value) -> bool:
+def _are_comparable(first: Value, last: Value) -> bool:
     """Whether two values have an order."""
-    alike = type(first) is type(last) and getattr(first, "zoned", 0) == getattr(last, "zoned", 0)
+    alike = type(first) is type(last) and getattr(first, "is_zoned", 0) == getattr(last, "is_zoned", 0)
     return alike and not isinstance(first, str | bool)
 
 
@@ -540,22 +546,22 @@ def _values_in(item: Item) -> tuple[Value, ...]:
     return () if isinstance(item, SpecialValue) else (item,)
 
 
-def _stored(item: Item, kind: Kind, name: str) -> Any:
+def _to_stored_item(item: Item, kind: Kind, name: str) -> Any:
     if isinstance(item, Range):
-        return ends(item, kind, name)
-    return item if isinstance(item, SpecialValue) else fitted(item, kind, name)
+        return stored_ends(item, kind, name)
+    return item if isinstance(item, SpecialValue) else to_stored_value(item, kind, name)
 
 
-def _interval(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
+def _comparison_interval(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
     """Return (type, lower end, upper end, whether the upper end is excluded), by which items are compared."""
-    low, high = stored if isinstance(item, Range) else (compared(stored),) * 2
+    low, high = stored if isinstance(item, Range) else (comparison_key(stored),) * 2
     low, high = (Fraction(end) if isinstance(end, bool) else end for end in (low, high))
     number = isinstance(low, int | float | Fraction)
-    value_type = "number" if number else f"{type(low).__name__} {getattr(low, 'zoned', '')}"
-    return value_type, low, high, isinstance(item, Range) and item.below and high == compared(item.high)
+    value_type = "number" if number else f"{type(low).__name__} {getattr(low, 'is_zoned', '')}"
+    return value_type, low, high, isinstance(item, Range) and item.excludes_high and high == comparison_key(item.high)
 
 
-def _label(item: Item) -> str | int:
+def _item_label(item: Item) -> str | int:
     if isinstance(item, Range):
         return item.words
     if isinstance(item, SpecialValue):

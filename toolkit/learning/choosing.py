@@ -11,7 +11,7 @@ from toolkit.core.arrays import ArrayLike, DataFrame, number_or_nan
 from toolkit.core.checks import Number, check_neighbors, check_positive, check_probability, quietly, reject
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
-from toolkit.frames.engines.cells import NOTHING, key
+from toolkit.frames.engines.cells import MISSING_KEY, key
 from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import one_column
 
@@ -95,7 +95,7 @@ def _right(candidate: object, rows: DataFrame | ArrayLike, truth: Sequence[Hasha
         single = [_predicted(candidate, _one_row(rows, index), 1) for index in range(len(truth))]
         answers = [None if answer is None else answer[0] for answer in single]
     pairs = zip(answers, truth, strict=True)
-    return sum(answer is not None and answer is not NOTHING and answer == label for answer, label in pairs)
+    return sum(answer is not None and answer is not MISSING_KEY and answer == label for answer, label in pairs)
 
 
 def _predicted(candidate: Any, rows: Any, count: int) -> list[Hashable] | None:

@@ -166,7 +166,7 @@ class Thresholdout:
 def _scores(scores: ArrayLike, name: str) -> TargetColumn:
     """Return a column of numbers or truth values, known by its type."""
     target = one_column(scores)
-    target.column.adds_up(f"`{name}`, a column of scores,")
+    target.column.require_numbers(f"`{name}`, a column of scores,")
     if target.rows == 0:
         reject(f"`{name}` must have scores", "none", "their mean is asked for", TypeError)
     return target

@@ -187,7 +187,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         pairs, (low, high) = self._opened(X, y), _ends(self.target_bounds)
         scaling, half = self._scale(pairs.rows, intercept=bool(self.fit_intercept)), (high - low) / 2
         assert pairs.target is not None
-        pairs.target.adds_up("y")
+        pairs.target.require_numbers("y")
         moments = Moments(self._claimed_loss(), scaling.size, self.neighbors, target=True)
 
         def part(cells: Array, column: Any) -> tuple[Array, Array]:
@@ -207,7 +207,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         return self
 
     def _label_filter(self, y: Column) -> Callable[[Column], Mask]:
-        y.adds_up("y")
+        y.require_numbers("y")
         return lambda column: ~np.isnan(column.floats())
 
     def predict(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803

@@ -21,7 +21,7 @@ from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number_or_na
 from toolkit.core.checks import check_bounds, check_positive, exact_fraction, quietly, reject
 from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
-from toolkit.frames.frame import SOURCES, Frame, column_of, engine_of
+from toolkit.frames.frame import ENGINE_TABLES, Frame, column_of, engine_of
 
 _FAR = 1e100  # without bounds, numbers are clipped here, so that their squares are still floats
 _INSIDE = 1 - 2.0**-40  # more than the rounding of a length, so that no row is longer than 1
@@ -66,7 +66,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
         reject("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
     if not isinstance(x, np.ndarray):
         if engine_of(x) is not None:
-            if engine_of(x) in SOURCES:
+            if engine_of(x) in ENGINE_TABLES:
                 reject("X must be in memory", f"{engine_of(x)}", "its rows have no order; collect it first", TypeError)
             return _frame(Frame(cast("DataFrame", x)))
         x = np.asarray(x) if hasattr(x, "__array__") else _matrix(_as_list(x))
@@ -84,7 +84,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
 def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
     """Return rows and targets; if `y` is a text, it names a column of the frame `x`, and the others are the rows."""
     by_name = target and isinstance(y, str)
-    if not by_name and engine_of(x) not in SOURCES:
+    if not by_name and engine_of(x) not in ENGINE_TABLES:
         rows = table(x)
         column = one_column(y, rows.count()).column if target else None
         return Examples(rows, column, lambda: iter([(rows.read(), column)]))
@@ -115,14 +115,14 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
 
 def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes]:
     """Return a function that finds the index of each label among the classes, or -1 for other labels."""
-    plain = values.plain(classes, column.kind)
+    plain = values.parse_plain(classes, column.kind)
     if plain is not None:
         targets: Sequence[Any] = plain[1]
     else:
         selected = [values.value_of(label, "a class") for label in classes]
         values.check_kinds(selected, column.kind, "y")
-        targets = [values.fitted(value, column.kind, "y") for value in selected]
-    return lambda some: values.value_codes(some, targets, days=False)
+        targets = [values.to_stored_value(value, column.kind, "y") for value in selected]
+    return lambda some: values.value_codes(some, targets, as_days=False)
 
 
 def one_column(y: Any, rows: int | None = None) -> TargetColumn:
@@ -151,7 +151,7 @@ def one_column(y: Any, rows: int | None = None) -> TargetColumn:
 def _only_column(y: Any) -> TargetColumn:
     engine = engine_of(y)
     y = np.asarray(y) if engine is None else y
-    shape: tuple[int, ...] = () if engine in SOURCES else y.shape
+    shape: tuple[int, ...] = () if engine in ENGINE_TABLES else y.shape
     if len(shape) != 2 or shape[1] != 1:
         _refuse_shape(shape)
     warnings.warn(
@@ -159,7 +159,7 @@ def _only_column(y: Any) -> TargetColumn:
         DataConversionWarning,
         stacklevel=5,
     )
-    return TargetColumn(numpy_column(y[:, 0]) if engine is None else Frame(y).all()[0], shape[0])
+    return TargetColumn(numpy_column(y[:, 0]) if engine is None else Frame(y).all_columns()[0], shape[0])
 
 
 def _refuse_shape(shape: tuple[int, ...]) -> None:
@@ -185,10 +185,10 @@ def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
 def _frame(frame: Frame, target: str | None = None) -> Table:
     selected = [
         entry
-        for entry in zip(frame.all(), frame.names, frame.labels, strict=True)
+        for entry in zip(frame.all_columns(), frame.names, frame.labels, strict=True)
         if target is None or entry[2] != target
     ]
-    columns = [column.adds_up(f"{name} of X") for column, name, _ in selected]
+    columns = [column.require_numbers(f"{name} of X") for column, name, _ in selected]
     if not columns:
         reject("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
     texts = tuple(label for *_, label in selected if isinstance(label, str))

@@ -18,7 +18,7 @@ from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
-from toolkit.frames.table import floats
+from toolkit.frames.table import floats_or_none
 
 _FEW = "fewer than two people of a list confessed: what they tell cannot be compared"
 NO_EPSILON = "no epsilon: who tells the least or the most possible has told the truth"
@@ -268,7 +268,7 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
 
 def _numbers(values: Any, name: str) -> Array:
     plain = isinstance(values, Iterable) and not hasattr(values, "to_numpy")
-    numbers = floats(list(values) if plain else values)
+    numbers = floats_or_none(list(values) if plain else values)
     if numbers is None:
         reject(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
     if numbers.ndim != 1 or len(numbers) < 2:
@@ -284,7 +284,7 @@ def _counts(values: Iterable[object], most: int, name: str) -> Array:
 
 def item_counts(values: object, most: int | Codes, rule: str) -> Array:
     """How many items people told: whole numbers from 0 to `most`, one limit or one per person."""
-    counts = floats(values)
+    counts = floats_or_none(values)
     if counts is None:
         reject("counts must be whole numbers", "something else", "they count items", TypeError)
     if bad := int(np.count_nonzero((counts < 0) | (counts > most) | (counts != np.floor(counts)))):

@@ -40,7 +40,7 @@ from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import expit, ndtr
-from toolkit.frames.table import as_frame, column, floats, with_column
+from toolkit.frames.table import as_frame, column, floats_or_none, with_column
 from toolkit.local.matrix.encoding import encode
 
 _NO_MODEL = "least squares does not model the control count; its errors are robust"
@@ -299,12 +299,12 @@ def _with_sums(formula: str, data: Data, treatment: object, control_items: Seque
     treated = encode(column(frame, treatment, "`treatment`"), ("no", "yes"), "treatment").codes == 1
     single = []
     for name in control_items:
-        values = floats(column(frame, name, "a control item"))
+        values = floats_or_none(column(frame, name, "a control item"))
         if values is None or np.any(~treated & ~np.isnan(values) & (values != 0) & (values != 1)):
             reject(f"the control item {name!r} must be 0 or 1", "something else", "it says who has it")
         single.append(np.where(treated, 0.0, values))
         frame = with_column(frame, name, single[-1])
-    counts = floats(column(frame, left, "answers"))
+    counts = floats_or_none(column(frame, left, "answers"))
     return with_column(frame, left, np.where(treated, np.nan if counts is None else counts, np.sum(single, axis=0)))
 
 

@@ -20,12 +20,12 @@ from toolkit.frames.table import (
     Values,
     array_of,
     as_frame,
-    categories,
     column,
+    column_names,
+    declared_categories,
+    finite_floats,
     format_columns,
     missing_mask,
-    names,
-    numbers,
     row_count,
     select_columns,
     with_column,
@@ -64,7 +64,7 @@ class Covariates:
 
     def declared_categories(self, variable: str) -> list[Any] | None:
         """Return the categories of a categorical variable, in their declared order; None for any other variable."""
-        declared = None if isinstance(self.data, np.ndarray) else categories(self.data, variable)
+        declared = None if isinstance(self.data, np.ndarray) else declared_categories(self.data, variable)
         return None if declared is None else declared[0]
 
     def matrix_with(self, variable: str, values: Values) -> Array:
@@ -95,7 +95,7 @@ def split_formula(formula: str) -> tuple[str, str]:
 
 def variables(right_side: str, data: object) -> tuple[str, ...]:
     """Return the columns that the right side of a formula uses; reject names that are not columns."""
-    mentioned, labels = set(map(str, _parse_right_side(right_side).required_variables)), names(data)
+    mentioned, labels = set(map(str, _parse_right_side(right_side).required_variables)), column_names(data)
     if unknown := sorted(name for name in mentioned if name not in labels and name.partition(".")[0] != "np"):
         reject(
             "covariates must be columns of the data", ", ".join(map(repr, unknown)), f"there are {format_columns(data)}"
@@ -132,7 +132,7 @@ def covariates_from_formula(right_side: str, data: DataFrame, kept_columns: tupl
     formula = _parse_right_side(right_side)
     factors = [factor for term in formula for factor in term.factors]
     bare = {factor.expr for factor in factors if factor.eval_method.value == "lookup"}
-    used = tuple(sorted(set(map(str, formula.required_variables)) & set(names(data))))
+    used = tuple(sorted(set(map(str, formula.required_variables)) & set(column_names(data))))
     for name in used:
         _check_covariate(data, name, is_bare=name in bare)
     model_matrix = _model_matrix(formula, data)
@@ -155,9 +155,9 @@ def _copy_columns(data: Any, selected: tuple[str, ...], matrix: Array, labels: t
 def covariates_from_table(values: object) -> Covariates:
     """Build covariates from a table of numbers, preceded by a column of ones for the intercept."""
     columns = _numeric_table(values)
-    labels = ("Intercept", *(names(values) or (f"x{number}" for number in range(1, columns.shape[1] + 1))))
+    labels = ("Intercept", *(column_names(values) or (f"x{number}" for number in range(1, columns.shape[1] + 1))))
     matrix_of = partial(_with_intercept, len(labels) - 1)
-    data = values if names(values) else columns
+    data = values if column_names(values) else columns
     return Covariates(_checked_matrix(matrix_of(values), labels), labels, matrix_of, data, labels[1:])
 
 
@@ -173,7 +173,7 @@ def _numeric_table(values: object) -> Array:
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2:
         reject("covariates must be a table", f"{table.ndim} dimensions", "there is one row per person")
-    return numbers(table, "covariates")
+    return finite_floats(table, "covariates")
 
 
 @lru_cache(maxsize=64)
@@ -235,7 +235,7 @@ def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
 def _model_matrix_of_new_data(spec: Any, data: object) -> Array:
     """Return the model matrix of a fit for new data."""
     frame = as_frame(data)
-    needs = tuple(sorted(str(name) for name in spec.required_variables if str(name) in names(frame)))
+    needs = tuple(sorted(str(name) for name in spec.required_variables if str(name) in column_names(frame)))
     if missing := int(np.count_nonzero(rows_with_missing(frame, needs))):
         reject("covariates must not be missing", f"{missing} rows with missing values", "they have no prediction")
     return np.asarray(_model_matrix(spec.update(materializer=None), frame), dtype=np.float64)
@@ -303,7 +303,7 @@ def _check_covariate(data: object, column_name: str, *, is_bare: bool) -> None:
     if any(isinstance(cell, list | dict | set | tuple | np.ndarray) for cell in cells):
         rule = f"the column {column_name!r} must hold one value in each row"
         reject(rule, "lists", "make one column for each element", TypeError)
-    declared = categories(data, column_name)
+    declared = declared_categories(data, column_name)
     if declared is not None:
         if declared[1]:
             remedy = f"leave them out, as by data[{column_name!r}].cat.remove_unused_categories()"

@@ -23,7 +23,7 @@ from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.loss import Pure
-from toolkit.frames.table import names, numbers
+from toolkit.frames.table import column_names, finite_floats
 from toolkit.local.compliance import report_scores
 from toolkit.local.matrix.encoding import encode
 
@@ -171,7 +171,7 @@ def linear(
     (array([ 8.3, 10.1]), array([0.7, 1.1]))
     """
     response, right = split_formula(formula)
-    outcomes = [response] if response in names(data) else [name.strip(" `") for name in response.split("+")]
+    outcomes = [response] if response in column_names(data) else [name.strip(" `") for name in response.split("+")]
     designs: Mapping[str, Any] = dict.fromkeys(outcomes, design)
     if isinstance(design, Mapping) and "weights" not in design:
         designs = design
@@ -200,7 +200,7 @@ def linear(
 def _report_scores(values: npt.NDArray[Any], design: object, outcome_name: str) -> Array:
     """Return the score of each report, an unbiased estimate of the truth."""
     if design is None:
-        return numbers(values, f"the outcome {outcome_name!r}")
+        return finite_floats(values, f"the outcome {outcome_name!r}")
     if getattr(design, "matrix", None) is not None:
         binary = as_matrix_design(design)
         if len(binary.options) != 2:

@@ -48,7 +48,7 @@ from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import check_choice, explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
-from toolkit.frames.table import as_frame, column, is_lazy, numbers, row_count, select_rows, with_column
+from toolkit.frames.table import as_frame, column, finite_floats, is_lazy, row_count, select_rows, with_column
 
 _ADVICE = "use penalty='jeffreys', leave out covariates of the truth (truth='1'), or ask more people"
 _LOG_SIGMA_LIMIT = -12.0  # log of the residual standard deviation, in units of the outcome's: 6e-6
@@ -137,7 +137,7 @@ def read_predictor_rows(
     baseline = _with_truths(rows, items, (0,) * len(items))
     outcome_side = covariates_from_formula(right, baseline)
     return PredictorRows(
-        outcome=numbers(columns["outcome"], "outcomes"),
+        outcome=finite_floats(columns["outcome"], "outcomes"),
         outcome_covariates=tuple(
             outcome_side.matrix_of(_with_truths(baseline, items, cell)) for cell in truth_combinations(items)
         ),

@@ -28,12 +28,12 @@ from toolkit.frames.table import (
     Values,
     as_frame,
     column,
+    column_names,
     distinct_rows,
-    floats,
+    finite_floats,
+    floats_or_none,
     is_lazy,
     missing_mask,
-    names,
-    numbers,
     select_rows,
 )
 from toolkit.local.catalogue import restore
@@ -305,7 +305,7 @@ def group_codes(values: Values) -> Codes:
 
 
 def _positive_numbers(values: Values, name: str) -> Array:
-    array = numbers(values, name)
+    array = finite_floats(values, name)
     if count := int(np.count_nonzero(array <= 0)):
         reject(f"`{name}` must be above 0", f"{count} of {len(array)} that are not", "leave those rows out")
     return array
@@ -348,7 +348,7 @@ def read_model_rows(
     people, notes = read_people(columns, used, sampling, dropped, frame)
     # The columns of the sampling design are kept with the covariates: a mixed model reads its groups from them.
     references = (*sampling.values(), *getattr(sampling.get("sample"), "_column_names", ()))
-    sample_columns = tuple(name for name in references if isinstance(name, str) and name in names(frame))
+    sample_columns = tuple(name for name in references if isinstance(name, str) and name in column_names(frame))
     columns = {name: values[used] for name, values in columns.items()}
     rows = select_rows(frame, used)
     covariates = covariates_from_formula(right, rows, sample_columns) if by_formula else covariates_from_table(rows)
@@ -488,7 +488,7 @@ def complete_rows(
 ) -> tuple[Mask, dict[str, int]]:
     """Return a mask of the complete rows, and the number of people left out, by the first gap in their row."""
     counts = np.ones(len(next(iter(gaps.values()))))
-    if times is not None and (numbers_of_people := floats(times)) is not None:
+    if times is not None and (numbers_of_people := floats_or_none(times)) is not None:
         counts = np.where(np.isnan(numbers_of_people), 1.0, numbers_of_people)
     incomplete = np.logical_or.reduce(list(gaps.values()))
     if check_choice(missing_mode, "missing", ("refuse", "drop")) == "refuse" and incomplete.any():

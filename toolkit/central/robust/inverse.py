@@ -103,7 +103,7 @@ def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], 
     """
     low, high, step = float(bounds.low), float(bounds.high), float(bounds.step)
     ordered = np.sort(values)
-    n, start = len(ordered), bounds.least * step
+    n, start = len(ordered), bounds.low_steps * step
     lowest = np.empty(min(most, n) + 1, dtype=np.int64)
     highest = np.empty_like(lowest)
     for k in range(len(lowest)):
@@ -291,7 +291,7 @@ class InverseSensitivity:
             most = 2 * _UNIT * (self.bounds.span + 1)  # beyond, nothing is cut
             return huber_lengths(steps[steps >= 0], self.bounds.span, min(cutoff, most), _UNIT, rows)
         most = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self._selection._rate))
-        on_grid = (self.bounds.least + np.maximum(steps, 0)) * float(self.bounds.step)
+        on_grid = (self.bounds.low_steps + np.maximum(steps, 0)) * float(self.bounds.step)
         limited = np.clip(on_grid, float(self.bounds.low), float(self.bounds.high))
         return function_lengths(limited, self.bounds, self.statistic, most)
 
@@ -337,7 +337,7 @@ class InverseSensitivity:
     def _choose_point(self, scores: Steps, rng: Rng = None) -> float:
         """Choose a point of the grid by minus the lengths."""
         index = self._selection.choose(range(len(scores)), scores, rng=rng)
-        point = (self.bounds.least + index) * self.bounds.step
+        point = (self.bounds.low_steps + index) * self.bounds.step
         return float(min(max(point, self.bounds.low), self.bounds.high))
 
     @property

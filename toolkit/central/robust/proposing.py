@@ -120,7 +120,7 @@ class ProposeTestRelease:
         source, amount = check_rng(rng), exact_fraction(self.epsilon, "epsilon")
         noisy = self.distance(values) + int(discrete_laplace(1 / amount, 1, source)[0])
         value = Fraction(int(self.statistic._evaluate(self._ordered(values))), self.statistic.divisor)
-        start = self.bounds.least if not self.statistic.minus else 0
+        start = self.bounds.low_steps if not self.statistic.minus else 0
         released = Laplace.for_epsilon(amount, sensitivity=exact_fraction(self.proposed, "proposed")).release(
             (start + value) * self.bounds.step, rng=source
         )

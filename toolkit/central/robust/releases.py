@@ -220,7 +220,7 @@ class SmoothSensitivity:
     def _draw(self, summary: Summary, rng: Rng = None) -> Estimate:
         """Release the statistic of a summary."""
         steps = rounded_sum(summary.value, lambda away: self.noise.tail(away, summary.smooth), rng)
-        start = self.bounds.least if not self.statistic.minus else 0
+        start = self.bounds.low_steps if not self.statistic.minus else 0
         value = float((start + steps) * self.bounds.step)
         return released_choice(value, self.loss, COVERS, "SmoothSensitivity", rng, (self._note,))
 

@@ -21,8 +21,8 @@ from toolkit.core.arrays import as_float, number_or_none
 _EPOCH, _ZONED_EPOCH = dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAYS = ("D", "W")
 # The most digits of a Decimal that is expanded: a short one, such as 1E+999999999, can stand for billions of digits.
-FAR = 1000
-NOTHING = object()
+MAX_EXPONENT = 1000
+MISSING_KEY = object()
 """The key of a missing cell."""
 
 
@@ -36,26 +36,26 @@ class Moment(NamedTuple):
     """A date with a time, in nanoseconds since 1970, in UTC where it has a time zone."""
 
     nanoseconds: int
-    zoned: bool
+    is_zoned: bool
 
 
-def key(cell: object, *, days: bool = False) -> Hashable:
-    """Return the key by which a cell is compared: `NOTHING` if it is missing, None if its type is unknown.
+def key(cell: object, *, as_days: bool = False) -> Hashable:
+    """Return the key by which a cell is compared: `MISSING_KEY` if it is missing, None if its type is unknown.
 
     Equal values have equal keys, whatever their types. Whole numbers are exact, however long. Other numbers become the
-    nearest float, so that 0.1 finds Decimal("0.1"), unless that float is whole. With `days` a date with a time becomes
+    nearest float, so that 0.1 finds Decimal("0.1"), unless that float is whole. With `as_days` a date with a time becomes
     its day in its own time zone.
     """
     kind = type(cell)
     if kind is str:
         return cell
     try:
-        return _key(cell, kind, days)
+        return _cell_key(cell, kind, as_days)
     except Exception:
         return None
 
 
-def identity(cell: object) -> Hashable:
+def person_key(cell: object) -> Hashable:
     """Return the person whom a cell identifies: as `key`, but exact for every number, so that no two people are merged.
 
     Numbers of different types that are equal in Python identify one person.
@@ -66,7 +66,7 @@ def identity(cell: object) -> Hashable:
     kind = type(cell)
     try:
         if kind is Decimal or kind is Fraction:
-            return NOTHING if cell != cell else cell
+            return MISSING_KEY if cell != cell else cell
         if kind is np.longdouble and np.isfinite(cell):  # type: ignore[call-overload]
             return Fraction(*cell.as_integer_ratio())  # type: ignore[attr-defined]
         return (cell.int, "UUID") if kind is UUID else key(cell)  # type: ignore[attr-defined]
@@ -75,19 +75,19 @@ def identity(cell: object) -> Hashable:
 
 
 @np.errstate(all="ignore")
-def codes(column: list[Any], targets: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
+def codes(column: list[Any], targets: Mapping[Any, int], *, as_days: bool = False) -> npt.NDArray[np.int64]:
     """Look up the code of each cell by its key; -1 for a cell without a code."""
     get = targets.get
-    looked_up = [get(cell, -1) if type(cell) is str else get(key(cell, days=days), -1) for cell in column]
+    looked_up = [get(cell, -1) if type(cell) is str else get(key(cell, as_days=as_days), -1) for cell in column]
     return np.array(looked_up, dtype=np.int64)
 
 
 def moment(value: dt.datetime) -> Moment:
     """Convert a datetime, or a pandas Timestamp with its nanoseconds."""
-    zoned = value.utcoffset() is not None
-    since = value - _ZONED_EPOCH if zoned else value.replace(tzinfo=None) - _EPOCH
+    is_zoned = value.utcoffset() is not None
+    since = value - _ZONED_EPOCH if is_zoned else value.replace(tzinfo=None) - _EPOCH
     whole = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
-    return Moment(whole + getattr(since, "nanoseconds", 0), zoned)
+    return Moment(whole + getattr(since, "nanoseconds", 0), is_zoned)
 
 
 def day_or_moment(value: np.datetime64) -> Day | Moment | None:
@@ -103,28 +103,28 @@ def day(value: dt.date) -> Day:
     return Day(value.toordinal() - dt.date(1970, 1, 1).toordinal())
 
 
-def _key(cell: Any, kind: type, days: bool) -> Hashable:
+def _cell_key(cell: Any, kind: type, as_days: bool) -> Hashable:
     if issubclass(kind, str):
         return str.__str__(cell)
-    if cell is None or cell is _loaded("pandas", "NA") or cell is _loaded("pandas", "NaT"):
-        return NOTHING
+    if cell is None or cell is _if_loaded("pandas", "NA") or cell is _if_loaded("pandas", "NaT"):
+        return MISSING_KEY
     value = number_or_none(cell)
     if value is not None:
-        exact = value if type(value) is int else _nearest(value)
-        return NOTHING if exact != exact else exact
-    if kind is dt.datetime or kind is _loaded("pandas", "Timestamp"):
-        return None if not _is_safe_zone(type(cell.tzinfo)) else day(cell) if days else moment(cell)
+        exact = value if type(value) is int else _number_key(value)
+        return MISSING_KEY if exact != exact else exact
+    if kind is dt.datetime or kind is _if_loaded("pandas", "Timestamp"):
+        return None if not _is_safe_zone(type(cell.tzinfo)) else day(cell) if as_days else moment(cell)
     if kind is dt.date:
         return day(cell)
     if kind is np.datetime64:
-        return NOTHING if np.isnat(cell) else day_or_moment(cell.astype("datetime64[D]") if days else cell)
+        return MISSING_KEY if np.isnat(cell) else day_or_moment(cell.astype("datetime64[D]") if as_days else cell)
     return None
 
 
-def _nearest(value: Any) -> int | float | Fraction:
+def _number_key(value: Any) -> int | float | Fraction:
     """Return the key of a float, Decimal or Fraction, in a time that does not depend on the size of its exponent."""
     kind, near = type(value), as_float(value)
-    far = kind is Decimal and not (value.is_finite() and abs(value.adjusted()) < FAR)
+    far = kind is Decimal and not (value.is_finite() and abs(value.adjusted()) < MAX_EXPONENT)
     if far or kind not in (Decimal, Fraction, np.longdouble) or (kind is np.longdouble and near - near != 0):
         return near
     whole = int(value)
@@ -133,13 +133,13 @@ def _nearest(value: Any) -> int | float | Fraction:
     return near if near % 1 else Fraction(*value.as_integer_ratio())
 
 
-def _loaded(module: str, name: str) -> Any:
+def _if_loaded(module: str, name: str) -> Any:
     """Look up a name in a module if it is loaded; before that, no cell can have one of its types."""
-    return getattr(sys.modules.get(module), name, NOTHING)
+    return getattr(sys.modules.get(module), name, MISSING_KEY)
 
 
 def _is_safe_zone(kind: type) -> bool:
     """Whether a time zone is None or a class of the standard library or pytz; reading another would run its code."""
-    pytz = _loaded("pytz", "BaseTzInfo")
-    standard = any(kind is zone for zone in (type(None), dt.timezone, _loaded("zoneinfo", "ZoneInfo")))
-    return standard or (pytz is not NOTHING and issubclass(kind, pytz))
+    pytz = _if_loaded("pytz", "BaseTzInfo")
+    standard = any(kind is zone for zone in (type(None), dt.timezone, _if_loaded("zoneinfo", "ZoneInfo")))
+    return standard or (pytz is not MISSING_KEY and issubclass(kind, pytz))

@@ -29,7 +29,7 @@ YEARS = (-719_162, 2_932_896)
 
 TICKS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
-_WORDS = {
+_KIND_NAMES = {
     "number": "numbers",
     "whole": "whole numbers",
     "truth": "truth values",
@@ -51,52 +51,56 @@ class Kind:
         "number", "whole", "truth", "text", "moment", "day", "object" or "other".
     limits : pair of int
         The smallest and the largest whole number.
-    bits : int
+    float_bits : int
         Bits of a floating-point number.
     tick : int
         Nanoseconds in the unit of a moment or a day.
-    zoned : bool
+    is_zoned : bool
         Whether moments have a time zone.
-    categorical : bool
+    is_categorical : bool
         Whether values are stored as codes of categories; such a column is not added up.
-    long : bool
+    is_long : bool
         Whether numbers have more digits than a float or 64 bits hold. They are added up as floats, but compared
         exactly, one by one.
     """
 
     name: str
     limits: tuple[int, int] = (-(2**63), 2**63 - 1)
-    bits: int = 64
+    float_bits: int = 64
     tick: int = 1
-    zoned: bool = False
-    categorical: bool = False
-    long: bool = False
+    is_zoned: bool = False
+    is_categorical: bool = False
+    is_long: bool = False
 
     @cached_property
-    def one_by_one(self) -> bool:
+    def is_compared_by_cell(self) -> bool:
         """Whether values are compared as Python objects, one by one."""
-        return self.name == "object" or self.long
+        return self.name == "object" or self.is_long
 
     @cached_property
-    def adds_up(self) -> bool:
+    def can_hold_numbers(self) -> bool:
         """Whether values can be numbers."""
-        return not self.categorical and self.name in ("number", "whole", "truth", "object")
+        return not self.is_categorical and self.name in ("number", "whole", "truth", "object")
 
     @property
     def words(self) -> str:
         """The kind in words, for a message."""
-        return "categories" if self.categorical else f"{_WORDS[self.name]}{' and a time zone' if self.zoned else ''}"
+        return (
+            "categories"
+            if self.is_categorical
+            else f"{_KIND_NAMES[self.name]}{' and a time zone' if self.is_zoned else ''}"
+        )
 
 
 def whole_kind(bits: int, signed: bool) -> Kind:
     """Return the kind of integers of a number of bits."""
     limits = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-    return Kind("whole", limits, long=bits > 64)
+    return Kind("whole", limits, is_long=bits > 64)
 
 
 def decimal_kind(digits: int) -> Kind:
     """Return the kind of decimal numbers; a float distinguishes all of them up to 15 digits."""
-    return Kind("number", long=digits > 15)
+    return Kind("number", is_long=digits > 15)
 
 
 class Column(ABC):
@@ -111,7 +115,7 @@ class Column(ABC):
     def floats(self) -> Array:
         """Return numbers and truth values as floats, NaN where missing."""
 
-    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+    def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         """Return whole numbers, moments (in UTC or local time) and days as integers, and a mask of missing values."""
         raise NotImplementedError("Python objects are compared one by one")
 
@@ -139,14 +143,14 @@ class Column(ABC):
     def empty(self) -> "Column":
         """Return a column of the same type without rows."""
 
-    def adds_up(self, name: str = "") -> "Column":
+    def require_numbers(self, name: str = "") -> "Column":
         """Return the column itself if its type can hold numbers, and reject it under `name` otherwise."""
-        if not self.kind.adds_up:
+        if not self.kind.can_hold_numbers:
             rule = f"{name or f'column {self.name}'} must hold numbers"
             remedy = "only numbers can be added up and ordered"
             if self.kind.name in ("moment", "day"):
-                days = "make the column days since a public day, as in (dates - first_day).dt.days"
-                remedy = f"count dates with by={{column: bands(*edges)}}; for a mean or a histogram {days}"
+                remedy_by_days = "make the column days since a public day, as in (dates - first_day).dt.days"
+                remedy = f"count dates with by={{column: bands(*edges)}}; for a mean or a histogram {remedy_by_days}"
             reject(rule, self.kind.words, remedy, TypeError)
         return self
 
@@ -163,7 +167,7 @@ class Cells(Column):
 
     @np.errstate(all="ignore")
     def missing(self) -> Mask:
-        return np.array([cells.key(cell) is cells.NOTHING for cell in self.cells()], dtype=bool)
+        return np.array([cells.key(cell) is cells.MISSING_KEY for cell in self.cells()], dtype=bool)
 
     def cells(self) -> list[Any]:
         return list(self._values())
@@ -181,8 +185,8 @@ class Categories(Column):
     def floats(self) -> Array:
         return np.asarray(np.append(self._categories.floats(), np.nan)[self._values])
 
-    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
-        ticks, missing = self._categories.ticks(local=local)
+    def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+        ticks, missing = self._categories.ticks(in_local_time=in_local_time)
         return np.append(ticks, ticks.dtype.type(0))[self._values], np.append(missing, True)[self._values]
 
     def codes(self, texts: Sequence[str]) -> Codes:
@@ -214,7 +218,7 @@ def numpy_column(array: npt.NDArray[Any]) -> Column:
 
 def _number_kind(dtype: np.dtype[Any]) -> Kind:
     if dtype.kind == "f":
-        return Kind("number", bits=min(8 * dtype.itemsize, 64))
+        return Kind("number", float_bits=min(8 * dtype.itemsize, 64))
     return whole_kind(8 * dtype.itemsize, dtype.kind == "i")
 
 
@@ -226,7 +230,7 @@ class NumpyColumn(Column):
         numbers = np.ma.getdata(self._values).astype(np.float64)
         return np.where(np.ma.getmaskarray(self._values), np.nan, numbers)
 
-    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:  # noqa: ARG002
+    def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:  # noqa: ARG002
         return np.ma.getdata(self._values), np.ma.getmaskarray(self._values)
 
     def missing(self) -> Mask:

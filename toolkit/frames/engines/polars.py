@@ -12,30 +12,30 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.frames.engines import streams
 from toolkit.frames.engines.column import DAY, TICKS, YEARS, Cells, Column, Kind, decimal_kind, whole_kind
-from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Rows, Term, text_tag
+from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Expression, LazyTable, text_tag
 
 if TYPE_CHECKING:
     import polars as pl
 
 # Rows of a batch and the missing value at its end.
-_ROWS = 2**20 + 1
-_KINDS = {float: "Float64", str: "String", int: "Int64"}
+_BATCH_ROWS = 2**20 + 1
+_POLARS_TYPES = {float: "Float64", str: "String", int: "Int64"}
 # The least and most days of a timedelta of Python.
-_SPANS = (-999_999_999, 999_999_998)
+_TIMEDELTA_DAYS = (-999_999_999, 999_999_998)
 # Days from 1970 within which polars converts time zones without a panic.
-_FAR = 9 * 10**7
+_MAX_ZONED_DAYS = 9 * 10**7
 # The most texts that are looked up by hash: the table has as many slots as the square of their number, so that for
 # most seeds no two collide.
-_MOST_HASHED = 2**10
+_MAX_HASHED = 2**10
 
 
 def polars_column(series: "pl.Series") -> Column:
     """Wrap a Series of polars."""
-    kind = kind_of(series.dtype)
+    kind = polars_kind(series.dtype)
     return Cells(series.to_list, kind) if kind.name == "object" else PolarsColumn(series, kind)
 
 
-def kind_of(dtype: "pl.DataType") -> Kind:
+def polars_kind(dtype: "pl.DataType") -> Kind:
     """Return the kind of a polars type."""
     import polars as pl
 
@@ -43,11 +43,11 @@ def kind_of(dtype: "pl.DataType") -> Kind:
         name = str(dtype)
         return whole_kind(int(name.removeprefix("U").removeprefix("Int")), signed=not name.startswith("U"))
     if dtype.is_float():
-        return Kind("number", bits=int(str(dtype).removeprefix("Float")))
+        return Kind("number", float_bits=int(str(dtype).removeprefix("Float")))
     if isinstance(dtype, pl.Datetime):
-        return Kind("moment", tick=TICKS[dtype.time_unit], zoned=dtype.time_zone is not None)
+        return Kind("moment", tick=TICKS[dtype.time_unit], is_zoned=dtype.time_zone is not None)
     if isinstance(dtype, pl.Categorical | pl.Enum):
-        return Kind("text", categorical=True)
+        return Kind("text", is_categorical=True)
     if isinstance(dtype, pl.Date):
         return Kind("day", tick=DAY)
     if isinstance(dtype, pl.Decimal):
@@ -68,10 +68,14 @@ class PolarsColumn(Column):
 
         return np.asarray(self._padded(pl.Float64).fill_null(float("nan")).to_numpy()[:-1])
 
-    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+    def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         import polars as pl
 
-        series = _evaluate(self._values, _local) if local and self.kind.zoned else self._values.to_physical()
+        series = (
+            _evaluate(self._values, _local_ticks)
+            if in_local_time and self.kind.is_zoned
+            else self._values.to_physical()
+        )
         stored = pl.UInt64 if self.kind.limits[1] == 2**64 - 1 else pl.Int64
         padded = PolarsColumn(series, self.kind)._padded(stored)
         return padded.fill_null(0).to_numpy()[:-1], padded.is_null().to_numpy()[:-1]
@@ -83,13 +87,13 @@ class PolarsColumn(Column):
         categories: Any = None if table else pl.Enum(texts)
 
         def batch_codes(start: int) -> Codes:
-            batch = padded.slice(start, _ROWS)
+            batch = padded.slice(start, _BATCH_ROWS)
             if table:
                 return table.codes(batch)
             codes = batch.cast(categories, strict=False).to_physical()
             return np.asarray(codes.cast(pl.Int64).fill_null(-1).to_numpy())
 
-        starts = range(0, len(padded), _ROWS)
+        starts = range(0, len(padded), _BATCH_ROWS)
         if len(starts) == 1:
             return batch_codes(0)[:-1]
         # polars itself uses a single core for this.
@@ -114,7 +118,7 @@ class PolarsColumn(Column):
 
     def cells(self) -> list[Any]:
         dated = self.kind.name in ("day", "moment", "other")
-        return list((_evaluate(self._values, _python) if dated else self._values).to_list())
+        return list((_evaluate(self._values, _without_unrepresentable) if dated else self._values).to_list())
 
     def empty(self) -> Column:
         return PolarsColumn(self._values.head(0), self.kind)
@@ -127,7 +131,7 @@ def _evaluate(series: "pl.Series", expression: "Callable[[pl.Expr, Any], pl.Expr
     return series.alias("x").to_frame().select(expression(pl.col("x"), series.dtype)).to_series()
 
 
-def _local(moments: "pl.Expr", dtype: "pl.Datetime") -> "pl.Expr":
+def _local_ticks(moments: "pl.Expr", dtype: "pl.Datetime") -> "pl.Expr":
     """Convert moments to ticks of local time.
 
     polars panics 262,000 years from now, and overflows where 64 bits end; moments that far away stay in UTC.
@@ -138,33 +142,36 @@ def _local(moments: "pl.Expr", dtype: "pl.Datetime") -> "pl.Expr":
     if dtype.time_zone is None:
         return ticks
     day = DAY // TICKS[dtype.time_unit]
-    far = min(_FAR * day, 2**63 - 1 - day)
+    far = min(_MAX_ZONED_DAYS * day, 2**63 - 1 - day)
     near = ticks.is_between(-far, far)
     clock = pl.when(near).then(ticks).otherwise(0).cast(dtype).dt.replace_time_zone(None).to_physical()
     return pl.when(near).then(clock).otherwise(ticks)
 
 
-def _python(values: "pl.Expr", dtype: Any) -> "pl.Expr":
+def _without_unrepresentable(values: "pl.Expr", dtype: Any) -> "pl.Expr":
     """Replace values that Python cannot represent, such as a date beyond the year 9999, by null; polars may panic."""
     import polars as pl
 
     if isinstance(dtype, pl.List | pl.Array):
         lists = values if isinstance(dtype, pl.List) else values.arr.to_list()
-        return lists.list.eval(_python(pl.element(), dtype.inner))
+        return lists.list.eval(_without_unrepresentable(pl.element(), dtype.inner))
     if isinstance(dtype, pl.Struct):
-        fields = {field.name: _python(pl.field(field.name), field.dtype) for field in dtype.fields}
+        fields = {field.name: _without_unrepresentable(pl.field(field.name), field.dtype) for field in dtype.fields}
         return values.struct.with_fields(**fields) if fields else values
     if not isinstance(dtype, pl.Date | pl.Datetime | pl.Duration):
         return values
-    ticks, limits = values.to_physical(), _ticks(_SPANS if isinstance(dtype, pl.Duration) else YEARS, dtype)
+    ticks, limits = (
+        values.to_physical(),
+        _tick_range(_TIMEDELTA_DAYS if isinstance(dtype, pl.Duration) else YEARS, dtype),
+    )
     possible = ticks.is_between(*limits)
     if isinstance(dtype, pl.Datetime):
         # polars reads a moment in UTC and then converts it to local time, so both must be possible.
-        possible &= _local(values, dtype).is_between(*limits)
+        possible &= _local_ticks(values, dtype).is_between(*limits)
     return pl.when(possible).then(values)
 
 
-def _ticks(days: tuple[int, int], dtype: Any) -> tuple[int, int]:
+def _tick_range(days: tuple[int, int], dtype: Any) -> tuple[int, int]:
     """Convert a range of whole days to ticks of a type, within 64 bits."""
     per = DAY // TICKS[dtype.time_unit] if hasattr(dtype, "time_unit") else 1
     return max(days[0] * per, -(2**63)), min((days[1] + 1) * per - 1, 2**63 - 1)
@@ -187,7 +194,7 @@ class HashTable:
         """Build a table; None for no texts, for too many, and if every seed has collisions."""
         import polars as pl
 
-        if not 0 < len(texts) <= _MOST_HASHED:
+        if not 0 < len(texts) <= _MAX_HASHED:
             return None
         series = pl.Series(texts, dtype=pl.String)
         table = np.zeros(4 ** len(texts).bit_length(), dtype=np.uint32)
@@ -212,7 +219,7 @@ class HashTable:
         return (hashes >> np.uint64(64 - bits)).view(np.int64)
 
 
-class Lazy(EngineTable):
+class PolarsLazyTable(EngineTable):
     """A LazyFrame of polars."""
 
     def __init__(self, table: Any) -> None:
@@ -224,7 +231,7 @@ class Lazy(EngineTable):
         return self._pl.DataFrame(schema=self._table.collect_schema())
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        return iter(self._table.select(list(names)).collect_batches(chunk_size=streams.ROWS))
+        return iter(self._table.select(list(names)).collect_batches(chunk_size=streams.BATCH_ROWS))
 
     def row_count(self) -> int:
         return int(self._table.select(self._pl.len()).collect().item())
@@ -232,115 +239,123 @@ class Lazy(EngineTable):
     def collect(self) -> Any:
         return self._table.collect()
 
-    def supports(self, column: Column, *, days: bool = False) -> bool:  # noqa: ARG002
+    def supports(self, column: Column, *, as_days: bool = False) -> bool:  # noqa: ARG002
         return super().supports(column) or column.kind.name == "moment"
 
-    def select(self, columns: Mapping[str, str]) -> Rows:
+    def select(self, columns: Mapping[str, str]) -> LazyTable:
         # Without a column polars would return no rows.
         columns = columns or {"x": self.names[0]}
         return self._table.select(**{name: self._pl.col(label) for name, label in columns.items()})
 
-    def term(self, name: str) -> Term:
+    def col(self, name: str) -> Expression:
         return self._pl.col(name)
 
-    def constant(self, value: float | str) -> Term:
+    def constant(self, value: float | str) -> Expression:
         large = isinstance(value, int) and value >= 2**63
-        return self._pl.lit(value, dtype=self._pl.UInt64 if large else getattr(self._pl, _KINDS[type(value)]))
+        return self._pl.lit(value, dtype=self._pl.UInt64 if large else getattr(self._pl, _POLARS_TYPES[type(value)]))
 
-    def key(self, term: Term, column: Column, *, days: bool = False) -> Term:
+    def key(self, expression: Expression, column: Column, *, as_days: bool = False) -> Expression:
         pl, kind = self._pl, column.kind
         if kind.name == "moment":
             day = DAY // kind.tick
-            return _local(term, column.empty()._values.dtype) // day if days else term.to_physical()
+            return (
+                _local_ticks(expression, column.empty()._values.dtype) // day if as_days else expression.to_physical()
+            )
         if kind.name == "number":
-            return self.number(term, column)
+            return self.to_float(expression, column)
         if kind.name == "day":
-            return term.cast(pl.Int32).cast(pl.Int64)
+            return expression.cast(pl.Int32).cast(pl.Int64)
         if kind.name == "text":
-            return term.cast(pl.String)
-        return term.cast(pl.UInt64 if kind.limits[1] >= 2**63 else pl.Int64)
+            return expression.cast(pl.String)
+        return expression.cast(pl.UInt64 if kind.limits[1] >= 2**63 else pl.Int64)
 
-    def number(self, term: Term, column: Column) -> Term:
-        numbers = term.cast(self._pl.Float64, strict=False)
+    def to_float(self, expression: Expression, column: Column) -> Expression:
+        numbers = expression.cast(self._pl.Float64, strict=False)
         return numbers.fill_nan(None) if column.kind.name == "number" else numbers
 
-    def rounded(self, term: Term) -> Term:
-        return term.round(0, mode="half_to_even").cast(self._pl.Int64, strict=False)
+    def round_to_integer(self, expression: Expression) -> Expression:
+        return expression.round(0, mode="half_to_even").cast(self._pl.Int64, strict=False)
 
-    def tag(self, term: Term, column: Column, secret: bytes) -> Term:
+    def tag(self, expression: Expression, column: Column, secret: bytes) -> Expression:
         pl = self._pl
         if column.kind.name == "text":
-            return term.map_batches(partial(_tags, secret=secret), return_dtype=pl.Int64, is_elementwise=True)
+            return expression.map_batches(
+                partial(_text_tags, secret=secret), return_dtype=pl.Int64, is_elementwise=True
+            )
         if column.kind.limits[1] >= 2**63:
-            return (term & pl.lit(2**TAG_BITS - 1, dtype=pl.UInt64)).cast(pl.Int64)
-        return self.bits(term, 0, TAG_BITS)
+            return (expression & pl.lit(2**TAG_BITS - 1, dtype=pl.UInt64)).cast(pl.Int64)
+        return self.bits(expression, 0, TAG_BITS)
 
-    def bits(self, term: Term, low: int, size: int | None = None) -> Term:
-        shifted = term // 2**low if low else term
+    def bits(self, expression: Expression, low: int, size: int | None = None) -> Expression:
+        shifted = expression // 2**low if low else expression
         return shifted if size is None else shifted & self.constant(2**size - 1)
 
-    def xor(self, first: Term, second: Term) -> Term:
+    def xor(self, first: Expression, second: Expression) -> Expression:
         return first ^ second
 
-    def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
+    def case(self, condition: Expression, value: Expression, otherwise: Expression | None = None) -> Expression:
         return self._pl.when(condition).then(value).otherwise(otherwise)
 
-    def missing(self, term: Term) -> Term:
-        return term.is_null()
+    def missing(self, expression: Expression) -> Expression:
+        return expression.is_null()
 
-    def is_in(self, term: Term, values: Sequence[Any]) -> Term:
-        return term.is_in(self._series(values).implode())
+    def is_in(self, expression: Expression, values: Sequence[Any]) -> Expression:
+        return expression.is_in(self._series(values).implode())
 
-    def count(self, term: Term | None = None) -> Term:
-        return (self._pl.len() if term is None else term.count()).cast(self._pl.Int64)
+    def count(self, expression: Expression | None = None) -> Expression:
+        return (self._pl.len() if expression is None else expression.count()).cast(self._pl.Int64)
 
-    def sums(self, term: Term, most: int) -> dict[int, Term]:
-        if most < 2**27:
-            return {0: term.sum()}
-        shift = -(-most.bit_length() // 2)
-        return {0: (term % 2**shift).sum(), shift: (term // 2**shift).sum()}
+    def sums(self, expression: Expression, max_value: int) -> dict[int, Expression]:
+        if max_value < 2**27:
+            return {0: expression.sum()}
+        shift = -(-max_value.bit_length() // 2)
+        return {0: (expression % 2**shift).sum(), shift: (expression // 2**shift).sum()}
 
-    def total(self, name: str) -> Term:
+    def sum_column(self, name: str) -> Expression:
         return self._pl.col(name).sum()
 
-    def with_columns(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
+    def with_columns(
+        self, rows: LazyTable, expressions: Mapping[str, Expression], *, drop_others: bool = False
+    ) -> LazyTable:
         # Selecting constants alone would give a single row.
-        extended = rows.with_columns(**terms)
-        return extended.select(list(terms)) if only else extended
+        extended = rows.with_columns(**expressions)
+        return extended.select(list(expressions)) if drop_others else extended
 
-    def filter(self, rows: Rows, condition: Term) -> Rows:
+    def filter(self, rows: LazyTable, condition: Expression) -> LazyTable:
         return rows.filter(condition)
 
-    def group_by(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
-        return rows.group_by(list(by)).agg(**terms) if by else rows.select(**terms)
+    def group_by(self, rows: LazyTable, by: Sequence[str], expressions: Mapping[str, Expression]) -> LazyTable:
+        return rows.group_by(list(by)).agg(**expressions) if by else rows.select(**expressions)
 
-    def join_codes(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+    def join_codes(self, rows: LazyTable, key: str, codes: Sequence[tuple[Any, int]], name: str) -> LazyTable:
         values, numbers = zip(*codes, strict=True)
         table = self._pl.LazyFrame([self._series(values).alias(key), self._series(numbers).alias(name)])
         return rows.join(table, on=key, how="left")
 
-    def with_rank(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
+    def with_rank(
+        self, rows: LazyTable, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False
+    ) -> LazyTable:
         pl = self._pl
         if dense:
             return rows.with_columns(pl.struct(order).rank("dense").over(by).cast(pl.Int64).alias(name))
         # Equal rows may come in any order: they add the same to every sum.
         return rows.sort(order).with_columns((pl.int_range(pl.len()).over(by) + 1).alias(name))
 
-    def fetch(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+    def fetch(self, rows: LazyTable) -> dict[str, npt.NDArray[Any]]:
         table = rows.collect(engine="streaming").fill_null(0)
         return {name: table[name].to_numpy() for name in table.columns}
 
-    def stream(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def stream(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
         yield from rows.sort(key).select(key, number).collect(engine="streaming").iter_rows()
 
     def _series(self, values: Sequence[Any]) -> Any:
         """Make a Series of values of one type, the type that keys have."""
         pl, first = self._pl, type(values[0]) if values else int
         large = first is int and any(value >= 2**63 for value in values)
-        return pl.Series(list(values), dtype=pl.UInt64 if large else getattr(pl, _KINDS[first]))
+        return pl.Series(list(values), dtype=pl.UInt64 if large else getattr(pl, _POLARS_TYPES[first]))
 
 
-def _tags(texts: Any, secret: bytes) -> Any:
+def _text_tags(texts: Any, secret: bytes) -> Any:
     """Hash each text to its tag, for which polars has no function."""
     import polars as pl
 

@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from toolkit.frames.engines.column import Column
 
-ROWS = 2**20
+BATCH_ROWS = 2**20
 """The number of rows, or of keys, in a batch."""
 
 TAG_BITS = 31
 """The size of a person's tag. Its products with secret factors add up to less than 2**63 in every engine."""
 
-Term: TypeAlias = Any
+Expression: TypeAlias = Any
 """An expression of an engine, with Python's arithmetic and comparison operators, & and |."""
-Rows: TypeAlias = Any
+LazyTable: TypeAlias = Any
 """A table of an engine that is not computed yet."""
 
 
@@ -51,110 +51,114 @@ class EngineTable(ABC):
     def collect(self) -> Any:
         """Return the whole table in memory."""
 
-    def supports(self, column: Column, *, days: bool = False) -> bool:  # noqa: ARG002
+    def supports(self, column: Column, *, as_days: bool = False) -> bool:  # noqa: ARG002
         """Whether `key` can read a column exactly."""
-        return not column.kind.one_by_one and column.kind.name in ("text", "whole", "number", "truth", "day")
+        return not column.kind.is_compared_by_cell and column.kind.name in ("text", "whole", "number", "truth", "day")
 
     @abstractmethod
-    def select(self, columns: Mapping[str, str]) -> Rows:
+    def select(self, columns: Mapping[str, str]) -> LazyTable:
         """Select columns and rename them; `columns` maps generated names to labels."""
 
     @abstractmethod
-    def term(self, name: str) -> Term:
-        """Return a column of `Rows` by its generated name."""
+    def col(self, name: str) -> Expression:
+        """Return a column of `LazyTable` by its generated name."""
 
     @abstractmethod
-    def constant(self, value: float | str) -> Term:
+    def constant(self, value: float | str) -> Expression:
         """Return a constant: a 64-bit integer, a float, or a text in the form that `key` returns."""
 
     @abstractmethod
-    def key(self, term: Term, column: Column, *, days: bool = False) -> Term:
+    def key(self, expression: Expression, column: Column, *, as_days: bool = False) -> Expression:
         """Return the values by which rows are compared: text, floats or integers; NaN is missing."""
 
     @abstractmethod
-    def number(self, term: Term, column: Column) -> Term:
+    def to_float(self, expression: Expression, column: Column) -> Expression:
         """Convert to a float; NaN is missing."""
 
-    def clamped(self, term: Term, column: Column, low: float, high: float) -> Term:
+    def clamp(self, expression: Expression, column: Column, low: float, high: float) -> Expression:
         """Clamp a number to two limits, as a float; NaN is missing."""
-        value, least, most = self.number(term, column), self.constant(low), self.constant(high)
-        return self.case(value > most, most, self.case(value < least, least, value))
+        value, lowest, highest = self.to_float(expression, column), self.constant(low), self.constant(high)
+        return self.case(value > highest, highest, self.case(value < lowest, lowest, value))
 
     @abstractmethod
-    def rounded(self, term: Term) -> Term:
+    def round_to_integer(self, expression: Expression) -> Expression:
         """Round a float below 2**62 to the nearest integer, halves to even."""
 
     @abstractmethod
-    def tag(self, term: Term, column: Column, secret: bytes) -> Term:
+    def tag(self, expression: Expression, column: Column, secret: bytes) -> Expression:
         """Hash a key to `TAG_BITS` bits, with the same result as `Persons.tag`."""
 
     @abstractmethod
-    def bits(self, term: Term, low: int, size: int | None = None) -> Term:
+    def bits(self, expression: Expression, low: int, size: int | None = None) -> Expression:
         """Return `size` bits of a 64-bit integer from bit `low` on; without a size, all bits of a nonnegative one."""
 
     @abstractmethod
-    def xor(self, first: Term, second: Term) -> Term:
+    def xor(self, first: Expression, second: Expression) -> Expression:
         """Return the bitwise exclusive or of two integers."""
 
     @abstractmethod
-    def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
+    def case(self, condition: Expression, value: Expression, otherwise: Expression | None = None) -> Expression:
         """Return `value` where a condition holds; elsewhere, and where the condition is missing, `otherwise`."""
 
     @abstractmethod
-    def missing(self, term: Term) -> Term:
+    def missing(self, expression: Expression) -> Expression:
         """Whether a value is missing; every other value can be compared."""
 
     @abstractmethod
-    def is_in(self, term: Term, values: Sequence[Any]) -> Term:
+    def is_in(self, expression: Expression, values: Sequence[Any]) -> Expression:
         """Whether a key is one of the values."""
 
     @abstractmethod
-    def count(self, term: Term | None = None) -> Term:
+    def count(self, expression: Expression | None = None) -> Expression:
         """Count the rows of a group, or those in which a term is not missing."""
 
     @abstractmethod
-    def sums(self, term: Term, most: int) -> dict[int, Term]:
-        """Sum numbers from 0 to `most` over each group; up to 2**35 rows do not overflow.
+    def sums(self, expression: Expression, max_value: int) -> dict[int, Expression]:
+        """Sum numbers from 0 to `max_value` over each group; up to 2**35 rows do not overflow.
 
         The sum may come in parts: a mapping from a shift to a part, where the sum is that of `part << shift`.
         """
 
     @abstractmethod
-    def total(self, name: str) -> Term:
+    def sum_column(self, name: str) -> Expression:
         """Sum a column of partial sums or of counts."""
 
     @abstractmethod
-    def with_columns(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
-        """Add columns, or with `only` keep no others."""
+    def with_columns(
+        self, rows: LazyTable, expressions: Mapping[str, Expression], *, drop_others: bool = False
+    ) -> LazyTable:
+        """Add columns, or with `drop_others` keep no others."""
 
     @abstractmethod
-    def filter(self, rows: Rows, condition: Term) -> Rows:
+    def filter(self, rows: LazyTable, condition: Expression) -> LazyTable:
         """Select the rows for which a condition holds."""
 
     @abstractmethod
-    def group_by(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
+    def group_by(self, rows: LazyTable, by: Sequence[str], expressions: Mapping[str, Expression]) -> LazyTable:
         """Aggregate to one row per group; without columns to group by, to a single row."""
 
     @abstractmethod
-    def join_codes(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+    def join_codes(self, rows: LazyTable, key: str, codes: Sequence[tuple[Any, int]], name: str) -> LazyTable:
         """Add a column with the code of each key, missing for a key without a code."""
 
     @abstractmethod
-    def with_rank(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
+    def with_rank(
+        self, rows: LazyTable, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False
+    ) -> LazyTable:
         """Add the rank of each row within its group, from 1 on; with `dense` equal values share a rank."""
 
-    def smallest(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
+    def smallest(self, rows: LazyTable, by: Sequence[str], order: str, cap: int) -> LazyTable:
         """Select the `cap` smallest numbers of each group, without other columns."""
         ranked = self.with_rank(rows, by, [order], "row_number")
-        ranked = self.filter(ranked, self.term("row_number") <= self.constant(cap))
-        return self.with_columns(ranked, {name: self.term(name) for name in (*by, order)}, only=True)
+        ranked = self.filter(ranked, self.col("row_number") <= self.constant(cap))
+        return self.with_columns(ranked, {name: self.col(name) for name in (*by, order)}, drop_others=True)
 
     @abstractmethod
-    def fetch(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+    def fetch(self, rows: LazyTable) -> dict[str, npt.NDArray[Any]]:
         """Compute the rows and return their columns of integers, with 0 for an empty sum."""
 
     @abstractmethod
-    def stream(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def stream(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
         """Iterate over sorted keys and their numbers, in batches."""
 
 

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, object_array
 from toolkit.core.checks import Result, quietly, reject
-from toolkit.frames.engines.cells import NOTHING, identity
+from toolkit.frames.engines.cells import MISSING_KEY, person_key
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import Frame, column_of, read_by_engine
-from toolkit.frames.values import numeric
+from toolkit.frames.values import comparable_numbers
 
 _MAX_CODE = 2**62
 _ORDERED = ("number", "whole", "truth", "moment", "day")
@@ -38,7 +38,7 @@ def read_columns(frame: Any, columns: Any = None) -> dict[Any, Column]:
         reject(f"`columns` must be among {', '.join(map(str, names))}", received, "they are compared")
     if table is None:
         return {label: as_column(frame[label]) for label in labels}
-    in_memory = read_by_engine(lambda: next(table.batches(labels, whole=True)))
+    in_memory = read_by_engine(lambda: next(table.batches(labels, in_one_batch=True)))
     return {label: in_memory.column(label) for label in labels}
 
 
@@ -51,17 +51,19 @@ def values_of(values: Column) -> npt.NDArray[Any]:
     """Return the values of a column as an array, numeric if they are numbers, otherwise of objects."""
     cells = read_cells(values.cells)
     is_plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
-    return np.array(cells) if is_plain and not values.kind.long else object_array(cells)
+    return np.array(cells) if is_plain and not values.kind.is_long else object_array(cells)
 
 
 def value_codes(values: Column) -> Codes:
     """Return the values as integer codes from 0, in increasing order; missing values share the first code."""
     kind = values.kind
-    return read_cells(lambda: _number_codes(values) if kind.name in _ORDERED and not kind.long else _cell_codes(values))
+    return read_cells(
+        lambda: _number_codes(values) if kind.name in _ORDERED and not kind.is_long else _cell_codes(values)
+    )
 
 
 def _number_codes(values: Column) -> Codes:
-    numbers, missing = numeric(values, days=False)
+    numbers, missing = comparable_numbers(values, as_days=False)
     numbering = np.zeros(len(numbers), dtype=np.int64)
     numbering[~missing] = np.unique(numbers[~missing], return_inverse=True)[1] + bool(missing.any())
     return numbering
@@ -69,14 +71,14 @@ def _number_codes(values: Column) -> Codes:
 
 def _cell_codes(values: Column) -> Codes:
     """Number the distinct cells; texts, numbers and dates are compared only with cells of their own kind."""
-    cells = [identity(cell) for cell in values.cells()]
+    cells = [person_key(cell) for cell in values.cells()]
     distinct = dict.fromkeys(cells)
     if None in distinct:
         raise TypeError("a cell of another type")
-    ordered: list[Any] = [cell for cell in distinct if cell is not NOTHING]
+    ordered: list[Any] = [cell for cell in distinct if cell is not MISSING_KEY]
     with suppress(TypeError):  # a mixture of types has no order, so cells are numbered in order of appearance
         ordered.sort()
-    code_of_cell = {cell: code for code, cell in enumerate([NOTHING] * (NOTHING in distinct) + ordered)}
+    code_of_cell = {cell: code for code, cell in enumerate([MISSING_KEY] * (MISSING_KEY in distinct) + ordered)}
     return np.array([code_of_cell[cell] for cell in cells], dtype=np.int64)
 
 
