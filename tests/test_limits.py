@@ -51,7 +51,9 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "periods": (_check_periods, 10_000, 10_001),
     "quantiles": (lambda size: _shares([Fraction(i, 2000) for i in range(size)]), 1000, 1001),
     "keys": (lambda size: as_list(range(size), "keys"), 10**6, 10**6 + 1),
-    "cells": (lambda sizes: parse_axes(FRAME, dict(zip("ab", map(range, sizes), strict=True))), (1000, 1000), (101, 9901)),
+    "cells": (
+        lambda sizes: parse_axes(FRAME, dict(zip("ab", map(range, sizes), strict=True))), (1000, 1000), (101, 9901)
+    ),
     "squares": (lambda to: Bounds(Fraction(0), Fraction(to), Fraction(1)).sums(NONE, squares=True), 2**18, 2**18 + 1),
     "bounds of a model": (lambda high: ends((0, high), "bounds", ""), 1e100, math.nextafter(1e100, math.inf)),
     "epsilon": (checked_epsilon, 22, 22 + Fraction(1, TINY)),

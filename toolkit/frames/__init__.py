@@ -1,8 +1,8 @@
-"""Any table: pandas, polars, pyarrow, DuckDB, PySpark. Columns are read by rules that depend on types alone.
+"""Tables of pandas, polars, pyarrow, DuckDB and PySpark. How a column is read depends on its type alone.
 
-Counts and sums of a confidential table come from `reader`, in exact integers. Reports are randomized before they are
-stored: `counts` and `table` read them with narwhals, whose counts of equal rows are exact in every engine, and an error
-of the engine may be shown.
+Counts and sums of a confidential table come from `reader`, in exact integers. Reports are already randomized when they
+are stored, so `counts` and `table` read them with narwhals, and errors of the engine may be shown. Narwhals counts
+equal rows exactly in every engine.
 """
 
 from toolkit.frames.values import MISSING, OTHER, bands, between

@@ -1,8 +1,8 @@
 """Conditions on rows, as values: {"degree": "law", "year": [1, 2], "age": between(30, 39)}.
 
-Values are read once, compared by the type of the column, and recorded in the ledger. A condition selects each row by
-that row alone, so a person with one row changes a count by at most 1. A function of a row is also accepted; the
-curator has to guarantee that it uses nothing else.
+Values are parsed once, compared by the type of the column, and recorded in the ledger. Whether a row meets a condition
+depends on that row alone, so a person with one row changes a count by at most 1. A function of a row is also accepted;
+the curator has to guarantee that it uses nothing else.
 """
 
 import copy
@@ -32,7 +32,7 @@ TRUSTED_FUNCTION = (
 
 @dataclass(frozen=True, eq=False)
 class ColumnCondition:
-    """A condition on columns, all of which must be met; without columns every row meets it."""
+    """A condition on several columns, each of which must match; without columns every row meets it."""
 
     parts: tuple[Keys, ...] = ()
     notes: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class FunctionCondition:
         return np.array([self._holds(row) for row in zip(*columns, strict=True)], dtype=bool)
 
     def _holds(self, row: tuple[Any, ...]) -> bool:
-        """Call the function on a row, and treat an exception as no: it would disclose something about that row."""
+        """Call the function on a row; treat an exception as no, because raising it would disclose something."""
         try:
             return bool(self.function(dict(zip(self.columns, map(_copy_cell, row), strict=True))))
         except PROGRAM_EXITS:
@@ -86,7 +86,7 @@ _QUERY_SYNTAX = re.compile(r"""\s*(\w+)\s*==?\s*('[^']*'|"[^"]*"|-?\d+)\s*""")
 
 
 def parse_condition(frame: Frame, where: object) -> Condition:
-    """Parse `where` for a frame. It is rejected for its own content alone, before any data are read."""
+    """Parse `where` for a frame. Whether it is rejected depends on its content alone; no data are read."""
     if isinstance(where, Mapping):
         conditions = dict(where.items())
         return ColumnCondition(
@@ -103,7 +103,7 @@ def parse_condition(frame: Frame, where: object) -> Condition:
 
 
 def _parse_items(frame: Frame, label: object, value: object) -> list[Any]:
-    """Return the values that are allowed in one column, as a list."""
+    """Return the values that a condition accepts in one column, as a list."""
     name = frame.column(label).name
     if isinstance(value, tuple) and not isinstance(value, Day | Moment):
         remedy = "write [30, 40] for either of two values, between(30, 40) for the range"
@@ -127,7 +127,7 @@ def _parse_items(frame: Frame, label: object, value: object) -> list[Any]:
 
 
 def _check_function(where: Callable[..., Any]) -> None:
-    """Reject a function that cannot be called with a row, or that returns a coroutine, which counts as true."""
+    """Reject a function that cannot be called with a row, or whose result, such as a coroutine, is always true."""
     if inspect.iscoroutinefunction(where) or inspect.isgeneratorfunction(where):
         consequence = "that would count as yes for every row"
         reject("`where` must return its answer", "a coroutine or generator", consequence, TypeError)
@@ -141,7 +141,7 @@ def _check_function(where: Callable[..., Any]) -> None:
 
 
 def _copy_cell(cell: object) -> Any:
-    """Copy a cell, so that a function cannot change the frame; None where it is missing or cannot be copied."""
+    """Copy a cell, so that a function cannot change the frame; None if it is missing or cannot be copied."""
     key = cells.key(cell)
     if key is cells.MISSING_KEY:
         return None

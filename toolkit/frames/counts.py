@@ -1,4 +1,4 @@
-"""Counts of each report by group, computed by the engine that holds the reports."""
+"""Counts of reports by group, computed by the engine that holds the reports."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -34,7 +34,7 @@ def value_counts(reports: DataFrame, name: str, by: Sequence[str] = ()) -> dict[
 
 
 def sort_key(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
-    """Return a key that sorts numbers before texts: options may be both, and Python cannot compare them.
+    """Return a key that sorts numbers before texts: options may be of both types, which Python cannot compare.
 
     >>> sorted([("b", 1), (2, 1), ("a", 1), (1, 1)], key=sort_key)
     [(1, 1), (2, 1), ('a', 1), ('b', 1)]
@@ -43,7 +43,7 @@ def sort_key(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
 
 
 def row_counts(reports: DataFrame, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
-    """Count the rows with each combination of values, including missing ones; without columns, all rows."""
+    """Count the rows with each combination of values, including missing values; without columns, count all rows."""
     nw = _narwhals()
 
     if not names:
@@ -86,18 +86,18 @@ def _select_columns(reports: DataFrame, names: Sequence[str]) -> Any:
 
 
 def _value_combinations(selection: Any, columns: Sequence[str]) -> Any:
-    """Return each combination of values, with the number of its rows in the last column."""
+    """Return each combination of values that occurs, with the number of its rows in the last column."""
     nw = _narwhals()
     number = "number of people"
     while number in columns:
         number += " "
     try:
         return selection.group_by(list(columns)).agg(nw.len().alias(number)).collect("pandas")
-    except TypeError:  # pandas cannot count lists, as other engines can
+    except TypeError:  # pandas, unlike other engines, cannot count lists
         pass
     reject("columns must hold hashable values", "others, such as lists", "rows are counted by them", TypeError)
 
 
 def _whole_as_integer(value: object) -> Any:
-    """Convert a whole float to an integer: engines make floats of a column of integers with missing values."""
+    """Convert a whole float to an integer: engines convert integers to floats if some are missing."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

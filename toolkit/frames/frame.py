@@ -1,8 +1,8 @@
 """`Frame`: a table of pandas, polars, pyarrow, DuckDB or PySpark, recognized by its type, with columns by label.
 
-Engines are looked up among the modules that are loaded, never imported: a frame of an engine that is not loaded cannot
-exist. Messages quote nothing from a frame except column labels that are text. Other labels, such as those of a pivoted
-table, may be people's values, so such a column is identified by its position.
+Engines are looked up among the loaded modules and never imported: a frame cannot exist before its engine is loaded.
+Messages quote nothing from a frame except column labels that are text. Other labels, such as those of a pivoted table,
+may be people's values, so messages identify such a column by its position.
 """
 
 import sys
@@ -38,7 +38,7 @@ from toolkit.frames.engines.sql import DuckDbTable, SparkTable
 from toolkit.frames.engines.streams import EngineTable
 
 MAX_CELLS = 10**6
-"""The most cells of a table, and hence the most entries of a list."""
+"""The largest number of cells of a table, and hence of entries of a list."""
 
 _FRAME_TYPES = {
     "pandas": ("pandas", "DataFrame"),
@@ -69,7 +69,7 @@ _REMEDIES = {
 
 
 class Frame:
-    """A confidential table. Its columns' labels and types are public; so is the number of rows under "replace".
+    """A confidential table. The labels and types of its columns are public; so is the number of rows under "replace".
 
     Columns that are added or renamed later are ignored.
 
@@ -89,7 +89,7 @@ class Frame:
     def __init__(self, table: DataFrame) -> None:
         self._engine_name = _checked_engine(table)
         self.engine_table: EngineTable | None = None
-        """The engine that computes the rows when they are read, possibly in a different order each time."""
+        """The lazy table whose engine computes the rows when they are read, possibly in a different order each time."""
         self._length: int | None = None
         native: Any = table
         if self._engine_name in ENGINE_TABLES:
@@ -114,7 +114,7 @@ class Frame:
         return self._length
 
     def column(self, label: object, *, must_be_numeric: bool = False) -> Column:
-        """Return the column of a label without reading its values; with `must_be_numeric` its type must hold numbers."""
+        """Return the column with a label without reading its values; `must_be_numeric` rejects other types."""
         key = label if type(label) is str else _parse_label(label)
         index = self._indices.get((type(key), key))
         if index is None:
@@ -134,20 +134,20 @@ class Frame:
         return [self._column(index) for index in range(len(self.labels))]
 
     def batches(self, labels: Iterable[object], *, in_one_batch: bool = False) -> Iterator["Frame"]:
-        """Iterate over all rows of these columns in batches, each a frame in memory; with `in_one_batch` in a single batch."""
+        """Iterate over all rows of these columns in batches, or in a single batch; each batch is a frame in memory."""
         if self.engine_table is not None:
             names = list(dict.fromkeys(map(str, labels)))
             batches = map(Frame, self.engine_table.batches(names or self.engine_table.names[:1]))
             yield from [_concatenate(list(batches), self)] if in_one_batch else batches
         elif self._engine_name == "polars" and not in_one_batch and len(self) > streams.BATCH_ROWS:
-            # A batch fits into the cache of a processor.
+            # A batch fits in the processor cache.
             starts = range(0, len(self), streams.BATCH_ROWS)
             yield from (Frame(self._table.slice(start, streams.BATCH_ROWS)) for start in starts)
         else:
             yield self
 
     def copy(self) -> Any:
-        """Copy the table, for code that might change it."""
+        """Copy the table for code that might change it."""
         return (
             _copy_table(self._engine_name, self._table, deep=True)
             if self.engine_table is None
@@ -177,22 +177,22 @@ def _column(engine: str, table: Any, index: int) -> Column:
 
 
 def _open_engine_table(engine: str, table: Any) -> tuple[EngineTable, Any]:
-    """Open a table of an engine, and make an empty table with the same columns."""
+    """Wrap a lazy table, and make an empty table with the same columns."""
 
-    def both() -> tuple[EngineTable, Any]:
+    def open_table() -> tuple[EngineTable, Any]:
         source = ENGINE_TABLES[engine](table)
         return source, source.empty()
 
-    return read_by_engine(both)
+    return read_by_engine(open_table)
 
 
 def read_by_engine(read: Callable[[], Result]) -> Result:
-    """Return what `read` returns, without the message of an engine that fails, which may quote data."""
+    """Call `read`; if the engine fails, replace its message, which may quote data."""
     return quietly(read, "a frame must be readable by its engine", consequence="nothing was charged")
 
 
 def _concatenate(batches: list[Frame], like: Frame) -> Frame:
-    """Concatenate batches to one frame."""
+    """Concatenate batches into one frame."""
     if not batches:
         return Frame(like._table)
     module = sys.modules[batches[0]._engine_name]
@@ -251,10 +251,10 @@ def _column_name(label: str | int | None, index: int) -> str:
 
 
 class StreamedColumn(Column):
-    """A column of an engine, read in batches that are concatenated.
+    """A column of a lazy table, read in batches that are concatenated.
 
     Two such columns are read at different times, so their rows need not be in the same order. Code that needs several
-    columns reads `Frame.batches`.
+    columns must read `Frame.batches`.
     """
 
     def __init__(self, source: EngineTable, name: str, empty: Column, wrap: Any) -> None:
@@ -313,7 +313,7 @@ class PandasColumn(Column):
     """A Series of numbers, truth values, dates, or values of kind "other", stored by NumPy with or without a mask."""
 
     def _padded(self, dtype: str, nothing: Any) -> npt.NDArray[Any]:
-        """Convert a column that can hold NA to an array of another type; a missing value is appended first."""
+        """Convert a column that can hold NA to an array of another type, after appending a missing value."""
         import pandas as pd
 
         padded = pd.concat([self._values, pd.Series([pd.NA], dtype=self._values.dtype)], ignore_index=True)
@@ -337,7 +337,7 @@ class PandasColumn(Column):
     def _local_ticks(self, ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Convert ticks to local time.
 
-        Moments beyond the years of Python or 64 bits stay in UTC, because pandas fails there.
+        Moments beyond the years of Python or beyond 64 bits stay in UTC, because pandas cannot convert them.
         """
         import pandas as pd
 
@@ -347,7 +347,7 @@ class PandasColumn(Column):
         return np.where(ticks == near, clock, ticks)
 
     def _tick_limits(self, margin: int = 0) -> tuple[int, int]:
-        """Return the first and last tick that Python can represent, less a margin in days."""
+        """Return the first and last tick that Python can represent, moved inward by a margin in days."""
         day = DAY // self.kind.tick
         first, last = (YEARS[0] + margin) * day, (YEARS[1] + 1 - margin) * day - 1
         return max(first, -(2**63) + 1 + day), min(last, 2**63 - 1 - day)
@@ -407,7 +407,7 @@ class ArrowColumn(Column):
         self._pa, self._pc = pa, pc
 
     def _padded(self) -> Any:
-        """Return one chunk with values in place of categories, and a missing value at the end."""
+        """Return one chunk with categories decoded to values, and a missing value at the end."""
         pa, array = self._pa, self._values
         chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
         plain = array.type.value_type if self.kind.is_categorical else array.type
@@ -415,7 +415,7 @@ class ArrowColumn(Column):
 
     def floats(self) -> Array:
         padded = self._padded()
-        # pyarrow converts decimals to floats with an error in the last bit; the conversion of text is exact.
+        # pyarrow converts decimals to floats with an error in the last bit; its conversion from text is exact.
         if self._pa.types.is_decimal(padded.type):
             padded = padded.cast(self._pa.string())
         numbers = self._pc.cast(padded, self._pa.float64(), safe=False)
@@ -467,7 +467,8 @@ def _python_values(array: Any) -> list[Any]:
 
 def as_list(values: object, name: str) -> list[Any]:
     """Return an ordered iterable as a list of at most `MAX_CELLS` entries; reject a text, a table or a mapping."""
-    if isinstance(values, Estimate) and len(values.axes) == 1:  # keys that a curator has released, or counts by key
+    # An estimate holds keys that a curator has released, or counts by key.
+    if isinstance(values, Estimate) and len(values.axes) == 1:
         values = values.labels
     text = isinstance(values, str | bytes | bytearray | memoryview)
     table = isinstance(values, Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) != 1
@@ -475,7 +476,7 @@ def as_list(values: object, name: str) -> list[Any]:
         reject(f"`{name}` must be a list", type(values).__name__, "write a single value as [value]", TypeError)
     if isinstance(values, Set) and not isinstance(values, MappingView):
         reject(f"`{name}` must have an order", "a set", "write a list, such as sorted(…)", TypeError)
-    entries = values.to_pylist() if hasattr(values, "to_pylist") else values  # an array of arrow
+    entries = values.to_pylist() if hasattr(values, "to_pylist") else values  # an array of pyarrow
     entries = list(islice(entries, MAX_CELLS + 1))
     if len(entries) > MAX_CELLS:
         reject(f"`{name}` must have at most {MAX_CELLS:,} entries", "more", "nothing was read or charged")

@@ -1,10 +1,10 @@
-"""`Persons`: the owner of each row, and the rows of a person that are used where the caps do not allow all of them.
+"""`Persons`: the owner of each row, and the selection of a person's rows where the caps do not allow all of them.
 
-Which rows of a person are used depends on that person's own rows alone, and not on other people's rows or on the order
-of rows. They are selected by a hash with a secret key, made once per curator, so that nobody can choose a value in
-order to be selected.
+Which rows of a person are used depends on that person's rows alone, not on other people's rows or on the order of rows.
+A hash with a secret key, generated once per curator, selects them, so that nobody can choose a value in order to be
+selected.
 
-Keys that occur in a column are counted by people, for a threshold. A key is the value of a cell, read by its type
+The keys that occur in a column are counted by people, for a threshold. A key is the value of a cell, read by its type
 alone. Missing values, infinite numbers and objects of unknown type are not keys; equal numbers of different types are
 the same key.
 """
@@ -36,22 +36,22 @@ from toolkit.frames.frame import Frame
 from toolkit.frames.values import comparable_numbers
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
-# Only one thread counts at a time, so that a second thread knows whom the first has counted.
+# Only one thread counts at a time, so that a person is not counted twice.
 _COUNT_LOCK = threading.Lock()
 _MIN_LONG_INTEGER = 10**cells.MAX_EXPONENT
 _SORT_ORDER = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
 
 
 class Visits:
-    """A counter of people: each counts once per period, in the first `per_person` periods in which they appear.
+    """A counter of people: each is counted once per period, in the first `per_person` periods in which they appear.
 
-    A person's contribution depends on that person's own records alone, so that a `RunningTotal` with the same
+    A person's contribution depends on that person's records alone, so that a `RunningTotal` with the same
     `per_person` protects people. A record without a name (None, NaN) is not counted.
 
     Parameters
     ----------
     per_person : int
-        The most periods in which one person is counted.
+        The maximum number of periods in which one person is counted.
     counts : mapping, optional
         The `counts` of an earlier counter, to continue after a restart.
 
@@ -72,7 +72,7 @@ class Visits:
         return dict(self._counts)
 
     def count(self, people: Iterable[Any]) -> int:
-        """Count the people of a period, except those who were counted in `per_person` periods before.
+        """Count the people of a period, except those already counted in `per_person` periods.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Visits:
 
 
 def _is_person_name(value: object) -> bool:
-    """Whether a value names a person; it must be hashable and not missing, and it never raises an error."""
+    """Whether a value names a person: it must be hashable and not missing. No error is raised."""
     try:
         hash(value)
         return value is not None and bool(value == value)
@@ -106,16 +106,16 @@ def _is_person_name(value: object) -> bool:
         return False
 
 
-# The bits of an integer that holds a random draw and the value to which it belongs.
+# The number of bits of an integer that packs a random draw together with its value.
 _PACKED_BITS = 62
-# The fewest bits of a draw that is packed in this way.
+# The minimum number of bits of a draw that is packed in this way.
 _MIN_DRAW_BITS = 8
 _TAG_MASK: int = 2**TAG_BITS - 1
 
 
 @dataclass(frozen=True)
 class Caps:
-    """The most that is used of one person: `rows` in total, in at most `groups` cells, and `rows_in_group` per cell.
+    """The caps on the rows of one person: `rows` in total, in at most `groups` cells, and `rows_in_group` per cell.
 
     >>> Caps(5, 3, 2).max_rows(10), Caps(5, 3, 2).max_sum_of_squares(10)
     (5, 9)
@@ -133,11 +133,11 @@ class Caps:
 
     @lru_cache(maxsize=256)  # noqa: B019  (caps are public, and few)
     def max_rows(self, n_cells: int) -> int:
-        """Return the most rows of one person in a table of `n_cells` cells."""
+        """Return the maximum number of rows of one person in a table of `n_cells` cells."""
         return min(self.rows, self._max_groups(n_cells) * self._max_rows_in_group)
 
     def max_sum_of_squares(self, n_cells: int) -> int:
-        """Return the largest sum of squares of one person's counts, which full cells and one partial cell attain."""
+        """Return the largest sum of squares of one person's counts, attained by full cells and one partial cell."""
         full = min(self._max_groups(n_cells), self.rows // self._max_rows_in_group)
         rest = (
             min(self._max_rows_in_group, self.rows - full * self._max_rows_in_group)
@@ -150,7 +150,7 @@ class Caps:
     def rank_limits(self) -> list[tuple[int, tuple[str, ...], str, bool]]:
         """The successive limits on rows, each as (cap, columns to group by, column to order by, dense ranks or not).
 
-        A cap that is None has no limit.
+        A cap of None imposes no limit.
         """
         windows = (
             (self.rows_in_group, ("person", "group"), "row", False),
@@ -175,19 +175,19 @@ ONE_ROW = Caps()
 class Persons:
     """The column that identifies the owner of each row, and the caps on the rows of one person.
 
-    A row without an owner is not used. The order of a person's rows is given by a hash of the person, the cell and the
-    step of the value. Rows that are equal in all three add the same to every sum, so that the position of a row in a
-    frame does not matter, and every engine uses equal rows.
+    A row without an owner is not used. A person's rows are ordered by a hash of the person, the cell and the step of
+    the value. Rows that agree in all three contribute the same to every sum, so that the position of a row in a frame
+    does not matter, and all engines use equivalent rows.
 
-    Given the key, the contribution of a person to a table is a function of that person's own rows: `rows_in_group` limits the
-    rows in a cell, then `groups` the cells, then `rows` the total. The table is the sum of these contributions. A
-    person who is added or removed changes it by one contribution, whose counts add up to at most `Caps.max_rows` and their
-    squares to at most `Caps.max_sum_of_squares`; a person who is replaced changes it by two.
+    Given the key, the contribution of a person to a table is a function of that person's rows: `rows_in_group` limits
+    the rows in a cell, then `groups` limits the cells, then `rows` limits the total. The table is the sum of these
+    contributions. Adding or removing a person changes it by one contribution, whose counts sum to at most
+    `Caps.max_rows` and their squares to at most `Caps.max_sum_of_squares`; replacing a person changes it by two.
 
-    Privacy does not depend on the hash. The hash prevents people from choosing a value in order to be used: of two
-    rows each comes first with equal probability, except for a tie in one of 2**8 cases for a million cells, or of 2**21
-    for a hundred cells, because a packed integer has 62 bits. Tables of other cells or another column may use other
-    rows of the same person.
+    Privacy does not depend on the hash. The hash prevents people from choosing a value in order to be selected: each of
+    two rows comes first with the same probability. Because a packed integer has 62 bits, there is a tie in one of 2**8
+    cases for a million cells, and in one of 2**21 cases for a hundred cells. Tables with different cells or of a
+    different column may use different rows of the same person.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class Persons:
     name : str
         The name of the column in messages.
     caps : Caps
-        The most that is used of one person.
+        The caps on the rows of one person.
     key : bytes
         The secret key of the hash.
     """
@@ -233,13 +233,16 @@ class Persons:
 
     @cached_property
     def hash_factors(self) -> tuple[int, ...]:
-        """The secret odd factors of the hash: of the person, of the cell, of the step, and two of their sum."""
+        """The secret odd factors of the hash: one each for the person, the cell and the step, and two for their sum."""
         bits = (30, 30, 27, TAG_BITS, TAG_BITS)
         digests = [hashlib.blake2b(bytes([index]), key=self.key, digest_size=16).digest() for index in range(5)]
         return tuple(int.from_bytes(digest) % 2**size | 1 for digest, size in zip(digests, bits, strict=True))
 
     def hash_draws(self, tag: Any, cell: Any, step: Any, source: EngineTable | None = None) -> tuple[Any, Any]:
-        """Hash a person and a cell, and these two and a step; the arguments are arrays or expressions of an engine.
+        """Return two hashes: of a person and a cell, and of these and a step.
+
+        The arguments are arrays or expressions of an engine.
+
 
         Tags and cells have at most 31 bits and steps 34, so that all products stay below 2**63.
         """
@@ -262,9 +265,9 @@ class Persons:
         return ((_bit_field if source is None else source.bits)(draw, TAG_BITS - spare, spare) * 2**width + value,)
 
     def limit_codes(self, frame: Frame, codes: Codes, width: int, steps: Steps | int = 0, bits: int = 0) -> Codes:
-        """Set the codes of rows beyond the caps to -1: first within a cell, then by cells, then in total.
+        """Set the codes of rows that exceed the caps to -1: first within a cell, then by cells, then in total.
 
-        Codes have `width` bits. `steps` are those of the values, 0 where one is missing, and have `bits` bits.
+        Codes have `width` bits. The `steps` of the values have `bits` bits and are 0 for a missing value.
         """
         (person, tags), caps = self.person_codes_and_tags(frame), self.caps
         used = np.flatnonzero((codes >= 0) & (person >= 0))
@@ -285,14 +288,14 @@ class Persons:
         return limited_codes
 
     def person_codes_and_tags(self, frame: Frame) -> tuple[Codes, Codes]:
-        """Return the index and the tag of each row's owner, -1 for none; cached, because a frame does not change."""
+        """Return the index (-1 for none) and the tag of each row's owner; cached, because a frame does not change."""
         if frame not in self._tags:
             person, names = person_codes(frame.column(self.label))
             self._tags[frame] = person, np.array([*map(self.tag, names), 0], dtype=np.int64)[person]
         return self._tags[frame]
 
     def tag(self, name: Hashable) -> int:
-        """Return the tag of a person or a key; for whole numbers and days its last bits, which engines can compute."""
+        """Return the tag of a person or a key; for whole numbers and days the last bits, which engines can compute."""
         if isinstance(name, str):
             return text_tag(name, self.key)
         if isinstance(name, dt.date):
@@ -305,12 +308,15 @@ class Persons:
 
 
 def _bit_field(number: Any, low: int, size: int | None = None) -> Any:
-    """Return `size` bits of an integer from bit `low` on, or all of the higher bits."""
+    """Return `size` bits of an integer from bit `low` on; without a size, all higher bits."""
     return number >> low if size is None else (number >> low) & (2**size - 1)
 
 
 def person_codes(column: Column) -> tuple[Codes, list[Hashable]]:
-    """Return the index of each row's person, -1 without one, and the list of people; 1 and 1.0 are one, "1" another."""
+    """Return the index of each row's person (-1 for none) and the list of people.
+
+    1 and 1.0 are the same person, "1" is a different person.
+    """
     if column.kind.is_compared_by_cell or column.kind.name == "text":
         indices: dict[Hashable, int] = {}
         keys = (cells.person_key(cell) for cell in column.cells())
@@ -340,8 +346,9 @@ def hash_name(name: Hashable, key: bytes, size: int) -> bytes:
 
 
 def _name_bytes(name: Hashable) -> bytes:
-    """Spell equal names alike and others differently, without a method of an unknown type. Only a Fraction and a
-    Decimal below 10**-1000 are spelled differently though they are equal.
+    """Encode a name as bytes: equal names equally, different names differently. No method of an unknown type is called.
+
+    The only exceptions are an equal Fraction and Decimal below 10**-1000, whose bytes differ.
     """
     if isinstance(name, tuple):
         return repr(tuple(name)).encode()
@@ -359,9 +366,9 @@ def _name_bytes(name: Hashable) -> bytes:
 
 
 def _canonical_number(number: Decimal | Fraction) -> Decimal | Fraction:
-    """Return the canonical form of a number that no float equals: 0.1 and 0.10 are the same.
+    """Return the canonical form of a number that no float equals, so that 0.1 and 0.10 are the same.
 
-    A Decimal whose exponent could make a fraction of millions of digits stays a Decimal, without trailing zeros.
+    A Decimal whose exponent would lead to a fraction of millions of digits stays a Decimal, without trailing zeros.
     """
     if isinstance(number, Fraction):
         return number
@@ -373,7 +380,7 @@ def _canonical_number(number: Decimal | Fraction) -> Decimal | Fraction:
 
 
 def _ranks(groups: Sequence[Codes], order: Sequence[Codes], *, dense: bool) -> Codes:
-    """Return the rank of each row within its group, from 0 on; with `dense` equal values share a rank."""
+    """Return the rank of each row within its group, starting at 0; with `dense` equal values share a rank."""
     sorted_rows = np.lexsort((*reversed(order), *reversed(groups)))
 
     def begins(columns: Sequence[Codes]) -> Mask:
@@ -407,15 +414,15 @@ def count_rows_by_key(column: Column, mask: Mask) -> dict[Any, int]:
         keys, numbers = np.unique(values[mask & ~missing], return_counts=True)
         raw = dict(zip(keys.tolist(), numbers.tolist(), strict=True))
     if kind == "whole" and not column.kind.is_long:
-        return raw  # sorted, and every value is a key
+        return raw  # already sorted, and every value is a key
     return merge_counts((released_key(kind, value), number) for value, number in raw.items())
 
 
 def count_people_by_key(column: Column, mask: Mask, frame: Frame, persons: Persons, max_keys: int) -> dict[Any, int]:
-    """Count the people who have each key: a person counts once in a key, and in at most `max_keys` keys.
+    """Count the people who have each key; a person counts at most once per key, and in at most `max_keys` keys.
 
-    If a person has more keys, a hash of the person and the key selects those that count, so that other people's rows
-    have no influence.
+    If a person has more keys, a hash of the person and the key selects among them, so that other people's rows have no
+    influence.
     """
     kind, (person, tags) = column.kind.name, persons.person_codes_and_tags(frame)
     used = mask & (person >= 0)
@@ -467,7 +474,7 @@ def _date(days: int) -> dt.date | None:
 
 
 def merge_counts(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
-    """Add up equal keys, and sort numbers before texts before dates."""
+    """Add the counts of equal keys, and sort numbers before texts before dates."""
     totals: dict[Any, int] = {}
     for key, number in counts:
         if key is not None and number:

@@ -1,11 +1,11 @@
-"""Counts and sums that the engine of a table computes: the result is at most as large as the public table, never as
-large as the data.
+"""Counts and sums that the engine of a table computes, so that the result is no larger than the public table.
 
-Rows are filtered, assigned to public cells and to steps between public bounds, limited to the caps of each person, and
-added up, all in expressions of the engine; the integers equal those of a table in memory. A column of text or whole
-numbers is grouped as it is, and its groups are then looked up among the public keys; ranges are found by bisection.
-Some tables are read in batches instead, because engines cannot express them exactly: conditions that are functions of
-a row, keys of more than 15 digits, people who are not named by whole numbers, dates or text, and more than 2**16 keys.
+Expressions of the engine filter the rows, assign them to public cells and to steps between public bounds, limit the
+rows of each person, and sum. The integers equal those of a table in memory. A column of text or whole numbers is
+grouped by its values, and the groups are then looked up among the public keys; ranges are found by bisection. Some
+tables are read in batches instead, because engines cannot express them exactly: those with a condition that is a
+function of a row, keys of more than 15 digits, more than 2**16 keys, or people who are not identified by whole numbers,
+dates or text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,14 +27,15 @@ from toolkit.frames.sums import Axis, Bounds, Grouping, ThresholdCodes, Variable
 from toolkit.frames.values import MISSING, OTHER, Keys, Range, SpecialValue
 
 _MAX_KEYS, _MAX_RANGES = 2**16, 2**10
-# The most steps of a histogram, over all cells.
+# The maximum number of steps of a histogram, over all cells.
 _MAX_STEPS = 2**24
-# The most bits of a person's cell, alone or beside steps of 34 bits; the other bits hold at least 8 of the random draw.
+# The maximum number of bits of a cell code, alone and together with steps of 34 bits. The remaining bits hold at least
+# 8 bits of the random draw.
 _MAX_CELL_BITS = (54, 20)
 
 
 def supports(frame: Frame, grouping: Grouping, *labels: Label) -> bool:
-    """Whether the engine can select the rows, compute their cells, and read these columns as numbers."""
+    """Whether the engine can select the rows, compute their cells, and convert these columns to numbers."""
     source, people = frame.engine_table, grouping.people
     if source is None or not isinstance(grouping.where, ColumnCondition):
         return False
@@ -89,7 +90,7 @@ def cell_counts(frame: Frame, grouping: Grouping) -> Steps:
 def sums(
     frame: Frame, grouping: Grouping, variables: Sequence[Variable], powers: Sequence[tuple[int, ...]]
 ) -> list[list[int]]:
-    """For each cell, add up products of powers of the variables' steps, over rows in which no variable is missing."""
+    """For each cell, sum products of powers of the variables' steps over the rows in which no variable is missing."""
     source = _source(frame)
     steps = [source.col(f"s{index}") for index in range(len(variables))]
     spans = [variable.limits.span for variable in variables]
@@ -100,7 +101,7 @@ def sums(
         max_value = prod(span**power for span, power in zip(spans, exponents, strict=True))
         expression = reduce(mul, factors) if factors else source.constant(1)
         expression = expression if len(variables) == 1 and factors else source.case(present, expression)
-        # Counting a term skips the rows in which it is missing.
+        # Counting an expression skips the rows in which it is missing.
         counted_term = steps[0] if len(variables) == 1 else expression
         for shift, total in (
             source.sums(expression, max_value) if factors else {0: source.count(counted_term)}
@@ -119,7 +120,7 @@ def sums(
 def histogram(frame: Frame, grouping: Grouping, label: Label, limits: Bounds) -> Steps:
     """Count the values at each step, in an array of cells by steps."""
     expressions = {"n": _source(frame).count()}
-    table = _aggregate(frame, grouping, [(label, limits, None)], expressions, by=("s0",), present=True)
+    table = _aggregate(frame, grouping, [(label, limits, None)], expressions, by=("s0",), drop_missing=True)
     numbers, codes = np.zeros(grouping.n_cells * (limits.span + 1), dtype=np.int64), table.get("code", np.zeros(1, int))
     numbers[codes.astype(np.int64) * (limits.span + 1) + table["s0"].astype(np.int64)] = table["n"].astype(np.int64)
     return numbers.reshape(grouping.n_cells, -1)
@@ -137,7 +138,7 @@ def marginal_counts(frame: Frame, grouping: Grouping, tables: Sequence[tuple[int
 
 
 def key_counts(frame: Frame, grouping: Grouping, label: Label, max_keys: int) -> Iterator[tuple[Any, int]]:
-    """Iterate over the sorted keys with their numbers of rows, or of people who count in at most `max_keys` keys each."""
+    """Iterate over the sorted keys with their counts of rows or people; a person counts in at most `max_keys` keys."""
     source, column, people = _source(frame), frame.column(label), grouping.people
     table, names = _select(frame, grouping, (label,))
     expressions = {"k": source.key(source.col(names[str(label)]), column)}
@@ -165,14 +166,14 @@ def _source(frame: Frame) -> EngineTable:
 
 
 def _values_by_cell(table: Mapping[str, npt.NDArray[Any]], name: str, n_cells: int) -> npt.NDArray[Any]:
-    """Return a column by cell, with 0 for a cell without rows."""
+    """Arrange a column by cell, with 0 for a cell without rows."""
     by_cell = np.zeros(n_cells, dtype=object)
     by_cell[table.get("code", np.zeros(1, dtype=int)).astype(np.int64)] = table[name].astype(object)
     return by_cell
 
 
 def _select(frame: Frame, grouping: Grouping, labels: Sequence[Label]) -> tuple[LazyTable, dict[str, str]]:
-    """Select the columns that are read, under generated names, and return these names by label."""
+    """Select the columns to read under generated names; return these names by label."""
     names = {label: f"x{index}" for index, label in enumerate(dict.fromkeys(map(str, (*grouping.columns, *labels))))}
     return _source(frame).select({name: label for label, name in names.items()}), names
 
@@ -197,7 +198,7 @@ def _filter(frame: Frame, grouping: Grouping, table: LazyTable, names: Mapping[s
 
 
 def _stored_values(keys: Keys, frame: Frame) -> list[Any]:
-    """Return the values in the form of `EngineTable.key`, in which truth values are integers."""
+    """Return the values in the form that `EngineTable.key` returns, in which truth values are integers."""
     if frame.column(keys.label).kind.name != "truth":
         return list(keys.stored_items)
     return [value if isinstance(value, SpecialValue) else int(value) for value in keys.stored_items]
@@ -211,38 +212,34 @@ def _aggregate(
     *,
     by: Sequence[str] = (),
     axes: Sequence[int] | None = None,
-    present: bool = False,
+    drop_missing: bool = False,
 ) -> dict[str, npt.NDArray[Any]]:
-    """Compute terms by the cells of some or all axes and by the columns `by`; `present` leaves out missing values."""
+    """Aggregate by the cells of some or all axes and by the columns `by`; `drop_missing` omits missing values."""
     source, axes = _source(frame), range(len(grouping.axes)) if axes is None else axes
+    steps = _step_names(columns)
     table, names = _select(frame, grouping, [label for label, *_ in columns])
     table = _with_terms(frame, grouping, _filter(frame, grouping, table, names), names, columns)
-    if present and grouping.people is None:
+    if drop_missing and grouping.people is None:
         table = source.filter(table, ~source.missing(source.col("s0")))
-    lookups = [f"k{index}" for index, axis in enumerate(grouping.axes) if _is_lookup(axis)]
     if grouping.people is not None:
-        table = _limit_rows(
-            frame, grouping, _with_codes(frame, grouping, table, [*_step_names(columns), "person"], None), columns
-        )
-        table = source.filter(table, ~source.missing(source.col("s0"))) if present else table
-        table = source.with_columns(
-            table,
-            {"code": _cell_code(source, grouping, axes), **_unchanged_columns(source, _step_names(columns))},
-            drop_others=True,
-        )
-    elif lookups:
+        table = _with_codes(frame, grouping, table, [*steps, "person"], None)
+        table = _limit_rows(frame, grouping, table, columns)
+        table = source.filter(table, ~source.missing(source.col("s0"))) if drop_missing else table
+        code = {"code": _cell_code(source, grouping, axes)}
+        table = source.with_columns(table, code | _unchanged_columns(source, steps), drop_others=True)
+    elif any(map(_is_lookup, grouping.axes)):
         keys = [f"{'k' if _is_lookup(axis) else 'c'}{index}" for index, axis in enumerate(grouping.axes)]
         table = source.group_by(table, [*keys, *by], expressions)
-        direct = all(_is_lookup(axis) and OTHER not in axis.items for axis in grouping.axes) and len(axes) == len(
-            grouping.axes
-        )
-        table = _with_codes(frame, grouping, table, [*by, *expressions], axes, groups=not direct and len(axes) > 0)
-        # Where each key has its own cell, the groups are the cells, and nothing needs to be added up again.
-        if direct:
+        one_to_one = all(_is_lookup(axis) and OTHER not in axis.items for axis in grouping.axes)
+        one_to_one = one_to_one and len(axes) == len(grouping.axes)
+        keep_all = not one_to_one and len(axes) > 0
+        table = _with_codes(frame, grouping, table, [*by, *expressions], axes, are_groups=keep_all)
+        # If each key has its own cell, the groups are the cells, and no second aggregation is needed.
+        if one_to_one:
             return source.fetch(table)
         expressions = {name: source.sum_column(name) for name in expressions}
     else:
-        table = _with_codes(frame, grouping, table, _step_names(columns), axes)
+        table = _with_codes(frame, grouping, table, steps, axes)
     result = source.fetch(source.group_by(table, [*(["code"] if len(axes) else []), *by], expressions))
     in_cell = result["code"] >= 0 if len(axes) else slice(None)
     return {name: numbers[in_cell] for name, numbers in result.items()}
@@ -257,7 +254,7 @@ def _unchanged_columns(source: EngineTable, names: Sequence[str]) -> dict[str, E
 
 
 def _is_lookup(axis: Axis) -> TypeGuard[Keys]:
-    """Whether an axis consists of values alone, which are looked up; otherwise its numbers are bisected."""
+    """Whether an axis has no ranges, so that its values are looked up; otherwise its numbers are found by bisection."""
     return isinstance(axis, Keys) and not any(isinstance(item, Range) for item in axis.items)
 
 
@@ -268,7 +265,7 @@ def _with_terms(
     names: Mapping[str, str],
     columns: Sequence[tuple[Label, Bounds, int | None]],
 ) -> LazyTable:
-    """Add the columns k0, … of keys to look up, or c0, … of codes; s0, … of steps; and that of the person."""
+    """Add columns of keys to look up (k0, …) or of codes (c0, …), of steps (s0, …), and of the person."""
     source, expressions, codes = _source(frame), dict[str, Expression](), dict[str, Expression]()
     for index, axis in enumerate(grouping.axes):
         column, expression = frame.column(axis.label), source.col(names[str(axis.label)])
@@ -295,7 +292,7 @@ def _with_terms(
 
 
 def _step_term(source: EngineTable, clamped: Expression, limits: Bounds, fill: int | None) -> Expression:
-    """Scale and round clamped values to steps, by the same operations in the same order as `Bounds.steps`."""
+    """Scale and round clamped values to steps by the operations of `Bounds.steps`, in the same order."""
     start, rate, first = limits.scaling
     scaled = (clamped - source.constant(start) if start else clamped) * source.constant(rate)
     step = source.round_to_integer(scaled) - source.constant(first) if first else source.round_to_integer(scaled)
@@ -303,7 +300,7 @@ def _step_term(source: EngineTable, clamped: Expression, limits: Bounds, fill: i
 
 
 def _bisect_codes(source: EngineTable, key: Expression, axis: Axis, kind: Kind) -> Expression:
-    """Find the code of a number by bisection; -1 for a number without a code."""
+    """Return the code of a number by bisection; -1 for a number without a code."""
     numbers, codes = _thresholds(axis, kind) if isinstance(axis, Keys) else axis.cuts
     absent, other = _special_codes(axis)
     codes = [other if code < 0 else code for code in codes]
@@ -318,7 +315,7 @@ def _bisect_codes(source: EngineTable, key: Expression, axis: Axis, kind: Kind) 
 
 
 def _thresholds(keys: Keys, kind: Kind) -> ThresholdCodes:
-    """Return the numbers at which values and ranges begin and end; no two of them overlap."""
+    """Return the numbers at which values and ranges begin and end, with the codes between them; none overlap."""
     ends = []
     for index, (item, stored) in enumerate(zip(keys.items, keys.stored_items, strict=True)):
         if not isinstance(item, SpecialValue):
@@ -351,13 +348,13 @@ def _with_codes(
     more: Sequence[str],
     axes: Sequence[int] | None,
     *,
-    groups: bool = False,
+    are_groups: bool = False,
 ) -> LazyTable:
-    """Look up the codes c0, … of keys, and select the rows that have a code in each column.
+    """Look up the codes of keys (c0, …), and select the rows that have a code in each column.
 
-    With `axes` the column `code` holds the cell in these axes; otherwise the columns of codes remain. Rows that are
-    `groups` are all kept, with code -1 for groups outside of the table: engines would push a condition on groups down
-    to every row.
+    If `axes` are given, the column `code` holds the cell in these axes; otherwise the columns of codes remain. If the
+    rows `are_groups`, all are kept, and those outside the table get the code -1: engines would push a filter on groups
+    down to every row.
     """
     source, codes = _source(frame), dict[str, Expression]()
     for index, axis in enumerate(grouping.axes):
@@ -379,17 +376,17 @@ def _with_codes(
         return table
     table = source.with_columns(table, codes | _unchanged_columns(source, more), drop_others=True)
     in_table = [source.col(name) >= source.constant(0) for name in codes]
-    if in_table and not groups:
+    if in_table and not are_groups:
         table = source.filter(table, reduce(and_, in_table))
     if axes is None:
         return table
     cell = _cell_code(source, grouping, axes)
-    cell = source.case(reduce(and_, in_table), cell, source.constant(-1)) if groups else cell
+    cell = source.case(reduce(and_, in_table), cell, source.constant(-1)) if are_groups else cell
     return source.with_columns(table, {"code": cell, **_unchanged_columns(source, more)}, drop_others=True)
 
 
 def _cell_code(source: EngineTable, grouping: Grouping, axes: Sequence[int]) -> Expression:
-    """Compute the index of a cell, in which the last axis varies fastest."""
+    """Compute the index of a cell; the last axis varies fastest."""
     code = source.constant(0)
     for number, index in enumerate(axes):
         axis_code = source.col(f"c{index}")
@@ -405,7 +402,7 @@ def _person_tag(frame: Frame, people: Persons) -> Expression:
 def _limit_rows(
     frame: Frame, grouping: Grouping, table: LazyTable, columns: Sequence[tuple[Label, Bounds, int | None]]
 ) -> LazyTable:
-    """Select the rows that are used of each person, as `Persons.limit_codes` does."""
+    """Select the rows of each person that are used, as `Persons.limit_codes` does."""
     source, people = _source(frame), grouping.people
     assert people is not None
     table = source.filter(table, ~source.missing(source.col("person")))

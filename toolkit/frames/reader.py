@@ -1,9 +1,8 @@
 """Counts, sums and values of a confidential frame by cell. Only this module decides how a frame is read.
 
-An engine that computes its rows when they are read adds them up itself (`pushed`) where it can do so exactly. All
-other tables are read in batches of rows; both methods give the same integers. Narwhals is not used here: its
-expressions have no sums of 128 bits, no keyed hash of a person and no rounding of halves to even, and a cell that an
-engine cannot read would show as an error.
+The engine of a lazy table computes the sums itself (`pushed`) if it can do so exactly. All other tables are read in
+batches of rows; both methods give the same integers. Narwhals is not used here: its expressions have no 128-bit sums,
+no keyed hash of a person and no rounding of halves to even, and a cell that an engine cannot read would raise an error.
 """
 
 import os
@@ -28,24 +27,27 @@ from toolkit.frames.frame import Frame
 from toolkit.frames.persons import count_people_by_key, count_rows_by_key, merge_counts
 from toolkit.frames.sums import Bounds, Grouping, Variable
 
-# Rows that are added up at a time.
+# The number of rows whose values are summed at a time.
 _BATCH_ROWS = 2**18
 
-# A float holds the sum of _ROWS numbers of 35 bits without error.
+# A float holds the sum of _BATCH_ROWS numbers of 35 bits exactly.
 _CHUNK_BITS = 35
 
-# Rows whose sums stay below 2**63.
+# The number of rows whose sums stay below 2**63.
 _BLOCK_ROWS = 2**27
 
-# The most threads: each of them holds a batch in memory.
+# The maximum number of threads; each holds a batch in memory.
 _MAX_WORKERS = 8
 
 ExactSums: TypeAlias = npt.NDArray[np.object_]
-"""Integers of Python, which do not overflow, in an array with one row per cell."""
+"""Python integers, which do not overflow, in an array with one row per cell."""
 
 
 def cell_values(frame: Frame, grouping: Grouping, label: Label, limits: Bounds) -> tuple[Codes, Array]:
-    """Return the cell and the value of each row, NaN where missing; `limits` decide which rows of a person are used."""
+    """Return the cell and the value of each row, NaN where it is missing.
+
+    If the rows of a person are limited, the selection uses the steps of the values between `limits`.
+    """
 
     def read(batch: Frame) -> tuple[Codes, Array]:
         numbers = batch.column(label).floats()
@@ -76,14 +78,14 @@ def power_sums(frame: Frame, grouping: Grouping, variable: Variable, order: int)
 
 
 def product_sums(frame: Frame, grouping: Grouping, pair: tuple[Variable, Variable]) -> list[list[int]]:
-    """For each cell, return the sums of x**i y**j up to squares, over rows that have both: 1, y, y**2, x, x y, …"""
+    """For each cell, sum x**i y**j (i, j = 0, 1, 2: 1, y, y**2, x, x y, …) over the rows that have both values."""
     return _sums(frame, grouping, pair, [(i, j) for i in range(3) for j in range(3)])
 
 
 def _sums(
     frame: Frame, grouping: Grouping, variables: Sequence[Variable], powers: Sequence[tuple[int, ...]]
 ) -> list[list[int]]:
-    """For each cell, add up products of powers of the variables' steps, over rows in which no variable is missing."""
+    """For each cell, sum products of powers of the variables' steps over the rows in which no variable is missing."""
     labels, spans = [variable.label for variable in variables], [variable.limits.span for variable in variables]
     if pushed.supports(frame, grouping, *labels):
         return pushed.sums(frame, grouping, variables, powers)
@@ -110,7 +112,7 @@ def _sums(
 
 
 def _sums_of_one_cell(grouping: Grouping, variable: Variable, powers: int, batch: Frame) -> ExactSums:
-    """Return the sums of a table of one cell; rows outside of it are treated as missing values."""
+    """Return the sums of a table with one cell; values of rows outside the cell are treated as missing."""
     limits, values, fill = variable.limits, batch.column(variable.label).floats(), variable.fill
     if grouping.may_omit_rows or grouping.has_caps:
         filled = values if fill is None else np.where(np.isnan(values), float(fill), values)
@@ -122,11 +124,11 @@ def _sums_of_one_cell(grouping: Grouping, variable: Variable, powers: int, batch
 def _map_batches(work: Callable[[Frame], Result], batches: Iterator[Frame], grouping: Grouping) -> Iterator[Result]:
     """Iterate over the results of the batches, in order, with one more batch in memory than there are workers.
 
-    A function of a row is called by a single thread, and a browser has only one.
+    If the condition is a function of a row, a single thread calls it. A browser has only one thread.
     """
 
     def quiet(batch: Frame) -> Result:
-        with np.errstate(all="ignore"):  # this setting belongs to a thread
+        with np.errstate(all="ignore"):  # NumPy keeps this setting per thread
             return work(batch)
 
     first = list(islice(batches, 2))
@@ -144,9 +146,9 @@ def _map_batches(work: Callable[[Frame], Result], batches: Iterator[Frame], grou
 
 
 def _sums_by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], n_cells: int) -> ExactSums:
-    """Add up each term by cell. A term is an array of integers and their largest possible value; 0 asks for the count.
+    """Sum each term by cell. A term is an array of integers with their largest possible value; 0 requests the count.
 
-    Integers are split into parts of 35 bits, and blocks of rows are short enough for floats to add them up exactly.
+    Integers are split into parts of 35 bits, and blocks of rows are short enough for floats to sum them exactly.
     """
     parts = [
         (index, shift)
@@ -172,7 +174,7 @@ def _sums_by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], n_cells: int
 def marginal_counts(frame: Frame, grouping: Grouping, tables: Sequence[tuple[int, ...]]) -> list[Steps]:
     """Count the rows in each cell of each table, among rows that have a key in every column.
 
-    A table is given by the indices of its axes.
+    Each table is a tuple of the indices of its axes.
     """
     if pushed.supports(frame, grouping):
         return pushed.marginal_counts(frame, grouping, tables)
@@ -192,7 +194,7 @@ def marginal_counts(frame: Frame, grouping: Grouping, tables: Sequence[tuple[int
 
 
 def histogram_or_values(frame: Frame, grouping: Grouping, label: Label, limits: Bounds) -> Steps | tuple[Codes, Array]:
-    """Return the counts by cell and step where an engine can count them, otherwise the cell and value of each row."""
+    """Return the counts by cell and step if an engine can count them, otherwise the cell and value of each row."""
     if pushed.supports_histogram(frame, grouping, label, limits):
         return pushed.histogram(frame, grouping, label, limits)
     return cell_values(frame, grouping, label, limits)
@@ -201,7 +203,7 @@ def histogram_or_values(frame: Frame, grouping: Grouping, label: Label, limits: 
 def key_counts(
     frame: Frame, grouping: Grouping, label: Label, max_keys: int
 ) -> Mapping[Any, int] | Iterable[tuple[Any, int]]:
-    """Count each key that occurs, by rows or by people, of whom each counts in at most `max_keys` keys."""
+    """Count the rows or people with each key that occurs; a person counts in at most `max_keys` keys."""
     if pushed.supports_keys(frame, grouping, label):
         return pushed.key_counts(frame, grouping, label, max_keys)
 

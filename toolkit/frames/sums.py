@@ -1,11 +1,11 @@
-"""`Grouping` assigns each row of a frame to a cell of a table, and `Bounds` each value of a column to a step.
+"""`Grouping` assigns each row of a frame to a cell of a table, and `Bounds` assigns each value of a column to a step.
 
-`by` is a mapping of columns to public keys. The table has every cell in the order of these keys, whether or not a row
-falls into it, and a row falls into at most one cell.
+`by` is a mapping of columns to public keys. The table has a cell for each combination of keys, in the order of the
+keys, whether or not it has rows, and a row falls into at most one cell.
 
 `Bounds` are the limits to which values are clamped, and a public grid to which they are rounded. A person's step
-depends on their own value alone and lies in 0 … span: clamping, scaling and rounding are monotone, also in floating
-point, so that no value exceeds the steps of the two limits.
+depends on their own value alone and lies in 0 … span: clamping, scaling and rounding are monotone, even in
+floating-point arithmetic, so that no value exceeds the steps of the two limits.
 """
 
 import math
@@ -32,11 +32,11 @@ By = Mapping[Any, Iterable[object]]
 
 
 ThresholdCodes: TypeAlias = tuple[Sequence[float], Sequence[int]]
-"""Increasing thresholds at which one code ends and another begins; there is one more code than thresholds."""
+"""Increasing thresholds, and the codes below, between and above them; there is one more code than thresholds."""
 
 
 class BinnedAxis(Protocol):
-    """Bins of the numbers in one column. All but the codes are public; a row outside of every bin has the code -1."""
+    """Bins of the numbers in one column. All but the codes are public; a row outside all bins has the code -1."""
 
     @property
     def label(self) -> Any: ...
@@ -58,16 +58,16 @@ Axis: TypeAlias = Keys | BinnedAxis
 
 
 class Grouping:
-    """The rows that count, and the cell of each. `codes` are confidential, everything else is public.
+    """The rows that are counted, and the cell of each. `codes` are confidential, everything else is public.
 
     Parameters
     ----------
     where : Condition
         The condition that rows must meet.
     axes : tuple of Axis
-        The columns that split the table; without columns it has a single cell.
+        The columns by which rows are grouped; without columns the table has a single cell.
     people : Persons, optional
-        The selection of rows of a person who has several.
+        The column that identifies people, and the caps on the rows of one person.
     """
 
     def __init__(self, where: Condition, axes: tuple[Axis, ...] = (), people: Persons | None = None) -> None:
@@ -77,34 +77,33 @@ class Grouping:
         self.code_widths = tuple((len(axis.labels) - 1).bit_length() for axis in axes)
         """The number of bits of the codes of each axis."""
         self.may_omit_rows = bool(axes or where.words)
-        """Whether the table may leave out rows, so that its size is private even if the size of the frame is public."""
+        """Whether the table may omit rows, so that its number of rows is private even if that of the frame is public.
+        """
         self.has_caps = people is not None
         """Whether the rows of each person are limited, so that all rows must be read together."""
         self.columns = (*where.columns, *(axis.label for axis in axes), *(() if people is None else (people.label,)))
-        split_columns = " × ".join(f"{axis.name} ({len(axis.labels)})" for axis in axes)
-        self.words = (f" by {split_columns}" if split_columns else "") + (
-            f" where {where.words}" if where.words else ""
-        )
+        columns = " × ".join(f"{axis.name} ({len(axis.labels)})" for axis in axes)
+        self.words = (f" by {columns}" if columns else "") + (f" where {where.words}" if where.words else "")
         """A suffix to the name of a statistic, such as "by region (4) × sex (2) where age between 30 and 39"."""
 
     def by(self, *axes: Axis) -> "Grouping":
-        """Split the same rows by other axes."""
+        """Return a grouping of the same rows by different axes."""
         return Grouping(self.where, axes, self.people)
 
     @cached_property
     def labels(self) -> tuple[Any, ...]:
-        """The keys of each cell, the last column varying fastest; tuples if there are several columns."""
+        """The keys of each cell, with the last column varying fastest; tuples if there are several columns."""
         if len(self.axes) == 1:
             return self.axes[0].labels
         return tuple(product(*(axis.labels for axis in self.axes)))
 
     def codes(self, frame: Frame, *steps: tuple[Steps, int]) -> Codes:
-        """Return the cell of each row; -1 for a row that does not count, or that is beyond a person's caps.
+        """Return the cell of each row; -1 for a row that is not counted, or that exceeds a person's caps.
 
-        `steps` are pairs of an array (0 to a maximum, -1 where missing) and the maximum. They take part in the
-        selection of a person's rows.
+        `steps` are pairs of an array (0 to a maximum, -1 where missing) and the maximum. They enter the hash that
+        selects the rows of a person.
         """
-        # An engine may return the rows of two columns in different orders.
+        # An engine may return two columns with their rows in different orders.
         if frame.engine_table is not None:
             raise RuntimeError("the rows of an engine are read batch by batch: see Frame.batches")
         codes = None
@@ -127,14 +126,14 @@ class Grouping:
 
 
 def step_bits(max_step: int) -> int:
-    """Return the number of bits of a step from 0 to `max_step`, or of a missing one."""
+    """Return the number of bits that hold a step from 0 to `max_step`, or a missing value."""
     return (max_step + 1).bit_length()
 
 
 def parse_grouping(
     frame: Frame, where: Where | None = None, by: By | None = None, people: Persons | None = None
 ) -> Grouping:
-    """Parse `where` and `by`. They are rejected for their own content alone, before any data are read."""
+    """Parse `where` and `by`. Whether they are rejected depends on their content alone; no data are read."""
     rows = EVERY_ROW if where is None else parse_condition(frame, where)
     return Grouping(rows, () if by is None else parse_axes(frame, by), people)
 
@@ -158,26 +157,26 @@ BoundsByColumn: TypeAlias = BoundsLike | Mapping[Label, BoundsLike]
 """Limits, or a mapping from column to limits."""
 Missing: TypeAlias = Number | Mapping[Label, Number] | None
 """The number that replaces a missing value, or "drop"; or a mapping from column to such a number."""
-if not TYPE_CHECKING:  # `help` shows the name
+if not TYPE_CHECKING:  # so that `help` shows the name and not the union
     BoundsByColumn, Missing = NewType("BoundsByColumn", object), NewType("Missing", object)
 SUM_BITS = 32
-"""A grid of 2**32 to 2**33 steps over the bounds: a value moves by at most 2**-32 of their distance."""
+"""Sums use a grid of 2**32 to 2**33 steps: rounding changes a value by at most 2**-32 of the width of the bounds."""
 
 SQUARE_BITS = 14
-"""Squares need a coarser grid: 2**14 to 2**15 steps."""
+"""Squares need a coarser grid of 2**14 to 2**15 steps."""
 
 PAIR_BITS = 12
-"""Products of two squares need a still coarser one: 2**12 to 2**13 steps each."""
+"""Products of two squares need a still coarser grid of 2**12 to 2**13 steps for each variable."""
 
 QUANTILE_BITS = 16
-"""A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
+"""A private quantile is selected among 2**16 to 2**17 candidates: more would only make the selection less accurate."""
 
 _MAX_LIMIT = Fraction(10) ** 140
 
-# Rows that are converted to steps, or added up, at a time.
+# The number of rows that are converted to steps, or summed, at a time.
 _BATCH_ROWS = 2**18
 
-# The steps of 2**14 rows add up to less than 2**48. The bits above count missing values.
+# The steps of 2**14 rows sum to less than 2**48. The bits above count missing values.
 _PACKED_ROWS, _COUNT_SHIFT = 2**14, 48
 
 # Steps are counted from the lower limit if a limit is more steps than this from zero.
@@ -188,7 +187,7 @@ _MAX_SQUARED_STEPS = 2**18
 
 
 class StepSums(NamedTuple):
-    """The number of values of a column, the sum of their steps, and that of the squares if asked for."""
+    """The number of values of a column, the sum of their steps, and the sum of squared steps if requested."""
 
     n_values: int
     total: int
@@ -221,7 +220,7 @@ class Bounds:
 
     @classmethod
     def of(cls, bounds: object, bits: int = SUM_BITS) -> "Bounds":
-        """Read two finite limits, with a grid of 2**bits to 2**(bits + 1) steps."""
+        """Parse two finite limits, and divide them into a grid of 2**bits to 2**(bits + 1) steps."""
         low, high = check_bounds(bounds.value if isinstance(bounds, Estimate) else bounds)
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
@@ -230,7 +229,7 @@ class Bounds:
         return _bounds_with_grid(low, high, bits)
 
     def with_step(self, step: Number) -> "Bounds":
-        """Return the same limits with another grid, of at most 2**20 steps."""
+        """Return the same limits with a different grid, of at most 2**20 steps."""
         width = check_positive(step, "step")
         if not (self.high - self.low) / 2**20 <= width <= self.high - self.low:
             rule = "`step` must be between 2**-20 of the distance of the bounds and that distance"
@@ -239,10 +238,11 @@ class Bounds:
 
     @cached_property
     def _grid(self) -> tuple[float, float, float]:
-        """The numbers to subtract from a value, multiply it by, and add to it, so that its last bits count steps.
+        """(start, rate, offset): in (value - start) * rate + offset, the last bits of the float count steps.
 
-        A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole units, ties to
-        even, exactly, and does not carry for any number of up to 2**51 units. A power of two needs no multiplication.
+        The last bit of a float of size 1.5 * 2**52 units stands for one unit. Adding it therefore rounds a value
+        exactly to whole units, ties to even, without a carry for values of up to 2**51 units. If the step is a power
+        of two, no multiplication is needed.
         """
         far = max(abs(self.low), abs(self.high)) / self.step > _MAX_STEPS_FROM_ZERO
         power = (
@@ -254,7 +254,7 @@ class Bounds:
 
     @cached_property
     def _end_bits(self) -> tuple[int, int]:
-        """The last bits of the two limits."""
+        """The two limits as integers of bits, which differ by the number of steps."""
         start, rate, unit = self._grid
         first, last = ((np.array([float(self.low), float(self.high)]) - start) * rate + unit).view(np.int64)
         return int(first), int(last)
@@ -267,7 +267,7 @@ class Bounds:
 
     @property
     def scaling(self) -> tuple[float, float, int]:
-        """The numbers to subtract from a clamped value, multiply it by, and subtract after rounding."""
+        """The numbers to subtract from a clamped value, to multiply it by, and to subtract after rounding."""
         start, rate, unit = self._grid
         first = self._end_bits[0] - int(np.array(unit).view(np.int64))
         return start, rate if rate != 1 else float(1 / self.step), first
@@ -279,12 +279,12 @@ class Bounds:
 
     @cached_property
     def span(self) -> int:
-        """The distance of the limits, in steps."""
+        """The distance between the limits, in steps."""
         return self._end_bits[1] - self._end_bits[0]
 
     @np.errstate(all="ignore")
     def steps(self, values: Array) -> Steps:
-        """Return the steps of values above the lower limit, 0 … span; -1 for a missing value."""
+        """Return the number of steps of each value above the lower limit, 0 … span; -1 for a missing value."""
         steps = np.empty(len(values), dtype=np.int64)
         for part, bits in self._parts(values, -1):
             np.subtract(bits, self._end_bits[0], out=steps[part])
@@ -295,8 +295,8 @@ class Bounds:
         """Return the number, sum and sum of squares of the steps; a missing value is ignored, or replaced by `fill`.
 
         A missing value is coded as -2**48 steps, so that a sum over 2**14 rows holds the sum of steps in its low 48
-        bits, and the number of missing values above. Wrapping modulo 2**64 loses nothing: such a sum lies between
-        -2**62 and 2**48, the square of 2**48 is 0 modulo 2**64, and other sums of squares stay below 2**63.
+        bits, and the number of missing values in the bits above. Wrapping modulo 2**64 loses nothing: such a sum lies
+        between -2**62 and 2**48, the square of 2**48 is 0 modulo 2**64, and sums of all other squares stay below 2**63.
         """
         if squares and self.span > _MAX_SQUARED_STEPS:
             remedy = f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly"
@@ -317,11 +317,11 @@ class Bounds:
         return StepSums(len(values), total + absent * step, total_of_squares + absent * step**2)
 
     def _parts(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:
-        """Iterate over batches of values as bits that count steps.
+        """Iterate over batches of values as integers of bits that count steps.
 
         A missing value becomes `missing` steps above the lower limit. The time does not depend on the number of missing
         values: `clip` preserves NaN, and `fmax` replaces it by a number below all others. Each operation is monotone,
-        so that no value passes the limits.
+        so that no value exceeds the limits.
         """
         buffer = np.empty(min(_BATCH_ROWS, len(values)))
         (start, rate, unit), low, high = self._grid, float(self.low), float(self.high)
@@ -345,12 +345,12 @@ def _floats_hold(low: Fraction, high: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def _bounds_with_grid(low: Fraction, high: Fraction, bits: int) -> Bounds:
-    """Make limits with a grid of 2**bits steps; cached, with their cached properties."""
+    """Make limits with a grid of 2**bits steps; the result and its cached properties are reused."""
     return Bounds(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
 
 
 def format_number(number: float) -> str:
-    """Format a number with six digits if they are exact, otherwise with all of its digits.
+    """Format a number with six digits if they are exact, otherwise with all digits.
 
     >>> format_number(40.0), format_number(1000001.0)
     ('40', '1000001.0')
@@ -363,7 +363,7 @@ Numbers = TypeVar("Numbers", Array, Steps)
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A column of numbers, clamped to limits; a missing value is replaced by `fill`, or ignored."""
+    """A column of numbers that are clamped to limits; a missing value is replaced by `fill`, or ignored."""
 
     label: Any
     limits: Bounds
@@ -373,7 +373,7 @@ class Variable:
     """The treatment of missing values, in words."""
 
     def steps(self, frame: Frame) -> Steps:
-        """Return the step of each value, 0 … span, and -1 for a value that is ignored."""
+        """Return the step of each value, 0 … span; -1 for a value that is ignored."""
         steps = self.limits.steps(frame.column(self.label).floats())
         return steps if self.fill is None else np.where(steps < 0, self.fill_step or 0, steps)
 

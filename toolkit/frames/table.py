@@ -1,8 +1,7 @@
-"""Tables as an analysis reads them: columns as arrays, with rows matched by position or by the index of pandas. Engines
-that compute their rows when they are read return the distinct rows and how often each occurs.
+"""Tables as an analysis reads them: columns as arrays, with rows matched by position or by the index of pandas.
 
-Messages name columns whose labels are text. Other labels may be people's values, so those columns are identified by
-position.
+A lazy frame returns its distinct rows and how often each occurs. Messages name a column if its label is text. Other
+labels may be people's values, so messages identify those columns by position.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,12 +16,12 @@ from toolkit.core.checks import is_missing, quietly, reject
 from toolkit.core.extras import extra
 
 Values = npt.NDArray[Any]
-# The most distinct rows that are fetched.
+# More distinct rows than these are not fetched.
 _MAX_DISTINCT_ROWS = 1_000_000
 
 
 def array_of(values: Any) -> Values:
-    """Convert values to an array, in which numbers among texts stay numbers.
+    """Convert values to an array; numbers mixed with texts stay numbers.
 
     >>> array_of([1, "a"]).tolist()
     [1, 'a']
@@ -34,7 +33,7 @@ def array_of(values: Any) -> Values:
     cells = list(values) if isinstance(values, Iterator) else values
     try:
         array = np.asarray(cells)
-    except ValueError:  # lists of several lengths
+    except ValueError:  # lists of different lengths
         return np.asarray(cells, dtype=object)
     mixed = array.dtype.kind in "US" and array.ndim == 1 and not all(isinstance(cell, str) for cell in cells)
     return np.asarray(cells, dtype=object) if mixed else array
@@ -62,7 +61,7 @@ def column(data: Any, values: Any, argument: str) -> Values:
 
 
 def _labels(data: Any) -> list[Any]:
-    if type(data).__name__ == "LazyFrame":  # the `columns` of a LazyFrame warn that they are slow
+    if type(data).__name__ == "LazyFrame":  # LazyFrame.columns works, but warns that it is slow
         return list(data.collect_schema().names())
     return list(data if isinstance(data, dict) else getattr(data, "column_names", getattr(data, "columns", ())))
 
@@ -73,13 +72,13 @@ def column_names(data: object) -> tuple[str, ...]:
 
 
 def format_columns(data: object) -> str:
-    """Format the first 20 columns for a message, by name if it is text, otherwise by position."""
+    """Format the first 20 columns for a message, each by its name if that is text, otherwise by its position."""
     labels = enumerate(_labels(data)[:20], start=1)
     return ", ".join(label if isinstance(label, str) else f"column number {position}" for position, label in labels)
 
 
 def row_count(data: Any) -> int:
-    """Count the rows of a frame in memory, or of a mapping of names to arrays."""
+    """Return the number of rows of a frame in memory, or of a mapping of names to arrays."""
     if isinstance(data, dict):
         return len(next(iter(data.values()), ()))
     return int(data.num_rows) if hasattr(data, "num_rows") else len(data)
@@ -100,7 +99,7 @@ def as_frame(data: object) -> Any:
 
 
 def rows_in_order(frame: object) -> Any:
-    """Wrap a frame whose rows are in memory and in order with narwhals."""
+    """Wrap a frame with narwhals; its rows must be in memory and in order."""
     try:
         return extra("narwhals").from_native(frame, eager_only=True)
     except TypeError:
@@ -148,8 +147,8 @@ def with_column(data: Any, name: str, values: Values) -> Any:
 def declared_categories(data: Any, name: str) -> tuple[list[Any], int] | None:
     """Return the declared categories that occur in a column, in order, and the number of those that do not occur.
 
-    None for a column that declares no categories. A Categorical of polars numbers its categories in order of
-    appearance, and so does not declare them.
+    Return None if the column declares no categories. A Categorical of polars numbers its categories in order of
+    appearance, so it does not declare them.
     """
     kind = getattr(data[name], "dtype", None)
     declared = getattr(kind, "categories", None)
@@ -161,9 +160,9 @@ def declared_categories(data: Any, name: str) -> tuple[list[Any], int] | None:
 
 
 def with_text_as_objects(data: Any) -> Any:
-    """Convert pandas columns of the type "string" to objects, which formulaic treats as categories.
+    """Convert pandas columns of type "string" to objects, which formulaic treats as categories.
 
-    Categories of polars become texts, so that the first level does not depend on the order of rows.
+    Convert polars categories to text, so that the first level does not depend on the order of rows.
     """
     if type(data).__module__.startswith("polars"):
         polars = extra("polars")
@@ -179,10 +178,10 @@ def index_of(values: object) -> Any:
     return index if hasattr(index, "equals") else None
 
 
-def same_index(values: object, other: object) -> bool:
-    """Whether two pandas objects have the same index; True where either has none and is matched by position."""
-    first, second = index_of(values), index_of(other)
-    return first is None or second is None or bool(first.equals(second))
+def same_index(values: object, data: object) -> bool:
+    """Whether two pandas objects have the same index; True if either has no index and is matched by position."""
+    values_index, data_index = index_of(values), index_of(data)
+    return values_index is None or data_index is None or bool(values_index.equals(data_index))
 
 
 def is_lazy(data: object) -> bool:
@@ -192,19 +191,19 @@ def is_lazy(data: object) -> bool:
     nw = extra("narwhals")
     try:
         return isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
-    except nw.exceptions.DuplicateError:  # a frame of pandas, whose repeated names `as_frame` rejects
+    except nw.exceptions.DuplicateError:  # a pandas frame with repeated names, which `as_frame` rejects
         return False
 
 
 def distinct_rows(data: DataFrame, labels: Sequence[str], weight_column: str | None, count_column: str) -> Any:
     """Return the distinct rows of some columns as a frame of pandas.
 
-    The column `count_column` holds how often each row occurs, or the sum of the column `weight_column` over its occurrences.
+    The column `count_column` holds how often each row occurs, or the sum of the column `weight_column` over its
+    occurrences.
     """
     nw = extra("narwhals")
-    if absent := [
-        name for name in (*labels, *((weight_column,) if weight_column else ())) if name not in column_names(data)
-    ]:
+    needed = [*labels, weight_column] if weight_column else labels
+    if absent := [name for name in needed if name not in column_names(data)]:
         reject(
             "the data must have every column", f"none called {', '.join(absent)}", f"there are {format_columns(data)}"
         )
@@ -218,7 +217,7 @@ def distinct_rows(data: DataFrame, labels: Sequence[str], weight_column: str | N
 
 
 def floats_or_none(values: object) -> npt.NDArray[np.float64] | None:
-    """Convert numbers to floats; None if a value is not a number, which the message of NumPy would quote."""
+    """Convert numbers to floats; return None if a value is not a number, because NumPy's error would quote it."""
     if getattr(values, "dtype", np.dtype(float)).kind in "mM":  # NumPy would return dates as days since 1970
         return None
     try:

@@ -1,7 +1,7 @@
 """Values, ranges and keys that an analyst names, parsed once and converted to the type of a column.
 
-A condition that can never match would still be charged, so it is rejected. The type of the column decides whether it
-can match, never its contents.
+A condition that can never match would still be charged, so it is rejected. Whether it can match depends on the type of
+the column, never on its contents.
 """
 
 import math
@@ -25,15 +25,15 @@ from toolkit.frames.frame import Frame
 
 Value: TypeAlias = str | bool | int | Fraction | Day | Moment
 
-# Up to this number, values are compared one after the other; more are sorted.
+# Up to this number of targets, a column is compared with each target in turn.
 _MAX_COMPARED_ONE_BY_ONE = 16
 
-# Integers whose range is smaller than this, or than four times their number, are looked up in a table.
+# Integer targets are looked up in a table if their range is below this, or below four times their number.
 _MIN_TABLE_SIZE = 2**16
 
 _NUMPY_WHOLE = {np.dtype(code).type for code in np.typecodes["AllInteger"]}
 
-# Digits of a decimal number in a message, and the longest number that a message quotes.
+# The digits of a decimal number in a message, and the length from which a number is not quoted.
 _DECIMAL_CONTEXT, _MAX_QUOTED_LENGTH = Context(prec=40), 60
 
 _ACCEPTED_TYPES = {
@@ -60,7 +60,7 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, repr=False)
 class Range:
-    """A range from low to high; `excludes_high` excludes the upper end, as in all bands but the last."""
+    """A range from low to high. `excludes_high` makes it half-open, as are all bands but the last."""
 
     low: Value
     high: Value
@@ -97,7 +97,8 @@ def value_of(item: object, name: str) -> Value:
 def parse_plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     """Parse texts or whole numbers that a column holds without rounding; return them and their stored form.
 
-    This is the fast path for many values. None if a value is of another type or range; each is then parsed alone.
+    This is the fast path for many values. Return None if a value has a different type or is out of range; the values
+    are then parsed one by one.
     """
     kinds = set(map(type, items))
     if kind.name == "text" and kinds == {str}:
@@ -150,7 +151,7 @@ def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
 
 
 def check_clock(column: Column, name: str) -> None:
-    """Check that the time zone of a column of moments is known, so that its days can be compared."""
+    """Check that the time zone of a datetime column is installed, so that its days can be compared."""
     try:
         column.empty().ticks(in_local_time=True)
     except Exception:
@@ -159,7 +160,7 @@ def check_clock(column: Column, name: str) -> None:
 
 
 def to_stored_value(value: Value, kind: Kind, name: str) -> Any:
-    """Convert a value to the type of a column: text, a float, or a whole number of ticks; reject it if that fails."""
+    """Convert a value to the type of a column: text, a float, or a whole number of ticks; reject it if it cannot."""
     if kind.name == "object":
         return value
     if kind.name == "text":
@@ -183,7 +184,7 @@ def to_stored_value(value: Value, kind: Kind, name: str) -> Any:
 
 
 def _check_unicode(text: str, name: str) -> str:
-    """Check that engines can hold a text."""
+    """Check that a text can be encoded, so that engines can hold it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -194,8 +195,8 @@ def _check_unicode(text: str, name: str) -> str:
 def stored_ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     """Return the two ends of a range in the type of the column, both included.
 
-    An end that the column cannot hold, or that the range excludes, becomes the next value inside of the range. For a
-    column of Python objects the ends are returned as they are.
+    An end that the column cannot hold, or that the range excludes, is replaced by the next value inside the range. For
+    a column of Python objects the ends are returned unchanged.
     """
     if kind.name in ("text", "truth", "other"):
         reject(f"{name} holds {kind.words}", "a range", "only numbers and dates have an order", TypeError)
@@ -217,7 +218,7 @@ def stored_ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
 
 
 def value_codes(column: Column, targets: Sequence[Any], *, as_days: bool) -> Codes:
-    """Return the index of each value of a column among targets from `to_stored_value`; -1 for any other value."""
+    """Return the index of each value among targets that `to_stored_value` made; -1 for a value that is not there."""
     if column.kind.is_compared_by_cell:
         keys = {comparison_key(target): index for index, target in enumerate(targets)}
         return cells.codes(column.cells(), keys, as_days=as_days)
@@ -230,7 +231,8 @@ def value_codes(column: Column, targets: Sequence[Any], *, as_days: bool) -> Cod
 def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, Any]], *, as_days: bool) -> Codes:
     """Return the index of the first range that contains each value of a column, -1 if none does.
 
-    `stored_items` are the ends of the ranges, as `stored_ends` returns them. Ranges that do not overlap are searched by bisection.
+    `stored` are the ends of the ranges, as `stored_ends` returns them. Ranges that do not overlap are searched by
+    bisection.
     """
     if column.kind.is_compared_by_cell:
         keys = [cells.key(cell, as_days=as_days) for cell in column.cells()]
@@ -254,7 +256,7 @@ def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[
 
 
 def comparable_numbers(column: Column, *, as_days: bool) -> tuple[npt.NDArray[Any], Mask]:
-    """Return values that can be compared as numbers, and a mask of missing ones; `as_days` makes moments local days."""
+    """Return a column as comparable numbers, with a mask of missing values; `as_days` gives days in local time."""
     if column.kind.name in ("number", "truth"):
         values = column.floats()
         return values, np.isnan(values)
@@ -292,11 +294,11 @@ def _target_codes(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
     codes = np.full(len(values), -1, dtype=np.int64)
     if len(targets) <= _MAX_COMPARED_ONE_BY_ONE:
         for index, target in enumerate(targets):
-            codes = np.where(values == target, index, codes)  # takes the same time whatever matches
+            codes = np.where(values == target, index, codes)  # constant time, whether or not a value matches
         return codes
     whole = values.dtype.kind in "iu"
     if whole and int(targets.max()) - int(targets.min()) < max(_MIN_TABLE_SIZE, 4 * len(targets)):
-        # The difference of two short integers may overflow their type.
+        # The difference of two small integers may overflow their type.
         if values.dtype.itemsize < 8:
             values, targets = values.astype(np.int64), targets.astype(np.int64)
         low, high = int(targets.min()), int(targets.max())
@@ -310,7 +312,7 @@ def _target_codes(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
 
 
 def comparison_key(value: Any) -> Any:
-    """Return the key that `cells.key` gives for a cell of equal value; values of other types are their own keys."""
+    """Return the key that `cells.key` gives to a cell of equal value."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, Fraction):
@@ -319,7 +321,7 @@ def comparison_key(value: Any) -> Any:
 
 
 def _is_in_range(key: Any, low: Any, high: Any, excludes_high: bool) -> bool:
-    """Whether a cell's key lies in a range, whose upper end may be excluded."""
+    """Whether the key of a cell lies in a range; the upper end may be excluded."""
     numbers = int | float | Fraction
     same = isinstance(key, numbers) if isinstance(low, numbers) else type(key) is type(low)
     if not same or getattr(key, "is_zoned", 0) != getattr(low, "is_zoned", 0):
@@ -341,10 +343,12 @@ class SpecialValue:
 
 
 MISSING = SpecialValue("MISSING")
-"""Selects missing values in a condition, in a list of values, or among the keys of a table."""
+"""A marker for missing values in a condition, in a list of values, or among the keys of a table."""
 
 OTHER = SpecialValue("OTHER")
-"""The last key of a table, for every row without another key; it includes missing values unless MISSING is a key."""
+"""The last key of a table, for all rows that match none of the other keys; missing values count here unless MISSING is
+a key.
+"""
 
 Item = Value | Range | SpecialValue
 
@@ -381,7 +385,7 @@ def between(low: object, high: object) -> Range:
 
 
 def bands(*edges: object) -> list[Range]:
-    """Make adjacent ranges from increasing edges: each includes its lower end, and the last also its upper end.
+    """Make adjacent ranges from increasing edges; each includes its lower edge, and the last also its upper edge.
 
     Parameters
     ----------
@@ -413,10 +417,10 @@ def bands(*edges: object) -> list[Range]:
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """The values, ranges and special values that one column is compared with, also in the type of the column.
+    """The values, ranges and special values that one column is compared with.
 
-    `is_plain` means that all of them are texts or whole numbers. The results for rows are confidential, everything else
-    is public.
+    `stored_items` are the items in the type of the column. `is_plain` means that all items are texts or whole numbers.
+    The codes and masks of rows are confidential, everything else is public.
     """
 
     label: Any
@@ -431,7 +435,7 @@ class Keys:
     def of(cls, frame: Frame, label: object, items: Sequence[object], argument: str = "") -> "Keys":
         """Parse items, and reject those that the column's type can never hold.
 
-        With `argument`, the name of an argument of the caller, items must also be distinct and not overlap.
+        If `argument`, the name of the caller's argument, is given, items must also be distinct and not overlap.
         """
         column = frame.column(label)
         name, kind = column.name, column.kind
@@ -470,7 +474,7 @@ class Keys:
         return f"{self.name} {' or '.join([*parts, *['missing'] * (MISSING in self.items)])}"
 
     def codes(self, frame: Frame) -> Codes:
-        """Return the index of each row's item, the first if there are several; -1 without one."""
+        """Return the index of the first item that each row matches; -1 if it matches none."""
         column, items = frame.column(self.label), self.items
         if self.is_plain:
             text = column.kind.name == "text"
@@ -490,7 +494,7 @@ class Keys:
         return np.where(codes < 0, items.index(OTHER), codes) if OTHER in items else codes
 
     def mask(self, frame: Frame) -> Mask:
-        """Return a mask of the rows that have one of the items."""
+        """Return a mask of the rows that match one of the items."""
         column = frame.column(self.label)
         if column.kind.name != "text" or any(isinstance(item, Range) or item is OTHER for item in self.items):
             return self.codes(frame) >= 0
@@ -504,7 +508,7 @@ class Keys:
         return column.has(values) | column.missing() if values else column.missing()
 
     def _check_distinct(self, name: str) -> None:
-        """Check that no value can match two items, because a row belongs to one cell of a table."""
+        """Check that no value can match two items, because a row belongs to at most one cell of a table."""
         pairs = zip(self.items, self.stored_items, strict=True)
         spans = sorted(
             _comparison_interval(item, stored) for item, stored in pairs if not isinstance(item, SpecialValue)
@@ -535,7 +539,7 @@ def _parse_end(value: object, name: str) -> Value:
 
 
 def _are_comparable(first: Value, last: Value) -> bool:
-    """Whether two values have an order."""
+    """Whether two values can be ordered."""
     alike = type(first) is type(last) and getattr(first, "is_zoned", 0) == getattr(last, "is_zoned", 0)
     return alike and not isinstance(first, str | bool)
 
@@ -553,7 +557,7 @@ def _to_stored_item(item: Item, kind: Kind, name: str) -> Any:
 
 
 def _comparison_interval(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
-    """Return (type, lower end, upper end, whether the upper end is excluded), by which items are compared."""
+    """Return the sort key of an item: its type, lower end, upper end, and whether the upper end is excluded."""
     low, high = stored if isinstance(item, Range) else (comparison_key(stored),) * 2
     low, high = (Fraction(end) if isinstance(end, bool) else end for end in (low, high))
     number = isinstance(low, int | float | Fraction)

@@ -1,1 +1,1 @@
-"""Columns and tables of each engine, and the expressions that each engine can compute itself."""
+"""The columns and tables of each engine, and the expressions that it can compute."""

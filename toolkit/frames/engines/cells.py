@@ -1,8 +1,8 @@
 """Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever called.
 
-A cell may be any object that somebody once put into a frame. A cell whose `__float__`, `__eq__` or `__hash__`
-raises, or is slow, would disclose something about its person. So only the types in this module are read; a cell of
-any other type is neither a number nor an option.
+A cell may be any object that somebody put into a frame. A cell whose `__float__`, `__eq__` or `__hash__` raises or is
+slow would disclose something about its person. So only the types in this module are read; a cell of any other type is
+neither a number nor an option.
 """
 
 import datetime as dt
@@ -20,7 +20,7 @@ from toolkit.core.arrays import as_float, number_or_none
 
 _EPOCH, _ZONED_EPOCH = dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAYS = ("D", "W")
-# The most digits of a Decimal that is expanded: a short one, such as 1E+999999999, can stand for billions of digits.
+# A Decimal with a larger exponent is not expanded: 1E+999999999 would have a billion digits.
 MAX_EXPONENT = 1000
 MISSING_KEY = object()
 """The key of a missing cell."""
@@ -33,7 +33,7 @@ class Day(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A date with a time, in nanoseconds since 1970, in UTC where it has a time zone."""
+    """A date with a time, in nanoseconds since 1970; in UTC if it has a time zone."""
 
     nanoseconds: int
     is_zoned: bool
@@ -42,9 +42,9 @@ class Moment(NamedTuple):
 def key(cell: object, *, as_days: bool = False) -> Hashable:
     """Return the key by which a cell is compared: `MISSING_KEY` if it is missing, None if its type is unknown.
 
-    Equal values have equal keys, whatever their types. Whole numbers are exact, however long. Other numbers become the
-    nearest float, so that 0.1 finds Decimal("0.1"), unless that float is whole. With `as_days` a date with a time becomes
-    its day in its own time zone.
+    Equal values of different types have equal keys. Whole numbers of any length are exact. Other numbers become the
+    nearest float, so that 0.1 matches Decimal("0.1"), unless that float is whole. With `as_days` a date with a time
+    becomes its day in its own time zone.
     """
     kind = type(cell)
     if kind is str:
@@ -56,9 +56,9 @@ def key(cell: object, *, as_days: bool = False) -> Hashable:
 
 
 def person_key(cell: object) -> Hashable:
-    """Return the person whom a cell identifies: as `key`, but exact for every number, so that no two people are merged.
+    """Return the person whom a cell identifies: like `key`, but exact for all numbers, so that people are not merged.
 
-    Numbers of different types that are equal in Python identify one person.
+    Numbers of different types that are equal in Python identify the same person.
 
     >>> identity(10**18 + 1) == identity(Decimal(10**18)), identity(Decimal("0.5")) == identity(0.5)
     (False, True)
@@ -76,7 +76,7 @@ def person_key(cell: object) -> Hashable:
 
 @np.errstate(all="ignore")
 def codes(column: list[Any], targets: Mapping[Any, int], *, as_days: bool = False) -> npt.NDArray[np.int64]:
-    """Look up the code of each cell by its key; -1 for a cell without a code."""
+    """Look up the code of each cell by its key; a cell without a code gets -1."""
     get = targets.get
     looked_up = [get(cell, -1) if type(cell) is str else get(key(cell, as_days=as_days), -1) for cell in column]
     return np.array(looked_up, dtype=np.int64)
@@ -134,12 +134,12 @@ def _number_key(value: Any) -> int | float | Fraction:
 
 
 def _if_loaded(module: str, name: str) -> Any:
-    """Look up a name in a module if it is loaded; before that, no cell can have one of its types."""
+    """Look up a name in a module if it is loaded; otherwise no cell can have one of its types."""
     return getattr(sys.modules.get(module), name, MISSING_KEY)
 
 
 def _is_safe_zone(kind: type) -> bool:
-    """Whether a time zone is None or a class of the standard library or pytz; reading another would run its code."""
+    """Whether a time zone is None or of a class of the standard library or pytz; any other class could run its code."""
     pytz = _if_loaded("pytz", "BaseTzInfo")
     standard = any(kind is zone for zone in (type(None), dt.timezone, _if_loaded("zoneinfo", "ZoneInfo")))
     return standard or (pytz is not MISSING_KEY and issubclass(kind, pytz))

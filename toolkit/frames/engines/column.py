@@ -1,8 +1,8 @@
-"""`Column`: the interface that all engines share. The `Kind` of a column follows from its type, and it alone decides
-how the column is read.
+"""`Column`: the interface that all engines share. The `Kind` of a column follows from its type and alone decides how
+the column is read.
 
-A value that cannot be read as a number counts as missing. Whether a column holds such values must not show as an
-error, a warning, another shape, or a longer time. Engines have a fast path for columns without missing values, so a
+A value that cannot be read as a number counts as missing. Whether a column holds such values must not be visible as an
+error, a warning, a different shape or a longer time. Engines have a fast path for columns without missing values, so a
 missing value is always appended before an engine is called, and removed from the result.
 """
 
@@ -25,7 +25,7 @@ DAY = 86_400 * 10**9
 """Nanoseconds in a day."""
 
 YEARS = (-719_162, 2_932_896)
-"""The first and last day of the years 1 to 9999, which Python can represent, in days since 1970."""
+"""The first and the last day that Python can represent (years 1 to 9999), in days since 1970."""
 
 TICKS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
@@ -43,7 +43,7 @@ _KIND_NAMES = {
 
 @dataclass(frozen=True)
 class Kind:
-    """The values that a column can hold, by its type.
+    """The kind of values that a column can hold, according to its type.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ class Kind:
     limits : pair of int
         The smallest and the largest whole number.
     float_bits : int
-        Bits of a floating-point number.
+        The number of bits of a floating-point number.
     tick : int
-        Nanoseconds in the unit of a moment or a day.
+        The number of nanoseconds in the unit of a moment or a day.
     is_zoned : bool
         Whether moments have a time zone.
     is_categorical : bool
-        Whether values are stored as codes of categories; such a column is not added up.
+        Whether values are stored as codes of categories; such a column is not summed.
     is_long : bool
         Whether numbers have more digits than a float or 64 bits hold. They are added up as floats, but compared
         exactly, one by one.
@@ -74,7 +74,7 @@ class Kind:
 
     @cached_property
     def is_compared_by_cell(self) -> bool:
-        """Whether values are compared as Python objects, one by one."""
+        """Whether values are compared one by one, as Python objects."""
         return self.name == "object" or self.is_long
 
     @cached_property
@@ -84,7 +84,7 @@ class Kind:
 
     @property
     def words(self) -> str:
-        """The kind in words, for a message."""
+        """A description of the kind, for a message."""
         return (
             "categories"
             if self.is_categorical
@@ -99,12 +99,12 @@ def whole_kind(bits: int, signed: bool) -> Kind:
 
 
 def decimal_kind(digits: int) -> Kind:
-    """Return the kind of decimal numbers; a float distinguishes all of them up to 15 digits."""
+    """Return the kind of decimal numbers; floats can tell apart those of up to 15 digits."""
     return Kind("number", is_long=digits > 15)
 
 
 class Column(ABC):
-    """A column of a frame: its kind and name are public, all that its methods return is confidential."""
+    """A column of a frame. Its kind and name are public, everything that its methods return is confidential."""
 
     name: str = ""
 
@@ -116,7 +116,7 @@ class Column(ABC):
         """Return numbers and truth values as floats, NaN where missing."""
 
     def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:
-        """Return whole numbers, moments (in UTC or local time) and days as integers, and a mask of missing values."""
+        """Return whole numbers, moments (in UTC or local time) or days as integers, and a mask of missing values."""
         raise NotImplementedError("Python objects are compared one by one")
 
     def codes(self, texts: Sequence[str]) -> Codes:
@@ -136,7 +136,7 @@ class Column(ABC):
         return list(self._values.tolist())
 
     def tally(self, mask: Mask) -> dict[Any, int]:
-        """Count each text among the rows of a mask; other values may be among the keys."""
+        """Count each text in the rows of a mask; the result may also have keys that are not text."""
         return Counter(compress(self.cells(), mask.tolist()))
 
     @abstractmethod
@@ -144,7 +144,7 @@ class Column(ABC):
         """Return a column of the same type without rows."""
 
     def require_numbers(self, name: str = "") -> "Column":
-        """Return the column itself if its type can hold numbers, and reject it under `name` otherwise."""
+        """Return the column if its type can hold numbers; otherwise reject it, with `name` in the message."""
         if not self.kind.can_hold_numbers:
             rule = f"{name or f'column {self.name}'} must hold numbers"
             remedy = "only numbers can be added up and ordered"
@@ -156,7 +156,7 @@ class Column(ABC):
 
 
 class Cells(Column):
-    """A column of Python objects, given by a function that lists them and read in one loop."""
+    """A column of Python objects, which a function lists and which are read in one loop."""
 
     @np.errstate(all="ignore")
     def floats(self) -> Array:
@@ -177,7 +177,7 @@ class Cells(Column):
 
 
 class Categories(Column):
-    """Values as codes of categories, -1 where missing: the categories are read, and taken by their codes."""
+    """A column of category codes, -1 where missing: the categories are read, and then indexed by the codes."""
 
     def __init__(self, categories: Column, codes: npt.NDArray[Any], kind: Kind) -> None:
         self._categories, self._values, self.kind = categories, codes, kind

@@ -17,15 +17,15 @@ from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Expression, La
 if TYPE_CHECKING:
     import polars as pl
 
-# Rows of a batch and the missing value at its end.
+# The rows of a batch and the missing value at its end.
 _BATCH_ROWS = 2**20 + 1
 _POLARS_TYPES = {float: "Float64", str: "String", int: "Int64"}
-# The least and most days of a timedelta of Python.
+# The smallest and the largest number of days of a Python timedelta.
 _TIMEDELTA_DAYS = (-999_999_999, 999_999_998)
-# Days from 1970 within which polars converts time zones without a panic.
+# Polars converts time zones without a panic up to this many days before or after 1970.
 _MAX_ZONED_DAYS = 9 * 10**7
-# The most texts that are looked up by hash: the table has as many slots as the square of their number, so that for
-# most seeds no two collide.
+# The maximum number of texts that are looked up by hash. The table has about as many slots as the square of the number
+# of texts, so that for most seeds no two texts collide.
 _MAX_HASHED = 2**10
 
 
@@ -134,7 +134,7 @@ def _evaluate(series: "pl.Series", expression: "Callable[[pl.Expr, Any], pl.Expr
 def _local_ticks(moments: "pl.Expr", dtype: "pl.Datetime") -> "pl.Expr":
     """Convert moments to ticks of local time.
 
-    polars panics 262,000 years from now, and overflows where 64 bits end; moments that far away stay in UTC.
+    polars panics on dates more than 262,000 years away and overflows beyond 64 bits; such moments stay in UTC.
     """
     import polars as pl
 
@@ -166,7 +166,7 @@ def _without_unrepresentable(values: "pl.Expr", dtype: Any) -> "pl.Expr":
     )
     possible = ticks.is_between(*limits)
     if isinstance(dtype, pl.Datetime):
-        # polars reads a moment in UTC and then converts it to local time, so both must be possible.
+        # polars reads a moment in UTC and then converts it to local time, so Python must be able to represent both.
         possible &= _local_ticks(values, dtype).is_between(*limits)
     return pl.when(possible).then(values)
 
@@ -179,10 +179,10 @@ def _tick_range(days: tuple[int, int], dtype: Any) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class HashTable:
-    """Texts in a table indexed by the first bits of their hash.
+    """Texts in a table that is indexed by the first bits of their hash.
 
-    A text of a column is compared with the text in its slot, so that a text of the same hash is not mistaken for it.
-    This is done for every row, so that the time does not depend on the values.
+    Each text of a column is compared with the text in its slot, so that different texts with the same hash are not
+    confused. Every row is compared, so that the time does not depend on the values.
     """
 
     texts: Any
@@ -191,7 +191,7 @@ class HashTable:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "HashTable | None":
-        """Build a table; None for no texts, for too many, and if every seed has collisions."""
+        """Build a table; return None if there are no texts or too many, or if every seed has collisions."""
         import polars as pl
 
         if not 0 < len(texts) <= _MAX_HASHED:
@@ -243,7 +243,7 @@ class PolarsLazyTable(EngineTable):
         return super().supports(column) or column.kind.name == "moment"
 
     def select(self, columns: Mapping[str, str]) -> LazyTable:
-        # Without a column polars would return no rows.
+        # If no column is selected, polars returns no rows.
         columns = columns or {"x": self.names[0]}
         return self._table.select(**{name: self._pl.col(label) for name, label in columns.items()})
 
@@ -317,7 +317,7 @@ class PolarsLazyTable(EngineTable):
     def with_columns(
         self, rows: LazyTable, expressions: Mapping[str, Expression], *, drop_others: bool = False
     ) -> LazyTable:
-        # Selecting constants alone would give a single row.
+        # Selecting only constants would return a single row.
         extended = rows.with_columns(**expressions)
         return extended.select(list(expressions)) if drop_others else extended
 
@@ -338,7 +338,7 @@ class PolarsLazyTable(EngineTable):
         pl = self._pl
         if dense:
             return rows.with_columns(pl.struct(order).rank("dense").over(by).cast(pl.Int64).alias(name))
-        # Equal rows may come in any order: they add the same to every sum.
+        # The order of equal rows does not matter: they contribute the same to every sum.
         return rows.sort(order).with_columns((pl.int_range(pl.len()).over(by) + 1).alias(name))
 
     def fetch(self, rows: LazyTable) -> dict[str, npt.NDArray[Any]]:
@@ -349,14 +349,14 @@ class PolarsLazyTable(EngineTable):
         yield from rows.sort(key).select(key, number).collect(engine="streaming").iter_rows()
 
     def _series(self, values: Sequence[Any]) -> Any:
-        """Make a Series of values of one type, the type that keys have."""
+        """Make a Series of values of the same type as keys."""
         pl, first = self._pl, type(values[0]) if values else int
         large = first is int and any(value >= 2**63 for value in values)
         return pl.Series(list(values), dtype=pl.UInt64 if large else getattr(pl, _POLARS_TYPES[first]))
 
 
 def _text_tags(texts: Any, secret: bytes) -> Any:
-    """Hash each text to its tag, for which polars has no function."""
+    """Hash each text to its tag in Python, because polars has no such function."""
     import polars as pl
 
     tags = {text: text_tag(text, secret) for text in texts.unique().to_list() if text is not None}

@@ -1,8 +1,8 @@
 # ruff: noqa: S608 (the queries consist of generated names, hexadecimal digits and numbers)
-"""Relations of DuckDB and DataFrames of PySpark: expressions in SQL, and where the two dialects differ.
+"""Relations of DuckDB and DataFrames of PySpark: SQL expressions, and the differences between the two dialects.
 
-Texts are compared as bytes, so that the collation of a session or a column has no influence. They are written as
-hexadecimal digits, so that no text can terminate a query.
+Texts are compared as bytes, so that the collation of a session or a column has no influence. They are written in
+hexadecimal, so that no text can terminate a query.
 """
 
 from abc import abstractmethod
@@ -20,15 +20,15 @@ from toolkit.frames.engines import streams
 from toolkit.frames.engines.column import Column
 from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Expression, LazyTable
 
-# Hexadecimal digits of a hash, of which TAG_BITS bits are used.
+# The number of hexadecimal digits of a hash; TAG_BITS bits of them are used.
 _HASH_DIGITS = 8
-# The most numbers of a group that are collected without sorting.
+# The maximum number of values of a group that are collected without sorting.
 _MAX_UNSORTED = 100
 
 
 @dataclass(frozen=True, eq=False)
 class SqlExpression:
-    """An expression of SQL."""
+    """An SQL expression."""
 
     text: str
 
@@ -46,18 +46,18 @@ for _name, _sign in (_SIGNS | {"or": "or"}).items():
 
 
 class SqlTable(EngineTable):
-    """The expressions that both dialects share; `LazyTable` are the text of a query."""
+    """The expressions that both dialects share; a `LazyTable` is the text of a query."""
 
     _text_template = "{}"
-    """Text as bytes."""
+    """Converts text to bytes."""
     _hash_template = "{}"
-    """The hash of bytes, as hexadecimal digits."""
+    """Hashes bytes to hexadecimal digits."""
     _hex_template = "{}"
-    """Hexadecimal digits as a whole number."""
+    """Converts hexadecimal digits to a whole number."""
     _day_template = "{}"
-    """A date as days since 1970."""
+    """Converts a date to days since 1970."""
     _wide_integer_type = "bigint"
-    """Whole numbers of more than 63 bits."""
+    """The type of whole numbers of more than 63 bits."""
     _shift_template = "({} >> {})"
     _xor_template = "xor({}, {})"
 
@@ -227,7 +227,7 @@ class DuckDbTable(SqlTable):
         return f"(select {', '.join(by)}, {minimum} as {order} from {rows} group by {', '.join(by)})"
 
     def _code_table(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
-        # All values are one constant: binding a constant for each takes longer than the join.
+        # All values are passed as a single constant: binding one constant per value takes longer than the join.
         values = [value for value, _ in codes]
         if isinstance(values[0], str):
             unnested = f"unhex(unnest(string_split('{','.join(value.encode().hex() for value in values)}', ',')))"
@@ -256,7 +256,7 @@ class DuckDbTable(SqlTable):
 
 
 class SparkTable(SqlTable):
-    """A DataFrame of PySpark. A table that SQL cannot add up is fetched as a whole."""
+    """A DataFrame of PySpark. A table that SQL cannot aggregate is fetched as a whole."""
 
     _text_template, _hash_template, _hex_template = (
         "cast(cast({} as string) as binary)",
@@ -271,7 +271,7 @@ class SparkTable(SqlTable):
         self._session_time_zone = _session_time_zone(table)
 
     def empty(self) -> Any:
-        """Make an empty table from the types; Spark would compute all rows even to return none."""
+        """Make an empty table from the schema; Spark would compute all rows even if it returned none."""
         with _silenced_loggers(self._table):
             return self._table.sparkSession.createDataFrame([], self._table.schema).toArrow()
 
@@ -292,7 +292,7 @@ class SparkTable(SqlTable):
             return super().supports(column)
         if not column.kind.is_zoned:
             return as_days  # Spark has no function for the microseconds of a moment without a time zone
-        # Days begin by the time zone of the session, which must be the one in which the column was read.
+        # Days begin at midnight in the session's time zone, which must not have changed since the table was opened.
         return not as_days or _session_time_zone(self._table) == self._session_time_zone
 
     def select(self, columns: Mapping[str, str]) -> LazyTable:
@@ -350,7 +350,7 @@ def _session_time_zone(table: Any) -> str | None:
 
 
 def _plain_key(value: Any) -> Any:
-    """Convert a key to a plain Python value; None for bytes that are not valid text.
+    """Convert a key to a plain Python value; return None for bytes that are not valid text.
 
     Integers of more than 64 bits arrive as Decimal.
     """
@@ -367,7 +367,7 @@ def _plain_key(value: Any) -> Any:
 def _silenced_loggers(table: Any) -> Iterator[None]:
     """Silence the loggers of Spark and PySpark, which write the value at which a task failed to stderr.
 
-    Executors on other machines write to files there.
+    Executors on other machines are not silenced; they write to files on those machines.
     """
     loggers, root, level = [], None, None
     with suppress(Exception):  # older versions of PySpark have no such loggers

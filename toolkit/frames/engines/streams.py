@@ -1,9 +1,9 @@
-"""Tables that an engine computes when they are read: polars LazyFrames, DuckDB relations and PySpark frames.
+"""Lazy tables: polars LazyFrames, DuckDB relations and PySpark frames, which are computed when they are read.
 
-What an engine can express is counted and added up by the engine (`pushed`): an `EngineTable` builds the expressions,
-and only the counts are fetched. Everything else is read in batches of rows, with only the necessary columns, by the
-code that reads tables in memory; so every engine gives the same integers. The error messages of an engine may quote
-data, so an engine is called only where its messages are replaced.
+The engine computes the counts and sums that it can express (`pushed`): an `EngineTable` builds the expressions, and
+only the results are fetched. Everything else is read in batches of rows, with only the necessary columns, by the code
+that reads tables in memory, so that all engines give the same integers. The error messages of an engine may quote data,
+so an engine is called only where its messages are replaced.
 """
 
 import hashlib
@@ -19,18 +19,18 @@ BATCH_ROWS = 2**20
 """The number of rows, or of keys, in a batch."""
 
 TAG_BITS = 31
-"""The size of a person's tag. Its products with secret factors add up to less than 2**63 in every engine."""
+"""The number of bits of a person's tag. Sums of its products with secret factors stay below 2**63 in every engine."""
 
 Expression: TypeAlias = Any
 """An expression of an engine, with Python's arithmetic and comparison operators, & and |."""
 LazyTable: TypeAlias = Any
-"""A table of an engine that is not computed yet."""
+"""A table of an engine that has not been computed yet."""
 
 
 class EngineTable(ABC):
     """A table of an engine, and the expressions needed to compute counts and sums.
 
-    No expression can fail, whatever a cell holds. A comparison with a missing value is true for no row.
+    No content of a cell can make an expression fail. A comparison with a missing value is never true.
     """
 
     names: list[str]
@@ -61,22 +61,22 @@ class EngineTable(ABC):
 
     @abstractmethod
     def col(self, name: str) -> Expression:
-        """Return a column of `LazyTable` by its generated name."""
+        """Return a column of a lazy table by its generated name."""
 
     @abstractmethod
     def constant(self, value: float | str) -> Expression:
-        """Return a constant: a 64-bit integer, a float, or a text in the form that `key` returns."""
+        """Return a constant: a 64-bit integer, a float, or a text, in the form that `key` returns."""
 
     @abstractmethod
     def key(self, expression: Expression, column: Column, *, as_days: bool = False) -> Expression:
-        """Return the values by which rows are compared: text, floats or integers; NaN is missing."""
+        """Return the values by which rows are compared, as text, floats or integers; NaN becomes missing."""
 
     @abstractmethod
     def to_float(self, expression: Expression, column: Column) -> Expression:
-        """Convert to a float; NaN is missing."""
+        """Convert to a float; NaN becomes missing."""
 
     def clamp(self, expression: Expression, column: Column, low: float, high: float) -> Expression:
-        """Clamp a number to two limits, as a float; NaN is missing."""
+        """Convert to a float between two limits; NaN becomes missing."""
         value, lowest, highest = self.to_float(expression, column), self.constant(low), self.constant(high)
         return self.case(value > highest, highest, self.case(value < lowest, lowest, value))
 
@@ -90,7 +90,7 @@ class EngineTable(ABC):
 
     @abstractmethod
     def bits(self, expression: Expression, low: int, size: int | None = None) -> Expression:
-        """Return `size` bits of a 64-bit integer from bit `low` on; without a size, all bits of a nonnegative one."""
+        """Return `size` bits of an integer from bit `low` on; without a size, all higher bits (of no negative number)."""
 
     @abstractmethod
     def xor(self, first: Expression, second: Expression) -> Expression:
@@ -98,11 +98,11 @@ class EngineTable(ABC):
 
     @abstractmethod
     def case(self, condition: Expression, value: Expression, otherwise: Expression | None = None) -> Expression:
-        """Return `value` where a condition holds; elsewhere, and where the condition is missing, `otherwise`."""
+        """Return `value` where a condition holds, and `otherwise` where it does not hold or is missing."""
 
     @abstractmethod
     def missing(self, expression: Expression) -> Expression:
-        """Whether a value is missing; every other value can be compared."""
+        """Whether a value is missing; all other values can be compared."""
 
     @abstractmethod
     def is_in(self, expression: Expression, values: Sequence[Any]) -> Expression:
@@ -110,13 +110,13 @@ class EngineTable(ABC):
 
     @abstractmethod
     def count(self, expression: Expression | None = None) -> Expression:
-        """Count the rows of a group, or those in which a term is not missing."""
+        """Count the rows of a group, or those in which an expression is not missing."""
 
     @abstractmethod
     def sums(self, expression: Expression, max_value: int) -> dict[int, Expression]:
         """Sum numbers from 0 to `max_value` over each group; up to 2**35 rows do not overflow.
 
-        The sum may come in parts: a mapping from a shift to a part, where the sum is that of `part << shift`.
+        The sum may be split into parts: a mapping from shift to part, where the sum is the total of `part << shift`.
         """
 
     @abstractmethod
@@ -127,7 +127,7 @@ class EngineTable(ABC):
     def with_columns(
         self, rows: LazyTable, expressions: Mapping[str, Expression], *, drop_others: bool = False
     ) -> LazyTable:
-        """Add columns, or with `drop_others` keep no others."""
+        """Add columns; with `drop_others` keep no other columns."""
 
     @abstractmethod
     def filter(self, rows: LazyTable, condition: Expression) -> LazyTable:
@@ -145,21 +145,21 @@ class EngineTable(ABC):
     def with_rank(
         self, rows: LazyTable, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False
     ) -> LazyTable:
-        """Add the rank of each row within its group, from 1 on; with `dense` equal values share a rank."""
+        """Add the rank of each row within its group, starting at 1; with `dense` equal values share a rank."""
 
     def smallest(self, rows: LazyTable, by: Sequence[str], order: str, cap: int) -> LazyTable:
-        """Select the `cap` smallest numbers of each group, without other columns."""
+        """Select the `cap` smallest values of the column `order` in each group, without other columns."""
         ranked = self.with_rank(rows, by, [order], "row_number")
         ranked = self.filter(ranked, self.col("row_number") <= self.constant(cap))
         return self.with_columns(ranked, {name: self.col(name) for name in (*by, order)}, drop_others=True)
 
     @abstractmethod
     def fetch(self, rows: LazyTable) -> dict[str, npt.NDArray[Any]]:
-        """Compute the rows and return their columns of integers, with 0 for an empty sum."""
+        """Compute a table and return its columns of integers, with 0 for an empty sum."""
 
     @abstractmethod
     def stream(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
-        """Iterate over sorted keys and their numbers, in batches."""
+        """Iterate over sorted keys with their counts; the table is fetched in batches."""
 
 
 def text_tag(text: str, secret: bytes) -> int:
