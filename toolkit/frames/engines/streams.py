@@ -90,7 +90,7 @@ class EngineTable(ABC):
 
     @abstractmethod
     def bits(self, expression: Expression, low: int, size: int | None = None) -> Expression:
-        """Return `size` bits of an integer from bit `low` on; without a size, shift a nonnegative integer by `low` bits."""
+        """Return `size` bits of an integer from bit `low` on, or all higher bits of a nonnegative integer."""
 
     @abstractmethod
     def xor(self, first: Expression, second: Expression) -> Expression:
