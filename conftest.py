@@ -76,7 +76,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Stop the servers that notebooks leave open for their readers, because nbval kills kernels."""
     if getattr(session.config.option, "nbval", False):
-        from toolkit.survey.serving.background import servers
+        from toolkit.survey.serving.background import list_servers
 
-        for server in servers():
+        for server in list_servers():
             server.stop()

@@ -18,7 +18,7 @@ import pandas as pd
 import toolkit
 from toolkit import Curator, Ledger, Pure, warner
 from toolkit.survey import Question, Survey
-from toolkit.survey.serving.server import Application, application
+from toolkit.survey.serving.server import Application, build_application
 from toolkit.survey.storage import State, open_store
 from toolkit.survey.storage.writer import Writer
 
@@ -90,7 +90,7 @@ def report() -> Flow:
         @cache
         def app() -> Application:
             writers.append(Writer(store))
-            return application(survey, writers[0])
+            return build_application(survey, writers[0])
 
         def post() -> None:
             body["key"] = secrets.token_hex(16)

@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 import numpy as np
 
-from toolkit.survey.serving.background import servers
+from toolkit.survey.serving.background import list_servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 SEEDS = 20
@@ -58,7 +58,7 @@ def _in_a_child(path: Path, other: int) -> list[str]:
         with tempfile.TemporaryDirectory() as state:
             os.environ["XDG_STATE_HOME"] = state
             os.write(written, json.dumps(failures(path, other)).encode())
-            for server in servers():  # that the notebook has started: a child that ends so runs no `atexit`
+            for server in list_servers():  # that the notebook has started: a child that ends so runs no `atexit`
                 server.stop()
         os._exit(0)
     os.close(written)

@@ -36,7 +36,7 @@ logfile = {folder}/pgbouncer.log
 pidfile = {folder}/pgbouncer.pid
 ignore_startup_parameters = extra_float_digits
 """
-_MADE = "\n\n".join([ledger_postgres._STREAM, ledger_postgres._TABLES, *tables.POSTGRES.values()])
+_MADE = "\n\n".join([ledger_postgres._STREAM, ledger_postgres._TABLES, *tables.POSTGRES_TABLES.values()])
 _CATALOGUE = ("pg_class", "pg_locks", "pg_settings", "pg_roles", "bytea", "text")
 STRANGERS = {
     name: f'CREATE TEMP TABLE "{name}" ({columns})'

@@ -25,7 +25,7 @@ from nbclient import NotebookClient
 from freeze import KERNEL, WIDGET, freeze
 from reference import FACES
 from toolkit.core import extras
-from toolkit.survey.serving.background import servers
+from toolkit.survey.serving.background import list_servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -400,11 +400,11 @@ def test_a_shown_collection_stays_open_until_the_kernel_ends(tmp_path, monkeypat
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     saved = book(FOLDER / "08_collecting_answers.ipynb")
     run = copy.deepcopy(saved)
-    run.cells.append(nbformat.v4.new_code_cell("[collector.status().serving, collector.status().state]"))
+    run.cells.append(nbformat.v4.new_code_cell("[collector.status().is_serving, collector.status().state]"))
     place = {"metadata": {"path": str(FOLDER)}}
     NotebookClient(run, timeout=300, kernel_name="python3", record_timing=False, resources=place).execute()
     assert run.cells.pop().outputs[0].data["text/plain"] == "[True, 'open']"
-    assert servers() == []
+    assert list_servers() == []
     assert told(run.cells) == told(saved.cells)
 
 

@@ -18,7 +18,7 @@ from toolkit.local import numeric, oracles
 from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.server import application
+from toolkit.survey.serving.server import build_application
 from toolkit.survey.spec import Survey
 
 # Whoever taps here has looked at the screen for long, and what waits for a second tab waits for 20 ms instead of 200 to
@@ -105,7 +105,7 @@ class Site:
 def served(survey: Survey, **parts: Any) -> Iterator[Site]:
     """The real application on a port of this machine, with a store in memory."""
     memory = Memory(survey.access, parts.pop("invited", ()))
-    with listening(application(survey, memory, **parts)) as url:
+    with listening(build_application(survey, memory, **parts)) as url:
         yield Site(url, survey, memory)
 
 
@@ -114,7 +114,7 @@ def together(surveys: Mapping[str, Survey], **parts: Any) -> Iterator[dict[str, 
     """Several surveys at one origin, each below its name."""
     stores = {name: Memory(survey.access, parts.get("invited", ())) for name, survey in surveys.items()}
     apps = {
-        name: application(survey, stores[name], prefix=f"/{name}", key=parts.get("key"))
+        name: build_application(survey, stores[name], prefix=f"/{name}", issuer_key=parts.get("key"))
         for name, survey in surveys.items()
     }
 

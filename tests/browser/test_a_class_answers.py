@@ -98,7 +98,7 @@ def test_thirty_phones_answer_over_tls_and_the_estimate_grows(room, tmp_path, pa
             told = list(phones.map(lambda body: sent(room.url, trust, body), some))
         assert told == [(True, {"stored": body["key"]}) for body in some]
         view.refresh()
-    assert room.status().stored == 30
+    assert room.status().n_stored == 30
     assert [step[0] for step in view.history] == [10, 15, 20, 25]  # the last five wait until it is closed
     said, bars = projected(page.context.browser, view)
     assert "Have you ever copied homework?" in said

@@ -13,7 +13,7 @@ from toolkit.survey.client import asset
 from toolkit.survey.serving.access import new_tokens, page_hash, token_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.server import application
+from toolkit.survey.serving.server import build_application
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +48,7 @@ CAUGHT = """async ([issuer, survey, signature]) => {
 def desk(request):
     key, survey, tokens = IssuerKey.generate(request.param), campus("blind"), new_tokens(20)
     memory = Memory("blind", map(token_hash, tokens))
-    app = application(survey, memory, key=key)
+    app = build_application(survey, memory, issuer_key=key)
     with watched(app, Limits()) as (port, _):
         yield key, survey, tokens, memory, port
 

@@ -255,7 +255,7 @@ def test_the_page_says_that_it_loads_and_requests_scripts_at_once(phone):
     person.page.wait_for_timeout(200)
     names = sorted(route.request.url.rpartition("/")[2] for route in held)
     later = {"blind.js", "signing.js", "station.js", "worker.js"}
-    assert names == sorted({name for name in client.NAMES if name.endswith(".js")} - later)
+    assert names == sorted({name for name in client.FILE_NAMES if name.endswith(".js")} - later)
     for route in held:
         route.continue_()
     person.sees("Campus")

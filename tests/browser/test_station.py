@@ -15,10 +15,10 @@ from tests.browser.lab import chromium
 from tests.browser.test_form_axe import LOOKS
 from tests.survey.desk import Memory, sha256
 from toolkit import warner
-from toolkit.survey.client import NAMES, asset
+from toolkit.survey.client import FILE_NAMES, asset
 from toolkit.survey.questions.question import Question
-from toolkit.survey.serving.server import application
-from toolkit.survey.serving.station import StationKey, new_station_link, sealed_length
+from toolkit.survey.serving.server import build_application
+from toolkit.survey.serving.station import StationKey, new_station_link, station_padded_length
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import State
 from toolkit.texts.phrases import LANGUAGES, interface, station_words
@@ -135,7 +135,7 @@ def test_thirty_people_on_an_offline_tablet_are_stored_once(page, tmp_path):
     survey = asked()
     link, uses = new_station_link("http://x/", PEOPLE)
     memory = Recording(map(sha256, uses))
-    with listening(application(survey, memory, station=KEY)) as url:
+    with listening(build_application(survey, memory, station_key=KEY)) as url:
         tablet = Tablet(page, tmp_path / "profile", url)
         tablet.page.goto(url + link.removeprefix("http://x/"))
         tablet.unlock()
@@ -167,8 +167,8 @@ def test_thirty_people_on_an_offline_tablet_are_stored_once(page, tmp_path):
         tablet.page.go_back()
         assert tablet.page.evaluate(KEPT)["text"] == kept["text"]
         files = tablet.page.evaluate(CACHED)
-        assert {name: files[f"/{name}"] for name in NAMES} == {name: asset(name).decode() for name in NAMES}
-        assert set(files) == {f"/{name}" for name in (*NAMES, "station")}
+        assert {name: files[f"/{name}"] for name in FILE_NAMES} == {name: asset(name).decode() for name in FILE_NAMES}
+        assert set(files) == {f"/{name}" for name in (*FILE_NAMES, "station")}
         assert on_disk(tmp_path, "secret words of person") == set()
         assert memory.order == []
         check_sent(tablet, memory, kept, url)
@@ -180,7 +180,9 @@ def check_waiting(kept, survey):
     assert [kept["local"], kept["session"], kept["state"]] == [{}, {}, "guard"]
     assert kept["own"][0].keys() == {"links", "open", "salt", "pin", "contact"}
     assert all(one.keys() == {"sealed"} for one in kept["waiting"])
-    assert {len(base64.b64decode(one["sealed"])) for one in kept["waiting"]} == {65 + sealed_length(survey) + 16}
+    assert {len(base64.b64decode(one["sealed"])) for one in kept["waiting"]} == {
+        65 + station_padded_length(survey) + 16
+    }
     bodies = [json.loads(KEY.decrypt(base64.b64decode(one["sealed"]))) for one in kept["waiting"]]
     arrived = [int(body["answers"]["comment"][-2:]) for body in bodies]
     assert sorted(arrived) == list(range(PEOPLE))
@@ -300,7 +302,7 @@ def test_a_station_refuses_another_program(station, monkeypatch):
     with monkeypatch.context() as changed:
         changed.setattr("toolkit.survey.client.asset", lambda name: other if name == "form.js" else asset(name))
         changed.setattr("toolkit.survey.client.code_hash", lambda: "0" * 64)  # that of neither
-        with listening(application(site.survey, site.memory, station=KEY)) as url:
+        with listening(build_application(site.survey, site.memory, station_key=KEY)) as url:
             tablet.page.reload()
             tablet.sees("Exams")
             assert tablet.page.evaluate(CACHED) == before

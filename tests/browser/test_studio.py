@@ -19,7 +19,7 @@ from toolkit.studio.checking import check
 from toolkit.studio.server import _redirect
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
-from toolkit.survey.serving.background import servers
+from toolkit.survey.serving.background import list_servers
 
 pytestmark = pytest.mark.browser
 
@@ -71,7 +71,7 @@ def place(tmp_path_factory):
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         made = Studio(tmp_path_factory.mktemp("studio"))
         yield made
-        for server in servers():
+        for server in list_servers():
             server.stop()
         made.stop()
 

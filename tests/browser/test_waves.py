@@ -15,7 +15,7 @@ from toolkit import Question, Survey, crosswise, forced
 from toolkit.local.waves import Memo
 from toolkit.survey.client import asset
 from toolkit.survey.collector import collect
-from toolkit.survey.serving.background import find
+from toolkit.survey.serving.background import find_server
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.storage import Collection, open_store
 
@@ -371,7 +371,7 @@ def served(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     yield lambda wave, **options: collect(panel(wave, access="token"), database=f"sqlite:///{wave}.db", **options)
     for path in tmp_path.glob("*.db"):
-        if (server := find(f"sqlite:///{path}")) is not None:
+        if (server := find_server(f"sqlite:///{path}")) is not None:
             server.stop()
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.survey.samples import survey
-from toolkit.survey.serving.background import find
+from toolkit.survey.serving.background import find_server
 
 
 @pytest.fixture
@@ -10,6 +10,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     survey().save(tmp_path / "exams.toml")
     yield tmp_path
-    server = find(f"sqlite:///{tmp_path / 'survey.db'}")
+    server = find_server(f"sqlite:///{tmp_path / 'survey.db'}")
     if server is not None:
         server.stop()

@@ -12,8 +12,8 @@ from toolkit.command import main
 from toolkit.commands.collecting import UNWELL
 from toolkit.survey.serving import background, doctor
 from toolkit.survey.serving.access import token_hash
-from toolkit.survey.serving.background import find
-from toolkit.survey.serving.station import SETTING, StationKey, station_tokens
+from toolkit.survey.serving.background import find_server
+from toolkit.survey.serving.station import KEY_SETTING, StationKey, station_tokens
 from toolkit.survey.storage import State, open_store
 
 
@@ -21,7 +21,7 @@ from toolkit.survey.storage import State, open_store
 def test_status_lists_what_else_runs(folder, capsys):
     said(capsys, "serve", "exams.toml")
     said(capsys, "serve", "exams.toml", "--database", "sqlite:///other.db")
-    other = find(f"sqlite:///{folder / 'other.db'}")
+    other = find_server(f"sqlite:///{folder / 'other.db'}")
     assert said(capsys, "status").splitlines()[1:] == [f"also running: {other.url} (process {other.pid})"]
     said(capsys, "close", "--database", "sqlite:///other.db")
     assert len(said(capsys, "status").splitlines()) == 1
@@ -57,9 +57,9 @@ def test_every_command_names_a_collection_of_another_version(folder, capsys):
     for verb in ("status", "pause", "resume"):
         assert main([verb]) == 0
         assert "This code makes another page than the collection's" in capsys.readouterr().err
-    before = find(f"sqlite:///{folder / 'survey.db'}")
+    before = find_server(f"sqlite:///{folder / 'survey.db'}")
     said(capsys, "serve", "exams.toml", "--amend")
-    after = find(f"sqlite:///{folder / 'survey.db'}")
+    after = find_server(f"sqlite:///{folder / 'survey.db'}")
     assert (after.url, after.pid != before.pid) == (before.url, True)
     assert main(["status"]) == 0
     assert capsys.readouterr().err == ""
@@ -111,9 +111,9 @@ def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, ca
     assert told == (
         "open: 0 reports (0 of them shown so far, in steps); no server that you started is running on this machine\n"
     )
-    assert find(f"sqlite:///{folder / 'survey.db'}") is None
+    assert find_server(f"sqlite:///{folder / 'survey.db'}") is None
     assert "https://survey.example.org/exams/" in said(capsys, "serve", "exams.toml").splitlines()
-    assert find(f"sqlite:///{folder / 'survey.db'}") is not None
+    assert find_server(f"sqlite:///{folder / 'survey.db'}") is not None
 
 
 @pytest.mark.slow
@@ -139,7 +139,7 @@ def test_the_next_wave_is_opened_with_the_links_of_the_one_before(folder, capsys
 )
 def test_without_a_database_it_is_said_which_is_missing_and_what_runs_here(folder, capsys, verb, monkeypatch):
     running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
-    monkeypatch.setattr(background, "servers", lambda: [running])
+    monkeypatch.setattr(background, "list_servers", lambda: [running])
     for name in "gfedcba":
         (folder / f"{name}.db").touch()
     assert main(verb) == 2
@@ -175,7 +175,7 @@ def test_the_next_wave_while_the_one_before_runs_is_told_so(folder, capsys, monk
     panel(wave=2).save("second.toml")
     said(capsys, "open", "first.toml", "--database", "sqlite:///1.db")
     running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
-    monkeypatch.setattr(background, "find", lambda url: running if url.endswith("1.db") else None)
+    monkeypatch.setattr(background, "find_server", lambda url: running if url.endswith("1.db") else None)
     again = ["--database", "sqlite:///2.db", "--again", "sqlite:///1.db"]
     assert main(["serve", "second.toml", *again]) == 2
     told = capsys.readouterr().err
@@ -191,7 +191,7 @@ def test_closing_ends_the_server_and_mentions_one_on_another_machine(folder, cap
     told = said(capsys, "close", "--database", "sqlite:///link.db")
     assert told.startswith("closed: 0 reports")
     assert "may still run" not in told
-    assert find(f"sqlite:///{folder / 'survey.db'}") is None
+    assert find_server(f"sqlite:///{folder / 'survey.db'}") is None
     said(capsys, "open", "exams.toml", "--database", "sqlite:///other.db")
     told = said(capsys, "close", "--database", "sqlite:///other.db")
     assert "One that another account or another machine runs may still run" in told
@@ -228,7 +228,7 @@ def test_a_station_gets_a_link_with_a_warning_where_no_device_can_open_it(folder
     told = said(capsys, "station", "new", "1200").splitlines()
     secret, uses = told[0].removeprefix(f"{address}station#s=").split(".")
     with closing(open_store("sqlite:///survey.db")) as store:
-        assert store.invitations() == sorted(map(token_hash, station_tokens(secret, int(uses))))
+        assert store.invitation_hashes() == sorted(map(token_hash, station_tokens(secret, int(uses))))
     assert uses == "1200"
     assert told[2].startswith("For one device and 1,200 people.")
     assert ["this address will not work on a device" in line for line in told[3:]] == [True] * (not works)
@@ -252,7 +252,7 @@ def test_closing_asks_while_uses_of_stations_are_missing(folder, capsys):
         assert main(["close"]) == 2
         assert "got 1 that is out" in capsys.readouterr().err
         assert said(capsys, "close", "--anyway").startswith("closed: 0 reports")
-        assert store.get_setting(SETTING) is None
+        assert store.get_setting(KEY_SETTING) is None
         assert said(capsys, "close").startswith("closed: 0 reports")
 
 
@@ -277,7 +277,7 @@ def test_the_database_may_come_from_the_environment(folder, capsys, monkeypatch)
 
 @pytest.mark.parametrize(("problems", "code"), [([], 0), ([""], 0), (["", "Mend it", "And it"], 1)])
 def test_the_doctor_says_all_that_was_seen_and_what_cannot_be(capsys, monkeypatch, problems, code):
-    seen = [doctor.Finding("well", remedy, check=f"part {number}") for number, remedy in enumerate(problems)]
+    seen = [doctor.Finding("well", remedy, check_name=f"part {number}") for number, remedy in enumerate(problems)]
     monkeypatch.setattr(doctor, "examine", lambda _: iter(seen))
     assert main(["doctor", "https://survey.example/"]) == code
     *lines, last = capsys.readouterr().out.splitlines()

@@ -16,7 +16,7 @@ from tests.survey.respondents import free_port
 from tests.survey.servers import begin, finish
 from toolkit.command import main
 from toolkit.survey.collector import Collector
-from toolkit.survey.serving.blind import IssuerKey, prepare
+from toolkit.survey.serving.blind import IssuerKey, prepare_message
 from toolkit.survey.storage import StoreError
 
 
@@ -95,7 +95,7 @@ def test_survey_web_serves_and_the_owner_does_the_rest(roles, tmp_path, capsys):
         assert sent_to(port, people[3])[0] == 503
         owner.resume()
         assert sent_to(port, people[3])[0] == 201
-        assert owner.status().stored == 4
+        assert owner.status().n_stored == 4
         owner.close()
         assert len(owner.reports()) == 4
         assert sent_to(port, honest(roles.survey, None, said))[0] in (403, 410)
@@ -119,7 +119,7 @@ def honest(survey, owner, said):
 def signed(invitation, said):
     """A blind token, as a phone gets it for its invitation: for the page that the server says that it shows."""
     issuer, nonce = IssuerKey.load("issuer-key.pem").issuer, secrets.token_bytes(32)
-    blinded, inverse = blind(issuer, prepare(nonce, bytes.fromhex(said["survey"])))
+    blinded, inverse = blind(issuer, prepare_message(nonce, bytes.fromhex(said["survey"])))
     asking = {"survey": said["survey"], "invitation": invitation, "blinded": blinded.hex()}
     status, answer = sent_to(said["port"], asking, "/sign")
     assert status == 200, answer

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from toolkit.studio import Studio
-from toolkit.survey.serving.background import servers
+from toolkit.survey.serving.background import list_servers
 
 FIELDWORK = ("rehearse", "open", "invite", "station", "change")
 
@@ -74,7 +74,7 @@ def studio(folder, tmp_path_factory):
         made = Studio(folder, announce=links.append)
         made.links = links
         yield made
-        for server in servers():
+        for server in list_servers():
             server.stop()
         made.stop()
 

@@ -37,9 +37,9 @@ from toolkit.studio.surveys import Surveys
 from toolkit.studio.tables import TableFile
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
-from toolkit.survey.serving.background import find
+from toolkit.survey.serving.background import find_server
 from toolkit.survey.storage import State, open_store
-from toolkit.survey.storage.stepwise_disclosure import first_disclosure
+from toolkit.survey.storage.stepwise_disclosure import first_disclosure_count
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def walked(window, folder):
 @pytest.mark.slow
 def test_a_rehearsal_has_results_and_is_made_anew_for_another_version(window, folder, walked):
     assert (walked["tried"]["stored"], walked["tried"]["rehearsal"]["reports"]) == (60, 60)
-    assert find(f"sqlite:///{folder / 'rehearsal.db'}") is None, "invented people need a server no more"
+    assert find_server(f"sqlite:///{folder / 'rehearsal.db'}") is None, "invented people need a server no more"
     found = window.good("results", file="survey.toml", which="rehearsal", by="faculty")
     assert {row[0] for row in found["rows"]} == {"cheated"}
     assert found["texts"] == {"faculty": "Faculty?", "cheated": "Cheated?"}  # by which the page heads the rows
@@ -462,7 +462,7 @@ def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):
     ticks = Question("boxes", "Which?", options=["a", "b"], multiple=True)
     age = Question("age", "Age?", bounds=(0, 99))
     assert _grouping_questions(survey(cheated(), ticks, age, faculty(), arms={"one": 0.5, "two": 0.5})) == ["faculty"]
-    assert (_first_disclosure(survey()), _first_disclosure(panel())) == (first_disclosure(survey()), None)
+    assert (_first_disclosure(survey()), _first_disclosure(panel())) == (first_disclosure_count(survey()), None)
     for people, error in ((5000, FileNotFoundError), (5001, ValueError), (0, ValueError)):
         with pytest.raises(error):
             Fieldwork(folder := Folder(tmp_path), Surveys(folder)).rehearse("none.toml", people, "")

@@ -21,12 +21,12 @@ def blind(issuer, prepared, *, salt=None, inverse=None):
     salt = secrets.token_bytes(HASH_BYTES) if salt is None else salt
     inverse = 1 + secrets.randbelow(n - 1) if inverse is None else inverse  # a factor of n is not met by chance
     encoded = int.from_bytes(_encoded(prepared, n.bit_length() - 1, salt))
-    return (encoded * pow(inverse, -issuer.e, n) % n).to_bytes(issuer.size), inverse
+    return (encoded * pow(inverse, -issuer.e, n) % n).to_bytes(issuer.n_bytes), inverse
 
 
 def unblind(issuer, signature, inverse):
     """The signature of the prepared message."""
-    return (int.from_bytes(signature) * inverse % issuer.n).to_bytes(issuer.size)
+    return (int.from_bytes(signature) * inverse % issuer.n).to_bytes(issuer.n_bytes)
 
 
 def _encoded(message, bits, salt):

@@ -57,7 +57,7 @@ class Memory:
     async def put(self, entry: NewReport) -> Outcome:
         if self.before is not None:
             await self.before()
-        if self.access == "token" and self.state is not State.CLOSED and entry.pass_ not in self.invited:
+        if self.access == "token" and self.state is not State.CLOSED and entry.token_hash not in self.invited:
             return Outcome.SPENT
         if entry.key in self.reports:
             return Outcome.REPEATED
@@ -65,9 +65,9 @@ class Memory:
             return Outcome.CLOSED if self.state is State.CLOSED else Outcome.PAUSED
         if self.cap is not None and len(self.reports) >= self.cap:
             return Outcome.FULL
-        if entry.pass_ in self.spent:
+        if entry.token_hash in self.spent:
             return Outcome.SPENT
-        self.spent |= {entry.pass_} - {None}
+        self.spent |= {entry.token_hash} - {None}
         self.reports[entry.key] = entry.body
         return Outcome.STORED
 

@@ -12,8 +12,8 @@ from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
 
 QUICK = Limits(
-    head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, response_seconds=0.8, idle_seconds=0.4,
-    linger_seconds=0.3, connections=20,
+    head_bytes=4096, body_bytes=8192, drain_bytes=65536, head_seconds=0.4, body_seconds=0.4, response_seconds=0.8,
+    idle_seconds=0.4, linger_seconds=0.3, max_connections=20,
 )  # fmt: skip
 
 

@@ -16,16 +16,16 @@ def test_the_page_stays_below_its_size_limits():
     station, which no phone loads, are counted on their own.
     """
     station = {"station.js", "worker.js"}
-    sizes = {name: len(client.asset(name)) for name in client.NAMES}
-    packed = {name: len(gzip.compress(client.asset(name))) for name in client.NAMES}
+    sizes = {name: len(client.asset(name)) for name in client.FILE_NAMES}
+    packed = {name: len(gzip.compress(client.asset(name))) for name in client.FILE_NAMES}
     assert sum(size for name, size in sizes.items() if name not in station) < 52_000, sizes
     assert sum(size for name, size in packed.items() if name not in station) < 21_000, packed
     assert sum(packed[name] for name in station) < 6_500, packed
 
 
 def test_nothing_is_loaded_that_the_hash_does_not_cover():
-    assert {path.name for path in client._STATIC.iterdir()} == set(client.NAMES)
-    assert {"form.html", "form.js", "randomizer.js", "style.css"} <= set(client.NAMES)
+    assert {path.name for path in client._STATIC.iterdir()} == set(client.FILE_NAMES)
+    assert {"form.html", "form.js", "randomizer.js", "style.css"} <= set(client.FILE_NAMES)
 
 
 @pytest.mark.parametrize("name", ["../client.py", "/etc/passwd", "randomizer.js.bak", "", "RANDOMIZER.JS"])
@@ -36,7 +36,7 @@ def test_no_other_file_can_be_had(name):
 
 def test_the_hash_is_that_of_names_lengths_and_bytes_in_order():
     digest = hashlib.sha256()
-    for name in sorted(client.NAMES):
+    for name in sorted(client.FILE_NAMES):
         content = (client._STATIC / name).read_bytes()
         digest.update(f"{name} {len(content)}\n".encode())
         digest.update(content)

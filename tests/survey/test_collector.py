@@ -18,11 +18,11 @@ import pytest
 
 from tests.survey.blinding import issuer_key
 from tests.survey.samples import SAID, cheated, faculty, panel, survey
-from toolkit.survey.collector import PORT, Collector, _port, collect, prepare
+from toolkit.survey.collector import PORT_SETTING, Collector, _choose_port, collect, prepare
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
 from toolkit.survey.serving import background
-from toolkit.survey.serving.background import CollectError, find, launch
+from toolkit.survey.serving.background import CollectError, find_server, launch
 from toolkit.survey.serving.options import ServeOptions
 from toolkit.survey.storage import NewReport, Outcome, StoreError
 
@@ -33,7 +33,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     for path in tmp_path.glob("*.db"):
-        server = find(f"sqlite:///{path}")
+        server = find_server(f"sqlite:///{path}")
         if server is not None:
             server.stop()
 
@@ -72,8 +72,8 @@ def test_a_collection_keeps_the_first_free_port_of_its_kind_of_address(host, fam
     free = SimpleNamespace(getsockname=lambda: (host, 8123, 0, 0))
     monkeypatch.setattr(socket, "create_server", lambda *at, family: asked.append((*at, family)) or nullcontext(free))
     collector = SimpleNamespace(_store=SimpleNamespace(get_setting=kept.get), _set=kept.__setitem__)
-    assert [_port(collector, host) for _ in range(2)] == [8123] * 2
-    assert (asked, kept) == ([((host, 0), family)], {PORT: "8123"})
+    assert [_choose_port(collector, host) for _ in range(2)] == [8123] * 2
+    assert (asked, kept) == ([((host, 0), family)], {PORT_SETTING: "8123"})
 
 
 @pytest.mark.walk
@@ -86,11 +86,11 @@ def test_from_start_to_results(request, database):
     assert collector.status().state == "open"
     assert collector.results().group_estimates == ()
     assert rehearse(asked, collector.url, people(60), np.random.default_rng(2)) == 60
-    assert collector.status().stored == 60
+    assert collector.status().n_stored == 60
     assert collector.results()["cheated"].n == 60
     assert sorted(collector.reports()["faculty"]) == sorted(people(60)["faculty"])
     closed = collector.close()
-    assert (closed.state, closed.reports, closed.serving) == ("closed", 60, False)
+    assert (closed.state, closed.n_reports, closed.is_serving) == ("closed", 60, False)
     by = collector.results(by="faculty", minimum=1)
     assert by["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
     assert "Shown from 1 people on, as requested; the survey's minimum is 40." in by.remarks
@@ -187,7 +187,7 @@ def test_a_rehearsal_is_marked_everywhere(folder):
         rehearse(asked, real.url, people(3), np.random.default_rng(2))
     body = {"survey": tried.survey.hash, "key": "0" * 32, "answers": {"faculty": 0, "cheated": 0}, "understood": True}
     assert httpx.post(real.url + "report", json=body).status_code == 409
-    assert real.status().stored == 0
+    assert real.status().n_stored == 0
     with pytest.raises(ValueError, match="another"):
         collect(asked, rehearsal=True, database="sqlite:///survey.db")
 
@@ -256,12 +256,12 @@ def test_the_issuer_key_belongs_to_the_collection(folder, monkeypatch):
     database = f"sqlite:///{folder / 'campus.db'}"
     first = collect(survey(access="blind"), database=database)
     page = httpx.get(first.url).text
-    find(database).stop()
+    find_server(database).stop()
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
     assert httpx.get(collect(survey(access="blind"), database=database).url).text == page
     assert list((folder / "elsewhere").iterdir()) == []
-    find(database).stop()
+    find_server(database).stop()
     issuer_key().save(folder / "another.pem")
     with pytest.raises(ValueError, match="must be served with the issuer's key that it began with"):
         collect(survey(access="blind"), database=database, issuer_key=folder / "another.pem")
@@ -291,27 +291,27 @@ def test_a_public_address_is_the_link():
 def test_a_collection_keeps_its_port_when_its_server_dies():
     """Links, QR codes and reports that wait on phones lead there."""
     collector = collect(survey(), database="sqlite:///campus.db")
-    url, server = collector.url, find(collector.database)
+    url, server = collector.url, find_server(collector.database)
     os.kill(server.pid, signal.SIGKILL)
-    while find(collector.database) is not None:
+    while find_server(collector.database) is not None:
         time.sleep(0.02)
     assert collect(survey(), database="sqlite:///campus.db").url == url
-    assert find(collector.database).pid != server.pid
+    assert find_server(collector.database).pid != server.pid
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_port_that_another_program_has_taken_is_said_with_the_remedy():
     collector = collect(survey(), database="sqlite:///campus.db")
-    port = find(collector.database).port
-    find(collector.database).stop()
+    port = find_server(collector.database).port
+    find_server(collector.database).stop()
     with socket.create_server(("127.0.0.1", port)):
         with pytest.raises(
             CollectError, match=f"port {port} of 127.0.0.1 must be free and allowed, got .*in use: end the program"
         ):
             collect(survey(), database="sqlite:///campus.db")
         collect(survey(), database="sqlite:///campus.db", port=_free())
-    assert find(collector.database).port != port
+    assert find_server(collector.database).port != port
 
 
 def _free():
@@ -326,7 +326,7 @@ def test_many_invitations_are_distinct():
     collector = collect(survey(access="token"), database="sqlite:///campus.db")
     links = collector.invitations(20_000)
     assert len(set(links)) == 20_000
-    find(collector.database).stop()
+    find_server(collector.database).stop()
     with pytest.raises(CollectError, match="a link needs a running server"):
         collector.invitations(3)
     with sqlite3.connect("campus.db") as database:
@@ -345,11 +345,11 @@ def test_an_unknown_option_is_refused_before_anything_is_made(folder):
 def test_the_next_wave_takes_over_links_and_port():
     """Without servers: what a command line's `open` does."""
     first, _ = prepare(panel(access="token", minimum=1), "sqlite:///1.db")
-    first._set(PORT, "8123")
+    first._store_setting(PORT_SETTING, "8123")
     first._store.invite([bytes(32)])
     next_wave = panel(wave=2, access="token", minimum=1)
     second, _ = prepare(next_wave, "sqlite:///2.db", ServeOptions(again="sqlite:///1.db"))
-    assert (second._store.invitations(), second._store.get_setting(PORT)) == ([bytes(32)], "8123")
+    assert (second._store.invitation_hashes(), second._store.get_setting(PORT_SETTING)) == ([bytes(32)], "8123")
     assert second.survey.preview() != first.survey.preview()
     for collector in (first, second):
         body = json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": "a" * 32})

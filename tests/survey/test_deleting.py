@@ -59,7 +59,7 @@ def test_what_is_not_closed_is_not_deleted(database, state):
     store = open_store(database)
     with pytest.raises(ValueError, match="must be closed"):
         store.delete()
-    assert store.count() == 3
+    assert store.count_reports() == 3
     store.close()
 
 
@@ -74,7 +74,7 @@ def test_it_asks_for_the_title(database, typed, code, monkeypatch, capsys):
     assert ("nothing was deleted" in err) == (code == 2)
     if code:
         store = open_store(database)
-        assert store.count() == 3
+        assert store.count_reports() == 3
         store.close()
 
 

@@ -14,7 +14,7 @@ from toolkit.command import main
 from toolkit.commands.collecting import TRY_AGAIN
 from toolkit.survey.collector import Collector, serve
 from toolkit.survey.serving import background
-from toolkit.survey.serving.background import CollectError, find
+from toolkit.survey.serving.background import CollectError, find_server
 
 
 @pytest.fixture
@@ -46,13 +46,13 @@ def test_it_is_no_daemon_says_one_line_and_ends_with_0_when_it_is_told_to(databa
             process.send_signal(number)
             assert process.communicate(timeout=20) == ("", "")
             assert process.returncode == 0
-    assert Collector.attach(database).status().stored == 2
+    assert Collector.attach(database).status().n_stored == 2
 
 
 @pytest.mark.slow
 def test_status_and_close_of_the_same_user_find_it(database, tmp_path, capsys):
     with foreground(tmp_path, database) as (process, said):
-        assert find(database).pid == process.pid
+        assert find_server(database).pid == process.pid
         assert main(["status", "--database", database]) == 0
         assert f"served at {said['url']}" in capsys.readouterr().out
         assert main(["close", "--database", database]) == 0

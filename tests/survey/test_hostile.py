@@ -17,7 +17,7 @@ import pytest
 from tests.survey.blinding import issuer_key
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, campus, payload, sent
 from toolkit.survey.serving.access import page_hash
-from toolkit.survey.serving.server import application
+from toolkit.survey.serving.server import build_application
 
 MARK = "zQ7-mark"  # is in every body, and must be in no answer and no log
 CASES = 5000
@@ -201,7 +201,7 @@ def check_refusal(answer, allowed):
 def test_what_is_no_report_is_refused_and_leaves_nothing_behind(kind, caplog):
     rng = seeded(f"hostile {kind.__name__}")
     memory = Memory()
-    app = application(SURVEY, memory)
+    app = build_application(SURVEY, memory)
 
     async def attack():
         refused = 0
@@ -254,7 +254,7 @@ def random_headers(rng):
 def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
     rng = seeded("hostile requests")
     memory = Memory()
-    app = application(SURVEY, memory)
+    app = build_application(SURVEY, memory)
     known = set(app._table)
 
     async def attack():
@@ -286,7 +286,7 @@ def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, cap
     rng = seeded(f"hostile {access}")
     survey, memory = campus(access), Memory(access)
     key = issuer_key() if access == "blind" else None
-    app, page = application(survey, memory, key=key), page_hash(survey.hash, key and key.issuer)
+    app, page = build_application(survey, memory, issuer_key=key), page_hash(survey.hash, key and key.issuer)
     letters = string.ascii_letters + string.digits + "-_"
 
     def guess():

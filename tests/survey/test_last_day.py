@@ -34,12 +34,12 @@ def later(monkeypatch):
 
 def test_moving_the_last_day_admits_waiting_reports(store):
     """As of a tablet that was away; a server is started again with the amended survey."""
-    opened(store, closes="2020-01-01", access="token").invite([sha("use")], station=True)
+    opened(store, closes="2020-01-01", access="token").invite([sha("use")], for_station=True)
     waiting = entry(by="use")
-    assert (store.add([waiting]), store.uses_out()) == ([CLOSED], 1)
+    assert (store.add([waiting]), store.count_outstanding_uses()) == ([CLOSED], 1)
     store.amend(small_survey(closes="2999-12-31", access="token"))
     again = Collection(store._engine)
-    assert (again.add([waiting]), again.uses_out()) == ([STORED], 0)
+    assert (again.add([waiting]), again.count_outstanding_uses()) == ([STORED], 0)
 
 
 def test_people_are_told_on_the_page_and_on_paper_in_every_language():
@@ -84,7 +84,7 @@ def test_after_its_last_day_reports_are_answered_as_by_a_closed_collection(store
     later()
     assert store.add([entry(), first]) == [CLOSED, REPEATED]
     assert store.state() is State.OPEN  # nobody has closed it: that is done by hand, and rewrites the tables
-    assert store.count() == 1
+    assert store.count_reports() == 1
     store.set_state(State.PAUSED)
     assert store.add([entry()]) == [CLOSED]
 

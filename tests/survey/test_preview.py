@@ -30,7 +30,7 @@ def test_nothing_can_be_loaded_from_outside_or_sent():
 
 def test_every_file_of_the_page_is_in_it_and_finds_the_others_by_name():
     known = json.loads(re.search(r'<script type="importmap">(.*?)</script>', survey().preview().html)[1])["imports"]
-    assert set(known) == {f"preview/{name}" for name in client.NAMES if name.endswith(".js")}
+    assert set(known) == {f"preview/{name}" for name in client.FILE_NAMES if name.endswith(".js")}
 
 
 def test_texts_of_the_survey_cannot_break_out_of_the_frame():

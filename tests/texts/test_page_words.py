@@ -31,7 +31,7 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
 
 def test_the_page_uses_every_word_and_has_every_word_that_it_uses():
     """The words of the page are compared with its scripts and with the modules that build it."""
-    scripts = "".join(client.asset(name).decode() for name in client.NAMES if name.endswith(".js"))
+    scripts = "".join(client.asset(name).decode() for name in client.FILE_NAMES if name.endswith(".js"))
     scripts += "".join(
         Path(module.__file__).read_text(encoding="utf-8") for module in (items, page, told, device_check)
     )

@@ -62,13 +62,13 @@ def collector(options: Options) -> "Collector":
 @contextmanager
 def running_here() -> Iterator[None]:
     """Add the servers of this machine to the error of a collection that is not found."""
-    from toolkit.survey.serving.background import servers
+    from toolkit.survey.serving.background import list_servers
     from toolkit.survey.storage import StoreError
 
     try:
         yield
     except StoreError as problem:
-        addresses = ", ".join(f"{server.url} (process {server.pid})" for server in servers()) or "nothing"
+        addresses = ", ".join(f"{server.url} (process {server.pid})" for server in list_servers()) or "nothing"
         raise StoreError(f"{problem} --database names another one. Running here now: {addresses}.") from None
 
 

@@ -108,13 +108,13 @@ def _plainly(database: str) -> str:
 def _numbers(database: str) -> list[str]:
     """Return lines with the two hashes of every last screen, which respondents compare with published ones."""
     from toolkit.survey.client import code_hash
-    from toolkit.survey.serving.background import find
+    from toolkit.survey.serving.background import find_server
 
-    served = find(database)
+    served = find_server(database)
     if served is None:
         return []
     advice = 'Every last screen shows these two numbers. Publish them, and say where: hashes = "…" in the survey.'
-    return [advice, f"survey  {served.survey}", f"program {code_hash()}"]
+    return [advice, f"survey  {served.page_hash}", f"program {code_hash()}"]
 
 
 def _serve_in_foreground(survey: str, database: str | None, options: ServeOptions) -> int:
@@ -143,11 +143,15 @@ def _status(options: Options) -> None:
     status = collection.status()
     kind = "rehearsal, " if collection.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
-    serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
-    disclosed = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
-    line = f"{kind}{status.state}: {status.stored:,} reports{cap}{disclosed}; {serving}"
-    out = f"Uses of stations that are out, neither spent nor given back: {status.uses_out:,}"
-    echo(line, *[out] * bool(status.uses_out), *_last_day(collection), *(f"log: {line}" for line in status.log))
+    serving = (
+        f"served at {status.url}" if status.is_serving else "no server that you started is running on this machine"
+    )
+    disclosed = "" if status.state == "closed" else f" ({status.n_reports:,} of them shown so far, in steps)"
+    line = f"{kind}{status.state}: {status.n_stored:,} reports{cap}{disclosed}; {serving}"
+    out = f"Uses of stations that are out, neither spent nor given back: {status.n_outstanding_uses:,}"
+    echo(
+        line, *[out] * bool(status.n_outstanding_uses), *_last_day(collection), *(f"log: {line}" for line in status.log)
+    )
 
 
 def _last_day(collection: "Collector") -> list[str]:
@@ -164,12 +168,12 @@ def _last_day(collection: "Collector") -> list[str]:
 
 def _list_servers(options: Options) -> None:
     """Print the status of the collection and the other servers of this user."""
-    from toolkit.survey.serving.background import find, servers
+    from toolkit.survey.serving.background import find_server, list_servers
     from toolkit.survey.storage import absolute_url
 
     _status(options)
-    mine = find(absolute_url(options.database))
-    for server in servers():
+    mine = find_server(absolute_url(options.database))
+    for server in list_servers():
         if server != mine:
             echo(f"also running: {server.url} (process {server.pid})")
 
@@ -183,10 +187,10 @@ def _change(command: str) -> Callable[[Options], None]:
 
 
 def _close(options: Options) -> None:
-    from toolkit.survey.serving.background import find
+    from toolkit.survey.serving.background import find_server
 
     collection = collector(options)
-    alone = find(collection.database) is None and collection.status().state != "closed"
+    alone = find_server(collection.database) is None and collection.status().state != "closed"
     collection.close(anyway=options.anyway)
     _status(options)
     if alone:
@@ -294,7 +298,7 @@ def _doctor(options: Options) -> int:
     failed = 0
     for finding in examine(options.url):
         echo(str(finding))
-        failed += finding.failed
+        failed += finding.is_failure
     echo("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
     return UNWELL if failed else 0
 

@@ -19,10 +19,10 @@ from toolkit.survey.exchange.books import write_codebook
 from toolkit.survey.exchange.xlsform import write_xlsform
 from toolkit.survey.paper.kit import write_kit
 from toolkit.survey.rehearsal import rehearse
-from toolkit.survey.serving.background import find
+from toolkit.survey.serving.background import find_server
 from toolkit.survey.serving.options import ServeOptions
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage.stepwise_disclosure import first_disclosure
+from toolkit.survey.storage.stepwise_disclosure import first_disclosure_count
 from toolkit.texts.multilingual import text_in
 
 _MAX_SIMULATED = 5000
@@ -85,10 +85,10 @@ class Fieldwork:
             status = collector.status()
             return {
                 "state": status.state,
-                "reports": status.reports,
-                "stored": status.stored,
+                "reports": status.n_reports,
+                "stored": status.n_stored,
                 "cap": status.cap,
-                "serving": status.serving,
+                "serving": status.is_serving,
                 "url": status.url,
                 "qr": None if status.url is None else qr_path(status.url),
                 "beyond": status.url is not None and _is_remote(status.url),
@@ -99,7 +99,7 @@ class Fieldwork:
                 "survey": collector.survey.hash,
                 "current": self._is_current(file, collector.survey),
                 "station": collector.survey.field is not None,
-                "uses_out": status.uses_out,
+                "uses_out": status.n_outstanding_uses,
                 "groups": _grouping_questions(collector.survey),
                 "texts": _question_texts(collector.survey),
             }
@@ -264,7 +264,7 @@ def _is_remote(link: str) -> bool:
 
 def _first_disclosure(survey: Survey) -> int | None:
     """Return the number of reports at which an open collection first shows results; None if it never does."""
-    return None if survey.waves > 1 else first_disclosure(survey)
+    return None if survey.waves > 1 else first_disclosure_count(survey)
 
 
 def _question_texts(survey: Survey) -> dict[str, str]:

@@ -40,7 +40,9 @@ from toolkit.survey.storage import StoreError
 
 LOOPBACK = "127.0.0.1"
 HEADER = b"x-studio-session"
-_HTTP_LIMITS = Limits(body=4_000_000, drain=8_000_000, response_seconds=600.0, idle_seconds=60.0, connections=64)
+_HTTP_LIMITS = Limits(
+    body_bytes=4_000_000, drain_bytes=8_000_000, response_seconds=600.0, idle_seconds=60.0, max_connections=64
+)
 _STATIC = Path(__file__).parent / "static"
 _SHARED_MODULES = {  # modules shared with the widgets and the form
     "elements.js": Path(__file__).parents[1] / "show" / "widgets" / "static" / "elements.js",

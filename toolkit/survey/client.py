@@ -1,4 +1,4 @@
-"""The files of the respondents' page and their hash, the toolkit's version, and QR codes of links."""
+"""The files of the respondents' page and their hash, the toolkit's version, and QR codes for links."""
 
 import hashlib
 import io
@@ -11,44 +11,44 @@ from toolkit.core.extras import extra
 
 _STATIC = Path(__file__).parent / "static"
 
-NAMES = tuple(sorted(path.name for path in _STATIC.iterdir() if path.suffix in (".css", ".html", ".js")))
-"""The files that a respondent's browser loads, all of which the hash covers."""
+FILE_NAMES = tuple(sorted(path.name for path in _STATIC.iterdir() if path.suffix in (".css", ".html", ".js")))
+"""The names of the files that a respondent's browser loads; the hash covers all of them."""
 
 
 def asset(name: str) -> bytes:
     """Return the content of a file of the page."""
-    if name not in NAMES:
-        reject(f"`name` must be one of {', '.join(NAMES)}", repr(name)[:40], "the page has no other files")
+    if name not in FILE_NAMES:
+        reject(f"`name` must be one of {', '.join(FILE_NAMES)}", repr(name)[:40], "the page has no other files")
     return (_STATIC / name).read_bytes()
 
 
 def code_hash() -> str:
-    """Return SHA-256 over the names, lengths and bytes of the page's files, which an ethics board can compare."""
+    """Return a SHA-256 hash of the names, lengths and bytes of the page's files, which an ethics board can compare."""
     digest = hashlib.sha256()
-    for name in NAMES:
+    for name in FILE_NAMES:
         content = asset(name)
         digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
-_MARGIN = 4  # modules of white margin, which cameras need
+_MARGIN = 4  # white modules around the code, which cameras need
 
 
 def qr_path(link: str) -> dict[str, int | str]:
-    """Return a QR code as one SVG path on a square of `size` units, with a unit square for each dark module."""
-    rows = list(_code(link).matrix)
+    """Return a QR code as one SVG path on a square of `size` units; each dark module is a unit square."""
+    rows = list(_qr_code(link).matrix)
     dark = [(x + _MARGIN, y + _MARGIN) for y, row in enumerate(rows) for x, module in enumerate(row) if module & 1]
     return {"size": len(rows) + 2 * _MARGIN, "path": "".join(f"M{x},{y}h1v1h-1z" for x, y in dark)}
 
 
 def qr_text(link: str) -> str:
-    """Return a QR code as lines for a terminal."""
+    """Return a QR code as text for a terminal."""
     text = io.StringIO()
-    _code(link).terminal(out=text, compact=True)
+    _qr_code(link).terminal(out=text, compact=True)
     return text.getvalue()
 
 
-def _code(link: str) -> Any:
+def _qr_code(link: str) -> Any:
     return extra("segno").make(link, error="m", micro=False)
 
 

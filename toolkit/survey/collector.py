@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
+PORT_SETTING, _PUBLIC_URL_SETTING, KEY_FILE_SETTING = "port", "public url", "issuer's key"
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,20 @@ class Status:
     ----------
     state : str
         "draft", "open", "paused" or "closed".
-    reports : int
-        Number of reports in the results, which grows in the same steps as the results.
+    n_reports : int
+        Number of reports in the results; it grows in the same steps as the results.
     cap : int or None
         Largest number of reports that the survey accepts.
-    serving : bool
+    is_serving : bool
         Whether a server of the same user is running on this machine.
     url : str or None
         The link for respondents.
     log : tuple of str
-        The last errors of the server.
-    stored : int
+        The most recent errors of the server.
+    n_stored : int
         Number of stored reports.
-    uses_out : int
-        Number of uses that were given to stations and are neither used nor returned.
+    n_outstanding_uses : int
+        Number of uses that were given to stations and have been neither spent nor returned.
 
     Examples
     --------
@@ -60,13 +60,13 @@ class Status:
     """
 
     state: str
-    reports: int
+    n_reports: int
     cap: int | None
-    serving: bool
+    is_serving: bool
     url: str | None
     log: tuple[str, ...] = ()
-    stored: int = 0
-    uses_out: int = 0
+    n_stored: int = 0
+    n_outstanding_uses: int = 0
 
 
 class Collector:
@@ -98,8 +98,8 @@ class Collector:
     def attach(cls, database: str) -> "Collector":
         """Find the collection in a database, for example after a restart of the kernel.
 
-        A server that is running keeps running. Results do not depend on the page; if this version of the toolkit makes
-        another page than the collection's, a warning says so.
+        A running server keeps running. Results do not depend on the page; a warning is raised if this version of the
+        toolkit makes a different page from the collection's.
 
         Parameters
         ----------
@@ -116,32 +116,32 @@ class Collector:
         StoreError
             If there is no collection in the database.
         """
-        check_exists(database)
+        check_database_exists(database)
         collector = cls(database)
-        other = page_mismatch(collector.survey, collector._store.editions())
-        if other is not None and collector._store.state() is not State.CLOSED:
+        mismatch = page_mismatch(collector.survey, collector._store.editions())
+        if mismatch is not None and collector._store.state() is not State.CLOSED:
             warnings.warn(
-                f"This code makes another page than the collection's: {other}. Results are read as before; to serve "
+                f"This code makes another page than the collection's: {mismatch}. Results are read as before; to serve "
                 "it, use that version, or amend=True.",
                 stacklevel=2,
             )
         return collector
 
     @classmethod
-    def _make(cls, survey: Survey, database: str, *, amend: bool, again: str | None) -> "Collector":
+    def _create(cls, survey: Survey, database: str, *, amend: bool, previous_database: str | None) -> "Collector":
         with closing(open_store(absolute_url(database))) as store:
             if amend:
                 store.amend(survey)
-            if again is None:
+            if previous_database is None:
                 store.create(survey)
             else:
-                with closing(open_store(absolute_url(again), readonly=True)) as earlier:
-                    store.create_next_wave(survey, earlier, (PORT, _PUBLIC_URL))
+                with closing(open_store(absolute_url(previous_database), readonly=True)) as previous_wave:
+                    store.create_next_wave(survey, previous_wave, (PORT_SETTING, _PUBLIC_URL_SETTING))
         return cls(database)
 
     @property
     def url(self) -> str:
-        """The link for respondents: the public URL of the collection, or else the address of its server."""
+        """The link for respondents: the public URL of the collection, else the address of its server."""
         url = self.status().url
         if url is None:
             reject("a link needs a running server", "none", "start it again with collect()", background.CollectError)
@@ -155,37 +155,37 @@ class Collector:
         Status
             State, number of reports, and server.
         """
-        server = background.find(self.database)
-        url = self._store.get_setting(_PUBLIC_URL) or (server.url if server else None)
+        server = background.find_server(self.database)
+        url = self._store.get_setting(_PUBLIC_URL_SETTING) or (server.url if server else None)
         log = background.log_tail(self.database)
-        state, stored = self._store.state(), self._store.count()
-        visible = stored if state is State.CLOSED else disclosed_count(self.survey, stored)
-        out = self._store.uses_out()
-        return Status(state.value, visible, self.survey.cap, server is not None, url, log, stored, out)
+        state, n_stored = self._store.state(), self._store.count_reports()
+        n_reports = n_stored if state is State.CLOSED else disclosed_count(self.survey, n_stored)
+        n_uses = self._store.count_outstanding_uses()
+        return Status(state.value, n_reports, self.survey.cap, server is not None, url, log, n_stored, n_uses)
 
     def reports(self) -> "pd.DataFrame":
         """Read the reports, one row per person, in random order.
 
-        While a collection is open, reports are disclosed in steps of `survey.step`, and none below `survey.minimum`.
-        Every reader gets the same reports.
+        While a collection is open, reports are disclosed in steps of `survey.step`, beginning when there are
+        `survey.minimum` of them. Every reader gets the same reports.
 
         Returns
         -------
         pandas.DataFrame
-            All reports of a closed collection, and whole steps of an open one; `attrs["remarks"]` describe the
-            difference.
+            All reports of a closed collection, and whole steps of an open one; `attrs["remarks"]` says how many are
+            missing.
         """
         visible = disclose(self._store, self.survey)
         frame = table(self.survey, visible.bodies)
         frame.attrs["remarks"] = list(disclosure_remarks(self.survey, visible))
-        if len(frame) < visible.stored:
+        if len(frame) < visible.n_stored:
             warnings.warn(disclosure_note(self.survey, visible), stacklevel=2)
         return frame
 
     def results(
         self, by: Sequence[str] | str | None = None, *, method: str | None = None, minimum: int | None = None
     ) -> Results:
-        """Estimate each question, overall or by groups; results of an open collection advance in steps as `reports` do.
+        """Estimate each question, overall or by group; results of an open collection advance in steps like `reports`.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class Collector:
         Returns
         -------
         Path
-            The file. The remarks of its codebook tell whether reports are missing.
+            The file. The remarks in its codebook state whether reports are missing.
         """
         frame = self.reports()
         return write(frame, path, self.survey, remarks=frame.attrs["remarks"], language=language)
@@ -235,7 +235,7 @@ class Collector:
         method: str | None = None,
         registration: str | Path | None = None,
     ) -> Path:
-        """Write a report on a closed collection for readers; estimates of groups below its minimum are withheld.
+        """Write a report on a closed collection for readers; estimates are withheld for groups below its minimum.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Collector:
         method : str, optional
             "mle" for shares inside 0 to 1; by default the estimates are unbiased.
         registration : str or Path, optional
-            File of a preregistration; the report then marks exploratory results.
+            Preregistration file, with which the report marks exploratory results.
 
         Returns
         -------
@@ -269,8 +269,8 @@ class Collector:
     def invitations(self, count: int) -> list[str]:
         """Make personal links, each of which works once.
 
-        The collection does not store them. They reveal nothing about the reports, but a person who has the list can see
-        whose link was used, and use other people's links.
+        The collection stores only their hashes. They reveal nothing about the reports, but a person who has the list
+        can see whose link was used, and can use other people's links.
 
         Parameters
         ----------
@@ -300,9 +300,9 @@ class Collector:
     def station(self, uses: int) -> str:
         """Make a link for a station, a device of the researchers on which `uses` people can answer.
 
-        Open it once on the device while there is a network; people can then answer without one. The link admits that
-        many reports, whoever holds it, and reveals nothing about reports that were sent. A second link, opened on the
-        same device, adds its uses.
+        Open the link once on the device while there is a network; people can then answer without one. The link admits
+        this number of reports, whoever holds it, and reveals nothing about reports that were sent. A second link,
+        opened on the same device, adds its uses.
 
         Parameters
         ----------
@@ -326,11 +326,11 @@ class Collector:
             rule = "a station needs a survey with a [field] section"
             reject(rule, "none", 'add [field] with station = "kiosk" or "interviewer", and access = "token"')
         link, tokens = new_station_link(self.url, uses)
-        self._store.invite((token_hash(token) for token in tokens), station=True)
+        self._store.invite((token_hash(token) for token in tokens), for_station=True)
         return link
 
     def pause(self) -> None:
-        """Accept no reports for now; phones keep theirs and try again."""
+        """Stop accepting reports for now; phones keep theirs and try again."""
         self._store.set_state(State.PAUSED)
 
     def resume(self) -> None:
@@ -338,15 +338,15 @@ class Collector:
         self._store.set_state(State.OPEN)
 
     def close(self, *, anyway: bool = False) -> Status:
-        """Close the collection for good: stop its server and remove all traces of the reports' order.
+        """Close the collection permanently: stop its server and remove all traces of the order of the reports.
 
-        The key that decrypts the reports of stations is deleted as well. A station returns its unused uses when it is
+        The key that decrypts reports from stations is deleted as well. A station returns its unused uses when it is
         removed from its tablet.
 
         Parameters
         ----------
         anyway : bool
-            Whether to give up outstanding uses of stations, and the reports that wait on their tablets.
+            Whether to close even though uses of stations are outstanding; reports that wait on their tablets are lost.
 
         Returns
         -------
@@ -356,24 +356,24 @@ class Collector:
         Raises
         ------
         ValueError
-            If stations have outstanding uses, unless `anyway`.
+            If stations have outstanding uses and `anyway` is false.
         """
-        out = self._store.uses_out()
-        if out and not anyway:
+        n_uses = self._store.count_outstanding_uses()
+        if n_uses and not anyway:
             rule = "stations must return their unused uses before a collection is closed"
             remedy = (
                 "reports that wait on tablets could never be decrypted. Let every tablet send its reports, and remove "
                 "its station; or give them up with close(anyway=True) or `toolkit close --anyway`"
             )
-            reject(rule, f"{out:,} that {'is' if out == 1 else 'are'} out", remedy)
-        server = background.find(self.database)
+            reject(rule, f"{n_uses:,} that {'is' if n_uses == 1 else 'are'} out", remedy)
+        server = background.find_server(self.database)
         if server is not None:
             server.stop()
         self._store.set_state(State.CLOSED)
         return self.status()
 
-    def _set(self, name: str, value: str) -> None:
-        """Store a setting unless it has this value already, since a server may lack the privilege to write settings."""
+    def _store_setting(self, name: str, value: str) -> None:
+        """Store a setting unless it already has this value, since a server may lack the privilege to write settings."""
         if self._store.get_setting(name) != value:
             self._store.set_setting(name, value)
 
@@ -383,7 +383,7 @@ class Collector:
 
     def __repr__(self) -> str:
         status = self.status()
-        count = f"{status.stored:,} report{'' if status.stored == 1 else 's'}"
+        count = f"{status.n_stored:,} report{'' if status.n_stored == 1 else 's'}"
         return f"<Collector of {self.survey.name!r}: {status.state}, {count}>"
 
 
@@ -407,9 +407,9 @@ def collect(
 ) -> Collector:
     """Collect answers on respondents' own phones: create the database, open the collection, and serve the form.
 
-    The server is a separate process that keeps running when the notebook's kernel ends; the same call finds it again. A
-    notebook shows the link, its QR code, the number of reports and, in steps from the survey's minimum on, the
-    estimates so far.
+    The server is a separate process that keeps running after the notebook's kernel ends; the same call reconnects to
+    it. A notebook shows the link, its QR code, the number of reports and, once there are as many as the survey's
+    minimum, the estimates so far, in steps.
 
     Parameters
     ----------
@@ -420,8 +420,9 @@ def collect(
     watch : bool
         Whether to display the collection in a notebook.
     rehearsal : bool
-        Whether this is a trial with invented people (`toolkit.rehearse`) or colleagues. All screens, results and files
-        say so, its reports cannot be mixed with real ones, and the default database is sqlite:///rehearsal.db.
+        Whether this is a trial with simulated people (`toolkit.rehearse`) or colleagues. All screens, results and
+        files are marked as a rehearsal, its reports cannot be mixed with real ones, and the default database is
+        sqlite:///rehearsal.db.
     host : str
         Address to listen on. Other machines can be served only with `certificate` and `private_key`.
     port : int
@@ -432,17 +433,17 @@ def collect(
     issuer_key : str or Path, optional
         PEM file of the key that signs blind tokens; generated if it does not exist.
     public_url : str, optional
-        The address that respondents use, if there is a proxy.
+        The address that respondents use, if the server is behind a proxy.
     prefix : str
         The path below which the proxy forwards requests.
     plain_http_beyond_this_machine : bool
-        Whether to serve other machines without TLS; anybody on the network could then change the page.
+        Whether to serve other machines without TLS, although anybody on the network could then change the page.
     workers : int
         Number of server processes, which keep a collection available if one dies but do not make it faster. More than
         one needs PostgreSQL.
     amend : bool
-        Whether to continue a collection that another version of the toolkit created, or whose title, consent or words
-        were corrected. Respondents see the new page from then on, and reports from the earlier page stay valid.
+        Whether to continue a collection that was created by a different version of the toolkit, or whose title, consent
+        or words were corrected. From then on respondents see the new page; reports from the earlier page remain valid.
     again : str, optional
         The database of the previous wave, which may be closed. Its links work in this wave as well, and its port is
         reused, because phones find their stored draws only under the same scheme, host and port.
@@ -473,22 +474,22 @@ def collect(
         amend=amend,
         again=again,
     )
-    view = _view() if watch and _in_a_notebook() else None
+    view = _import_display() if watch and _in_a_notebook() else None
     collector = start(survey, database, options)
     if view is not None:
         view(collector)
     return collector
 
 
-def _view() -> Callable[[Collector], None]:
-    """Return the function that displays a collection; it is imported first, because a package may be missing."""
+def _import_display() -> Callable[[Collector], None]:
+    """Return the function that displays a collection; it is imported early, because a package may be missing."""
     from toolkit.show.widgets.collector_view import display_collector
 
     return display_collector
 
 
 def _in_a_notebook() -> bool:
-    """Tell whether this code runs in a Jupyter kernel."""
+    """Return whether this code runs in a Jupyter kernel."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
@@ -497,71 +498,77 @@ def start(survey: Survey | str | Path, database: str | None = None, options: Ser
     """Open a collection and start its server in the background, unless one is already running."""
     background.check_system()
     collector, options = prepare(survey, database, options)
-    if background.find(collector.database) is None:
-        port = options.port or int(collector._store.get_setting(PORT) or 0)
+    if background.find_server(collector.database) is None:
+        port = options.port or int(collector._store.get_setting(PORT_SETTING) or 0)
         server = background.launch(collector.database, replace(options, port=port))
-        collector._set(PORT, str(server.port))
+        collector._store_setting(PORT_SETTING, str(server.port))
     return collector
 
 
 def prepare(
-    survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS, *, keep_key: bool = True
+    survey: Survey | str | Path,
+    database: str | None = None,
+    options: ServeOptions = DEFAULTS,
+    *,
+    store_key_path: bool = True,
 ) -> tuple[Collector, ServeOptions]:
     """Create the collection if necessary and open it, without starting a server.
 
-    The options are returned with the file of the issuer's key, if the collection has one. With `keep_key` the path of
-    this file is stored with the collection. Several servers may each have their own file.
+    The returned options contain the file of the issuer's key, if the collection has one. With `store_key_path` the path
+    of this file is stored with the collection. Several servers may each have their own file.
     """
-    survey = survey if isinstance(survey, Survey) else _load_survey(survey)
+    survey = survey if isinstance(survey, Survey) else _load_survey_file(survey)
     survey = replace(survey, rehearsal=True) if options.rehearsal else survey
     check_network_exposure(survey, options.host, options.public_url)
-    _check_earlier(options.again)
+    _check_previous_wave_stopped(options.again)
     default = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"
     url = default if database is None else database
-    collector = Collector._make(survey, url, amend=options.amend, again=options.again)
-    running = background.find(collector.database)
+    collector = Collector._create(survey, url, amend=options.amend, previous_database=options.again)
+    running = background.find_server(collector.database)
     if options.amend and running is not None:
         running.stop()  # it serves the earlier page
-    _open(collector)
+    _open_draft(collector)
     if collector.survey.field is not None:
         from toolkit.survey.serving.station import StationKey
 
-        StationKey.of(collector._store)
+        StationKey.load_or_create(collector._store)
     if options.public_url is not None:
-        collector._set(_PUBLIC_URL, options.public_url)
-    return collector, replace(options, issuer_key=_issuer_key(collector, options.issuer_key, keep_key))
+        collector._store_setting(_PUBLIC_URL_SETTING, options.public_url)
+    return collector, replace(options, issuer_key=_prepare_issuer_key(collector, options.issuer_key, store_key_path))
 
 
-def check_exists(database: str) -> None:
-    """Raise an error that lists the databases in the folder if an SQLite file does not exist."""
+def check_database_exists(database: str) -> None:
+    """Reject an SQLite file that does not exist; the error lists the databases in the folder."""
     url = absolute_url(database)
     path = Path(url.removeprefix("sqlite:///"))
     if not url.startswith("sqlite:///") or path.exists():
         return
-    others = ", ".join(sorted(file.name for file in path.parent.glob("*.db"))[:5])
+    existing = ", ".join(sorted(file.name for file in path.parent.glob("*.db"))[:5])
     rule = "there must be a collection in the database"
-    consequence = f"this folder has {others}" if others else "create one with collect(survey), or use another database"
+    consequence = (
+        f"this folder has {existing}" if existing else "create one with collect(survey), or use another database"
+    )
     reject(rule, f"no file {path.name!r} in {str(path.parent)!r}", consequence, StoreError)
 
 
-def _check_earlier(again: str | None) -> None:
+def _check_previous_wave_stopped(previous_database: str | None) -> None:
     """Reject a previous wave whose server is still running, because the next wave needs its port."""
-    running = None if again is None else background.find(absolute_url(again))
+    running = None if previous_database is None else background.find_server(absolute_url(previous_database))
     if running is not None:
         rule = "the previous wave must have no server when the next one starts"
         consequence = "it uses the port that phones know; close that wave first (toolkit close with its --database)"
         reject(rule, f"one that is running at {running.url}", consequence, background.CollectError)
 
 
-def _load_survey(path: object) -> Survey:
+def _load_survey_file(path: object) -> Survey:
     if not isinstance(path, str | Path):
         rule = "`survey` must be a Survey, or the path of its file"
         reject(rule, type(path).__name__, "make one with Survey(…)", TypeError)
     return Survey.load(path)
 
 
-def _open(collector: Collector) -> None:
-    """Open a draft; leave a paused collection paused, and reject a closed one."""
+def _open_draft(collector: Collector) -> None:
+    """Open a draft, keep a paused collection paused, and reject a closed one."""
     state = collector._store.state()
     if state is State.CLOSED:
         consequence = "closing is final: use another database"
@@ -570,114 +577,114 @@ def _open(collector: Collector) -> None:
         collector.resume()
 
 
-def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Path | None:
+def _prepare_issuer_key(collector: Collector, path: str | Path | None, store_path: bool) -> Path | None:
     """Return the file of the key that signs blind tokens; generate the key the first time."""
     if collector.survey.access != "blind":
         return None
     from toolkit.survey.serving.blind import IssuerKey
-    from toolkit.survey.serving.process import ISSUER, load_issuer_key
+    from toolkit.survey.serving.process import ISSUER_SETTING, load_issuer_key
 
     store = collector._store
-    target = Path(path or store.get_setting(KEY_FILE) or "issuer-key.pem").absolute()
-    if not target.exists():
-        if store.get_setting(ISSUER) is not None:
+    file = Path(path or store.get_setting(KEY_FILE_SETTING) or "issuer-key.pem").absolute()
+    if not file.exists():
+        if store.get_setting(ISSUER_SETTING) is not None:
             rule = "the file of the issuer's key must exist"
-            reject(rule, f"no file {target}", "restore it, or give its path as issuer_key=")
-        IssuerKey.generate().save(str(target))
-    load_issuer_key(store, target)
-    if keep:
-        collector._set(KEY_FILE, str(target))
-    return target
+            reject(rule, f"no file {file}", "restore it, or give its path as issuer_key=")
+        IssuerKey.generate().save(str(file))
+    load_issuer_key(store, file)
+    if store_path:
+        collector._store_setting(KEY_FILE_SETTING, str(file))
+    return file
 
 
 class RetryError(RuntimeError):
-    """The server could not start, but may if it is tried again: the database was unreachable, or the port in use."""
+    """The server could not start, but a retry may succeed: the database was unreachable, or the port was in use."""
 
 
 def serve(survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS) -> None:
     """Collect answers in this process, which systemd, a container or a terminal supervises.
 
-    Errors are written to stderr, and SIGTERM and SIGINT stop the server after the requests that have begun. It holds
-    the same lock as a background server, so `status` and `close` of the same user find it.
+    Errors are written to stderr. On SIGTERM or SIGINT the server finishes the requests in progress and stops. It holds
+    the same lock as a background server, so that `status` and `close` find it if the same user calls them.
 
-    Raises `RetryError` if trying again may help. A given port or key file is not stored with the collection: each of
-    several servers has its own, and a server needs no privilege to write anything but reports.
+    Raises `RetryError` if a retry may succeed. A given port or key file is not stored with the collection, because each
+    of several servers has its own, and because a server needs only the privilege to write reports.
     """
     background.check_system()
     from toolkit.survey.serving import process
     from toolkit.survey.serving.lock import LockedError
 
-    # Outside of `try`, because loading an invalid survey again does not help.
+    # Outside of `try`, because a retry does not help if the survey is invalid.
     survey = survey if isinstance(survey, Survey) else Survey.load(survey)
     try:
-        collector, prepared = prepare(survey, database, options, keep_key=options.issuer_key is None)
-        port = options.port or _port(collector, options.host)
+        collector, prepared = prepare(survey, database, options, store_key_path=options.issuer_key is None)
+        port = options.port or _choose_port(collector, options.host)
         collector._disconnect()  # the server opens its own connection
-        state = background.lock_path(collector.database)
-        process.serve(collector.database, replace(prepared, port=port), state=state)
+        lock_file = background.lock_path(collector.database)
+        process.serve(collector.database, replace(prepared, port=port), lock_file=lock_file)
     except (StoreError, LockedError, OSError) as problem:
         raise RetryError(str(problem)) from None
 
 
-def _port(collector: Collector, host: str) -> int:
-    """Return the collection's port; if it has none yet, choose a free port and store it."""
-    if (stored := collector._store.get_setting(PORT)) is not None:
+def _choose_port(collector: Collector, host: str) -> int:
+    """Return the port of the collection; if it has none yet, choose a free port and store it."""
+    if (stored := collector._store.get_setting(PORT_SETTING)) is not None:
         return int(stored)
     with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
         port: int = free.getsockname()[1]
-    collector._set(PORT, str(port))
+    collector._store_setting(PORT_SETTING, str(port))
     return port
 
 
-_SQLITE = (
+_SQLITE_COPIES = (
     "Not deleted: copies and backups of the file, snapshots of its disk, and its freed disk blocks, which keep their "
     "content until they are overwritten (this is harmless on encrypted disks)."
 )
-_POSTGRES = (
+_POSTGRES_COPIES = (
     "Not deleted: dumps and other backups of the database, its write-ahead log (WAL) and archives of it, lagging "
     "replicas, and the freed disk blocks of the tables. The operator of the database decides how long these are kept."
 )
-_EXPORTS = "Not deleted: exported files and results computed from the reports."
+_EXPORTED_COPIES = "Not deleted: exported files and results computed from the reports."
 
 
 def describe_deletable(database: str) -> tuple[str, str]:
-    """Return the title of a collection and a sentence about it; raise an error if it is open or has a server."""
-    check_exists(database)
+    """Return a collection's title and a sentence about it; raise an error if it is open or has a running server."""
+    check_database_exists(database)
     with closing(open_store(absolute_url(database))) as store:
         survey = store.survey()
         _check_deletable(store, absolute_url(database))
         title = survey.title[survey.languages[0]]
-        return title, f"{title!r} is closed and holds {store.count():,} reports."
+        return title, f"{title!r} is closed and holds {store.count_reports():,} reports."
 
 
 def delete(database: str) -> list[str]:
     """Delete a closed collection; return sentences about copies that remain elsewhere.
 
-    The reports, the tables or the file, the log and the lock file of the server are deleted. Copies that others have
-    made are beyond the program's reach.
+    This deletes the reports with their tables or file, and the log and the lock file of the server. Copies that others
+    have made are beyond the program's reach.
     """
     url = absolute_url(database)
     with closing(open_store(url)) as store:
         _check_deletable(store, url)
-        key = store.get_setting(KEY_FILE)
+        key_file = store.get_setting(KEY_FILE_SETTING)
         store.delete()
-    state = background.lock_path(url)
-    log = background.log_path(state)
-    for path in (state, log, log.with_name(f"{log.name}.1")):
+    lock_file = background.lock_path(url)
+    log = background.log_path(lock_file)
+    for path in (lock_file, log, log.with_name(f"{log.name}.1")):
         path.unlink(missing_ok=True)
     keys = (
         []
-        if key is None
-        else [f"The key that signed its blind tokens is in {key}: delete it, if no other collection uses it."]
+        if key_file is None
+        else [f"The key that signed its blind tokens is in {key_file}: delete it, if no other collection uses it."]
     )
-    return [_SQLITE if url.startswith("sqlite") else _POSTGRES, _EXPORTS, *keys]
+    return [_SQLITE_COPIES if url.startswith("sqlite") else _POSTGRES_COPIES, _EXPORTED_COPIES, *keys]
 
 
 def _check_deletable(store: Collection, url: str) -> None:
     state = store.state()
     if state is not State.CLOSED:
         reject("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
-    if background.find(url) is not None:
+    if background.find_server(url) is not None:
         reject(
             "a collection must have no server when it is deleted",
             "one that is running",

@@ -12,7 +12,7 @@ from toolkit.show.widgets.collector_view import CollectorView, _heading, _interv
 from toolkit.survey.collector import Collector
 from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
-from toolkit.survey.serving.background import find
+from toolkit.survey.serving.background import find_server
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import NewReport, State, open_store
 
@@ -30,7 +30,7 @@ def collector(tmp_path, monkeypatch):
 
 def answer(collector, count):
     """Half of them say yes, so that whichever reports the lot shows have an interval."""
-    rng = np.random.default_rng([count, collector.status().stored])
+    rng = np.random.default_rng([count, collector.status().n_stored])
     bodies = [f'{{"answers":{{"faculty":{i % 2},"cheated":{i // 2 % 2}}},"understood":true}}' for i in range(count)]
     store = open_store(collector.database)
     store.add([NewReport(rng.bytes(16), body) for body in bodies])
@@ -157,7 +157,7 @@ def test_who_comes_too_late_is_told_and_not_invited(collector):
 
 
 def test_without_a_server_there_is_no_link_and_no_code(collector):
-    assert find(collector.database) is None
+    assert find_server(collector.database) is None
     table = watch(collector).table
     assert (table["url"], table["qr"]) == ("", {"size": 0, "path": ""})
 

@@ -236,7 +236,7 @@ def test_a_sheet_entered_twice_is_found_in_one_file_and_over_files(few, tmp_path
     ):
         store_entries(FIELD, changed, database)
     with closing(open_store(absolute_url(database))) as store:
-        assert store.count() == 3
+        assert store.count_reports() == 3
 
 
 def test_what_is_left_out_must_be_said_and_is_then_missing(few, tmp_path) -> None:
@@ -448,7 +448,7 @@ def test_a_cap_or_a_closed_collection_stores_none_of_them(tmp_path) -> None:
     with pytest.raises(ValueError, match="all reports must fit below the cap of 3, got too many: nothing was stored"):
         store_entries(made, read_entries(made, tmp_path / "a.csv"), database)
     collector = Collector(database)
-    assert collector.status().stored == 0
+    assert collector.status().n_stored == 0
     collector.close()
     with pytest.raises(ValueError, match="takes reports on paper must not be closed, got a closed one"):
         store_entries(made, read_entries(made, tmp_path / "a.csv"), database)

@@ -40,7 +40,7 @@ def pem(tmp_path_factory):
 def tls(request, pem):
     """A server with TLS on each event loop: its port, itself, and what a client needs."""
     settings = {"new_loop": request.param, "context": server_context(*pem)}
-    with watched(app, Limits(connections=20), **settings) as (port, server):
+    with watched(app, Limits(max_connections=20), **settings) as (port, server):
         yield port, server, ssl.create_default_context(cafile=pem[0])
 
 
@@ -101,7 +101,7 @@ def test_silent_handshakes_beyond_the_limit_are_closed(tls):
 
 @pytest.mark.slow
 def test_a_server_ends_without_waiting_for_handshakes(pem):
-    with watched(app, Limits(head_seconds=300), context=server_context(*pem)) as (port, server):
+    with watched(app, Limits(head_seconds=300), tls_context=server_context(*pem)) as (port, server):
         silent = socket.create_connection(("127.0.0.1", port))
         until(lambda: len(server.connections) == 1)
         start = time.monotonic()
@@ -111,7 +111,7 @@ def test_a_server_ends_without_waiting_for_handshakes(pem):
 
 @pytest.mark.slow
 def test_a_handshake_that_does_not_come_is_not_waited_for(pem):
-    with watched(app, context=server_context(*pem)) as (port, _):
+    with watched(app, tls_context=server_context(*pem)) as (port, _):
         for beginning in (b"", b"\x16\x03\x01"):
             start = time.monotonic()
             assert talk(port, beginning) == b""

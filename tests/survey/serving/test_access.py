@@ -15,14 +15,14 @@ from toolkit.survey.serving.access import (
     new_tokens,
     page_hash,
     parse_sign_request,
-    required_pass,
+    required_token_hash,
     token_hash,
     token_link,
 )
-from toolkit.survey.serving.blind import prepare
+from toolkit.survey.serving.blind import prepare_message
 from toolkit.survey.serving.payload import BlindToken, OtherSurveyError, PayloadError, Submission
 from toolkit.survey.serving.response import HttpError
-from toolkit.survey.serving.server import application
+from toolkit.survey.serving.server import build_application
 from toolkit.survey.storage import State, open_store
 from toolkit.survey.storage.writer import Writer
 
@@ -45,7 +45,7 @@ class Desk:
             self.store.invite(map(token_hash, self.tokens))
         self.store.set_state(State.OPEN)
         self.writer = Writer(self.store)
-        self.app = application(self.survey, self.writer, key=key, earlier=earlier)
+        self.app = build_application(self.survey, self.writer, issuer_key=key, earlier_hashes=earlier)
 
     def send(self, data):
         return asked(self.app, "POST", "/report", sent(data)).status
@@ -57,7 +57,7 @@ class Desk:
     def token(self, invitation):
         """What a browser does for its invitation."""
         nonce = secrets.token_bytes(32)
-        message = prepare(nonce, bytes.fromhex(self.page))
+        message = prepare_message(nonce, bytes.fromhex(self.page))
         blinded, inverse = blind(self.key.issuer, message)
         signature = unblind(self.key.issuer, bytes.fromhex(self.sign(invitation, blinded).json["signature"]), inverse)
         return {"nonce": nonce.hex(), "signature": signature.hex()}
@@ -113,13 +113,13 @@ def test_each_mode_says_what_it_stops():
 
 def test_the_pass_of_each_mode(key):
     token = new_tokens(1)[0]
-    assert required_pass([], Submission(bytes(16), "", None)) is None
-    assert required_pass([], Submission(bytes(16), "", token)) == sha256(token) == token_hash(token)
+    assert required_token_hash([], Submission(bytes(16), "", None)) is None
+    assert required_token_hash([], Submission(bytes(16), "", token)) == sha256(token) == token_hash(token)
     with pytest.raises(HttpError) as caught:
-        required_pass(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), key.issuer)
+        required_token_hash(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), key.issuer)
     assert caught.value.status == 403
     with pytest.raises(HttpError):
-        required_pass(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), None)
+        required_token_hash(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), None)
 
 
 # Open
@@ -145,7 +145,7 @@ def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
             it.send({**mine, "answers": {**ANSWERS, "cheated": 1}}) == 201
         )  # a changed one, which is not told from the first
         assert it.send(payload(it.survey, survey=it.page, token=it.tokens[1])) == 201
-        assert it.store.count() == 2
+        assert it.store.count_reports() == 2
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_links_that_were_never_made_are_refused(tmp_path):
         without = payload(it.survey, survey=it.page)
         del without["token"]
         assert it.send(without) == 400
-        assert it.store.count() == 0
+        assert it.store.count_reports() == 0
 
 
 @pytest.mark.slow
@@ -172,7 +172,7 @@ def test_of_many_reports_with_one_link_at_the_same_time_one_is_stored(tmp_path):
             ]
 
         assert sorted(asyncio.run(rush())) == [201, *[403] * 29]
-        assert it.store.count() == 1
+        assert it.store.count_reports() == 1
 
 
 # Whoever knows a key, from a receipt or over a shoulder, and guesses the report
@@ -231,7 +231,7 @@ def test_blind_tokens_the_whole_way(tmp_path, key):
         reports = [payload(it.survey, survey=it.page, token=it.token(invitation)) for invitation in it.tokens]
         assert [it.send(report) for report in reversed(reports)] == [201] * 3
         assert [it.send(report) for report in reports] == [201] * 3  # retries
-        assert it.store.count() == 3
+        assert it.store.count_reports() == 3
 
 
 @pytest.mark.slow
@@ -240,15 +240,15 @@ def test_a_blind_token_is_spent_by_its_first_report(tmp_path, key):
         token = it.token(it.tokens[0])
         assert it.send(payload(it.survey, survey=it.page, token=token)) == 201
         assert it.send(payload(it.survey, survey=it.page, token=token)) == 403
-        assert it.store.count() == 1
+        assert it.store.count_reports() == 1
 
 
 @pytest.mark.slow
 def test_an_invitation_gives_one_token(tmp_path, key):
     """The same request gets the same response."""
     with desk(tmp_path, "blind", key=key) as it:
-        one, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
-        other, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
+        one, _ = blind(key.issuer, prepare_message(bytes(32), bytes.fromhex(it.page)))
+        other, _ = blind(key.issuer, prepare_message(bytes(32), bytes.fromhex(it.page)))
         first = it.sign(it.tokens[0], one)
         assert first.status == 200
         assert it.sign(it.tokens[0], one).json == first.json  # its answer was lost on the way
@@ -260,7 +260,7 @@ def test_an_invitation_gives_one_token(tmp_path, key):
 @pytest.mark.slow
 def test_strangers_and_the_impatient_get_no_signature(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
-        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
+        blinded, _ = blind(key.issuer, prepare_message(bytes(32), bytes.fromhex(it.page)))
         assert it.sign(new_tokens(1)[0], blinded).status == 403
         it.store.set_state(State.PAUSED)
         assert it.sign(it.tokens[0], blinded).status == 403
@@ -285,7 +285,7 @@ def test_forged_and_foreign_signatures_are_refused(tmp_path, key):
             other_survey,
         ):
             assert it.send(payload(it.survey, survey=it.page, token=token)) == 403
-        assert it.store.count() == 0
+        assert it.store.count_reports() == 0
         assert it.send(payload(it.survey, survey=it.page, token=good)) == 201
 
 
@@ -305,7 +305,7 @@ def test_a_page_with_another_key_is_another_survey(tmp_path, key):
     other = issuer_key(1)
     with desk(tmp_path, "blind", key=key) as it:
         theirs = page_hash(it.survey.hash, other.issuer)
-        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(theirs)))
+        blinded, _ = blind(key.issuer, prepare_message(bytes(32), bytes.fromhex(theirs)))
         for page in (theirs, it.survey.hash):
             assert it.sign(it.tokens[0], blinded, survey=page).status == 409
         assert it.sign(it.tokens[0], blinded).status == 200
@@ -330,7 +330,7 @@ def test_tokens_of_earlier_editions_are_accepted(tmp_path, key):
         it.page = page_hash("cd" * 32, key.issuer)
         assert it.send(payload(it.survey, survey=it.page, token=Desk.token(_Elsewhere(key, it.page), ""))) == 409
         assert it.send(payload(it.survey, survey=now, token=Desk.token(_Elsewhere(key, it.page), ""))) == 403
-        assert it.store.count() == 2
+        assert it.store.count_reports() == 2
 
 
 @pytest.mark.slow
@@ -345,7 +345,7 @@ def test_tokens_of_earlier_editions_are_accepted(tmp_path, key):
 def test_invalid_signature_requests_keep_the_invitation(tmp_path, key, change):
     """They are refused before the invitation is used up."""
     with desk(tmp_path, "blind", key=key) as it:
-        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
+        blinded, _ = blind(key.issuer, prepare_message(bytes(32), bytes.fromhex(it.page)))
         assert it.sign(it.tokens[0], blinded, **change).status == 400
         assert it.sign(it.tokens[0], blinded).status == 200
 
@@ -361,7 +361,7 @@ def test_a_request_for_another_survey_is_told_so(key):
             parse_sign_request(pages, key.issuer, sent(wrong))
     good["survey"] = pages[1]
     assert "A" * 22 not in repr(parse_sign_request(pages, key.issuer, sent(good)))
-    n, digits = key.issuer.n, 2 * key.issuer.size
+    n, digits = key.issuer.n, 2 * key.issuer.n_bytes
     for number, fits in ((0, False), (1, True), (n - 1, True), (n, False)):
         with nullcontext() if fits else pytest.raises(PayloadError, match="a number below the issuer's modulus"):
             asked_for = parse_sign_request(pages, key.issuer, sent(good | {"blinded": f"{number:0{digits}x}"}))

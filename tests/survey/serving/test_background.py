@@ -15,7 +15,15 @@ from tests.survey.lines import until
 from tests.survey.process import collection, ended
 from toolkit.survey.collector import Collector
 from toolkit.survey.serving import background
-from toolkit.survey.serving.background import CollectError, find, launch, lock_path, log_path, log_tail, servers
+from toolkit.survey.serving.background import (
+    CollectError,
+    find_server,
+    launch,
+    list_servers,
+    lock_path,
+    log_path,
+    log_tail,
+)
 from toolkit.survey.serving.options import ServeOptions
 
 LAUNCH = "import sys; from toolkit.survey.serving.background import launch; print(launch(sys.argv[1]).pid, flush=True)"
@@ -25,7 +33,7 @@ LAUNCH = "import sys; from toolkit.survey.serving.background import launch; prin
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     yield tmp_path
-    for server in servers():
+    for server in list_servers():
         os.kill(server.pid, signal.SIGCONT)
         server.stop()
 
@@ -43,16 +51,16 @@ def test_a_launched_server_is_found_by_its_database(home, monkeypatch):
     url, survey, _ = collection(home)
     sent, kill = [], os.kill
     monkeypatch.setattr(os, "kill", lambda pid, number: (sent.append(number), kill(pid, number)))
-    assert find(url) is None
+    assert find_server(url) is None
     server = launch(url)
-    assert find(url) == server == launch(url)
-    assert servers() == [server]
-    assert server.survey == survey.hash
+    assert find_server(url) == server == launch(url)
+    assert list_servers() == [server]
+    assert server.page_hash == survey.hash
     assert lock_path(url).stat().st_mode & 0o077 == 0
     assert sent == []
     server.stop()
-    assert find(url) is None
-    assert servers() == []
+    assert find_server(url) is None
+    assert list_servers() == []
     assert set(sent) == {signal.SIGTERM}
 
 
@@ -60,7 +68,7 @@ def test_a_launched_server_is_found_by_its_database(home, monkeypatch):
 def test_it_outlives_the_process_that_launched_it(home):
     url, _, _ = collection(home)
     done = subprocess.run([sys.executable, "-c", LAUNCH, url], capture_output=True, text=True, timeout=60, check=True)
-    assert find(url).pid == int(done.stdout)
+    assert find_server(url).pid == int(done.stdout)
 
 
 @pytest.mark.slow
@@ -82,8 +90,8 @@ def test_however_many_launch_it_at_once_there_is_one_server(home):
     url, _, _ = collection(home)
     with ThreadPoolExecutor(4) as pool:
         launched = set(pool.map(lambda _: launch(url), range(4)))
-    assert launched == {find(url)}
-    until(lambda: holders(url) == [find(url).pid])  # the others end a moment later
+    assert launched == {find_server(url)}
+    until(lambda: holders(url) == [find_server(url).pid])  # the others end a moment later
 
 
 @pytest.mark.slow
@@ -94,7 +102,7 @@ def test_a_proxy_in_the_environment_is_not_asked_for_our_own_server(home, monkey
     server = launch(url)
     assert Collector.attach(url).status().url == server.url
     assert not Collector.attach(url).close().serving
-    assert find(url) is None
+    assert find_server(url) is None
 
 
 @pytest.mark.slow
@@ -102,13 +110,13 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     url, _, _ = collection(home)
     server = launch(url)
     os.kill(server.pid, signal.SIGKILL)
-    until(lambda: find(url) is None)
+    until(lambda: find_server(url) is None)
     assert json.loads(lock_path(url).read_text())["pid"] == server.pid
     again = launch(url)
     assert again.pid != server.pid
-    assert find(url) == again
+    assert find_server(url) == again
     server.stop()  # the old one: nobody else is hit
-    assert find(url) == again
+    assert find_server(url) == again
 
 
 @pytest.mark.slow
@@ -120,12 +128,12 @@ def test_a_server_that_ignores_sigterm_is_killed(home, monkeypatch):
     monkeypatch.setattr(background, "_KILL_SECONDS", 0.3)
     os.kill(server.pid, signal.SIGSTOP)
     with monkeypatch.context() as deaf:
-        deaf.setattr(background, "_signal", lambda *_: None)
+        deaf.setattr(background, "_send_signal", lambda *_: None)
         with pytest.raises(CollectError, match=f"process {server.pid}, still running"):
             server.stop()
     monkeypatch.setattr(background, "_KILL_SECONDS", 10)
     server.stop()
-    assert find(url) is None
+    assert find_server(url) is None
 
 
 def test_servers_of_other_users_are_not_stopped(monkeypatch):
@@ -136,7 +144,7 @@ def test_servers_of_other_users_are_not_stopped(monkeypatch):
     ):
         monkeypatch.setattr(os, "kill", mock.Mock(side_effect=problem))
         with raises:
-            background._signal(4711, signal.SIGTERM)
+            background._send_signal(4711, signal.SIGTERM)
         os.kill.assert_called_once_with(4711, signal.SIGTERM)
 
 
@@ -176,7 +184,11 @@ def test_what_goes_wrong_is_in_a_log_that_its_owner_can_read(home):
     assert log_tail(url) == ()
     (home / "campus.db").rename(home / "away.db")
     refused = subprocess.run(
-        [sys.executable, "-c", POST, server.url, server.survey], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", POST, server.url, server.page_hash],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert refused.stdout.strip() == "503"
     (home / "away.db").rename(home / "campus.db")
@@ -198,7 +210,7 @@ print(httpx.post(sys.argv[1] + "report", content=json.dumps(body), headers={"con
 @pytest.mark.usefixtures("home")
 def test_windows_is_told_what_to_do(monkeypatch):
     monkeypatch.setattr(background, "_WINDOWS", True)
-    assert find("sqlite:////x.db") is None
+    assert find_server("sqlite:////x.db") is None
     with pytest.raises(CollectError, match="needs Linux or macOS, got Windows"):
         launch("sqlite:////x.db")
 
@@ -210,4 +222,4 @@ def test_windows_is_told_what_to_do(monkeypatch):
 def test_a_state_that_nobody_holds_is_no_server(text):
     lock_path("sqlite:////x.db").parent.mkdir(parents=True)
     lock_path("sqlite:////x.db").write_text(text)
-    assert find("sqlite:////x.db") is None
+    assert find_server("sqlite:////x.db") is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.survey.blinding import blind, issuer_key, unblind
-from toolkit.survey.serving.blind import BlindError, Issuer, IssuerKey, prepare
+from toolkit.survey.serving.blind import BlindError, Issuer, IssuerKey, prepare_message
 
 RFC = json.loads((Path(__file__).parents[2] / "reference" / "rfc9474.json").read_text())
 NAMES = [vector["name"] for vector in RFC["vectors"]]
@@ -33,7 +33,7 @@ def key():
 @pytest.fixture(scope="module")
 def token(key):
     nonce = secrets.token_bytes(32)
-    blinded, inverse = blind(key.issuer, prepare(nonce, SURVEY))
+    blinded, inverse = blind(key.issuer, prepare_message(nonce, SURVEY))
     return nonce, unblind(key.issuer, key.sign(blinded), inverse)
 
 
@@ -72,7 +72,7 @@ def test_the_signature_of_the_rfc_verifies(vector):
 
 def test_a_token_of_the_randomized_variant_is_prefix_and_message():
     vector = RFC["vectors"][0]
-    assert prepare(bytes.fromhex(vector["msg_prefix"]), bytes.fromhex(RFC["msg"])) == prepared(vector)
+    assert prepare_message(bytes.fromhex(vector["msg_prefix"]), bytes.fromhex(RFC["msg"])) == prepared(vector)
 
 
 @pytest.mark.slow
@@ -80,18 +80,18 @@ def test_a_token_of_the_randomized_variant_is_prefix_and_message():
 def test_whole_way_with_keys_of_both_sizes(bits):
     key = IssuerKey.generate(bits)
     nonce = secrets.token_bytes(32)
-    blinded, inverse = blind(key.issuer, prepare(nonce, SURVEY))
-    assert len(blinded) == key.issuer.size == bits // 8
-    assert key.issuer.verify(prepare(nonce, SURVEY), unblind(key.issuer, key.sign(blinded), inverse))
+    blinded, inverse = blind(key.issuer, prepare_message(nonce, SURVEY))
+    assert len(blinded) == key.issuer.n_bytes == bits // 8
+    assert key.issuer.verify(prepare_message(nonce, SURVEY), unblind(key.issuer, key.sign(blinded), inverse))
 
 
 @pytest.mark.slow
 def test_a_token_is_of_one_survey_one_nonce_one_key(key, token):
     nonce, signature = token
-    assert key.issuer.verify(prepare(nonce, SURVEY), signature)
-    assert not key.issuer.verify(prepare(nonce, bytes(32)), signature)
-    assert not key.issuer.verify(prepare(bytes(32), SURVEY), signature)
-    assert not RFC_KEY.issuer.verify(prepare(nonce, SURVEY), signature)
+    assert key.issuer.verify(prepare_message(nonce, SURVEY), signature)
+    assert not key.issuer.verify(prepare_message(nonce, bytes(32)), signature)
+    assert not key.issuer.verify(prepare_message(bytes(32), SURVEY), signature)
+    assert not RFC_KEY.issuer.verify(prepare_message(nonce, SURVEY), signature)
 
 
 @pytest.mark.parametrize("position", [0, 100, 255])
@@ -99,25 +99,25 @@ def test_one_changed_bit_of_a_signature_is_noticed(key, token, position):
     nonce, signature = token
     forged = bytearray(signature)
     forged[position] ^= 1
-    assert not key.issuer.verify(prepare(nonce, SURVEY), bytes(forged))
+    assert not key.issuer.verify(prepare_message(nonce, SURVEY), bytes(forged))
 
 
 @pytest.mark.parametrize("forged", [b"", b"\0" * 256, b"\xff" * 256, b"\0" * 255, b"\0" * 257, b"\0" * 255 + b"\1"])
 def test_simple_forgeries_are_refused(key, token, forged):
-    assert not key.issuer.verify(prepare(token[0], SURVEY), forged)
+    assert not key.issuer.verify(prepare_message(token[0], SURVEY), forged)
 
 
 def test_signing_again_gives_the_same_signature(key):
     """The signer blinds the message anew each time."""
-    blinded, _ = blind(key.issuer, prepare(bytes(32), SURVEY))
+    blinded, _ = blind(key.issuer, prepare_message(bytes(32), SURVEY))
     assert key.sign(blinded) == key.sign(blinded)
 
 
 def test_the_base_of_the_root_is_blinded_each_time(key, monkeypatch):
     """Its time therefore reveals nothing about the key."""
-    bases, root = [], IssuerKey._root
-    monkeypatch.setattr(IssuerKey, "_root", lambda self, base: bases.append(base) or root(self, base))
-    blinded, _ = blind(key.issuer, prepare(bytes(32), bytes(32)))
+    bases, root = [], IssuerKey._private_power
+    monkeypatch.setattr(IssuerKey, "_private_power", lambda self, base: bases.append(base) or root(self, base))
+    blinded, _ = blind(key.issuer, prepare_message(bytes(32), bytes(32)))
     for _ in range(3):
         key.sign(blinded)
     assert len({*bases, int.from_bytes(blinded)}) == 4
@@ -126,8 +126,8 @@ def test_the_base_of_the_root_is_blinded_each_time(key, monkeypatch):
 def test_blinding_twice_gives_two_messages_that_no_one_can_connect(key):
     """Any blinded message fits any nonce: the factor that connects them exists and is invertible."""
     n, e, d = key.issuer.n, key.issuer.e, key._d
-    mine, _ = blind(key.issuer, prepare(bytes(32), SURVEY))
-    other, inverse = blind(key.issuer, prepare(b"\1" * 32, SURVEY))
+    mine, _ = blind(key.issuer, prepare_message(bytes(32), SURVEY))
+    other, inverse = blind(key.issuer, prepare_message(b"\1" * 32, SURVEY))
     encoded = int.from_bytes(other) * pow(inverse, e, n) % n
     factor = pow(int.from_bytes(mine) * pow(encoded, -1, n) % n, d, n)
     assert mine != other
@@ -135,7 +135,7 @@ def test_blinding_twice_gives_two_messages_that_no_one_can_connect(key):
 
 
 def test_what_is_no_blinded_message_is_not_signed(key):
-    n, size = key.issuer.n, key.issuer.size
+    n, size = key.issuer.n, key.issuer.n_bytes
     for blinded in (b"", bytes(size), n.to_bytes(size), b"\xff" * size, bytes(size - 1), b"\1" * (size + 1)):
         with pytest.raises(BlindError):
             key.sign(blinded)
@@ -147,12 +147,12 @@ def test_a_fault_in_one_half_of_the_root_never_leaves(key):
     """Boneh, DeMillo, Lipton 1997: one signature that is right modulo p and wrong modulo q gives the factors away."""
     broken = IssuerKey(key.issuer, key._d + 2, key._p, key._q)
     with pytest.raises(BlindError):
-        broken.sign(b"\1" * key.issuer.size)
+        broken.sign(b"\1" * key.issuer.n_bytes)
 
 
 def test_a_nonce_of_another_length_is_refused():
     with pytest.raises(BlindError):
-        prepare(bytes(31), SURVEY)
+        prepare_message(bytes(31), SURVEY)
 
 
 @pytest.mark.slow

@@ -425,7 +425,7 @@ def test_when_every_place_is_at_work_a_newcomer_is_asked_to_come_again():
             await asyncio.sleep(0.01)
         await respond(send, 200, b"done")
 
-    limits = Limits(connections=3, response_seconds=30, idle_seconds=0.4)
+    limits = Limits(max_connections=3, response_seconds=30, idle_seconds=0.4)
     with watched(slow, limits) as (port, _), ExitStack() as stack:
         working = [stack.enter_context(line(port)) for _ in range(3)]
         for connection in working:

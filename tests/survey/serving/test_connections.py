@@ -21,7 +21,7 @@ class Guest:
 
 def crowded(story, places=3, **limits):
     async def run():
-        return await story(Connections(Limits(connections=places, **limits)))
+        return await story(Connections(Limits(max_connections=places, **limits)))
 
     return asyncio.run(run())
 
@@ -61,7 +61,7 @@ def test_a_place_is_handed_over_without_anybody_losing_one():
         for arrival in arrivals:
             connections.add(arrival)
             connections.mark_waiting(arrival, for_server=False)
-        assert connections.add(Guest(), replacing=arrivals[2])
+        assert connections.add(Guest(), replaced=arrivals[2])
         assert [arrival.told for arrival in arrivals] == [[], [], []]
         assert len(connections) == 3
 

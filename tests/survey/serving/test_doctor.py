@@ -68,7 +68,7 @@ def standing(tls=None, **changes):
 
 
 def found(url):
-    return {finding.check: finding for finding in examine(url)}
+    return {finding.check_name: finding for finding in examine(url)}
 
 
 @pytest.mark.slow
@@ -110,14 +110,14 @@ def examined(monkeypatch):
             places = {"/": "root", address.prefix: "bare", address.path(): "page", address.path("health"): "health"}
             name = "plain" if plain_http else "host" if headers == NONE else places.get(path, "file")
             if method != "GET":
-                name = "head" if method == "HEAD" else "long" if len(body) > Limits.body else "report"
+                name = "head" if method == "HEAD" else "long" if len(body) > Limits.body_bytes else "report"
             if isinstance(answers[name], Exception):
                 raise answers[name]
             return doctor.ProbeResult(*answers[name])
 
         monkeypatch.setattr(Address, "request", ask)
         monkeypatch.setattr(Address, "certificate", {"notAfter": until, "version": "TLSv1.3"})
-        return {finding.check: str(finding) for finding in examine(url)}
+        return {finding.check_name: str(finding) for finding in examine(url)}
 
     return look
 
@@ -217,7 +217,7 @@ def test_a_certificate_that_nobody_trusts_ends_the_visit(tmp_path, monkeypatch):
         assert "the certificate is not valid: self" in str(finding)
         monkeypatch.setenv("SSL_CERT_FILE", str(public))
         finding = found(url)["TLS"]
-    assert finding.failed
+    assert finding.is_failure
     assert "valid for 2 more days. Renew it" in str(finding)
 
 
@@ -235,7 +235,7 @@ def test_a_real_server_refuses_the_test_report(tmp_path, access):
     for check in ("page", "files", "headers", "caching", "body limit", "test report"):
         assert str(seen[check]).startswith("ok  "), seen[check]
     store = open_store(url)
-    assert store.count() == 0
+    assert store.count_reports() == 0
     store.close()
 
 

@@ -9,7 +9,7 @@ from toolkit.survey.serving.limits import Limits, read_body
 from toolkit.survey.serving.response import HttpError
 
 
-def gather(*chunks, limits=Limits(body=10), content_length=None, last=None):  # noqa: B008  # frozen
+def gather(*chunks, limits=Limits(body_bytes=10), content_length=None, last=None):  # noqa: B008  # frozen
     messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     messages.append(last or {"type": "http.request", "more_body": False})
     arriving = iter(messages)

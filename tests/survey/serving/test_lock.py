@@ -8,31 +8,31 @@ import pytest
 
 from tests.survey.lines import until
 from toolkit.survey.serving import lock
-from toolkit.survey.serving.lock import LockedError, hold_lock, read
+from toolkit.survey.serving.lock import LockedError, hold_lock, read_locked
 
 
 def test_what_the_holder_writes_is_read_only_while_it_holds(tmp_path):
     path = tmp_path / "deep" / "state.json"
-    assert read(path) is None
+    assert read_locked(path) is None
     with hold_lock(path) as held:
-        assert read(path) == ""
+        assert read_locked(path) == ""
         held.write("a long line")
         held.write("short")
-        assert read(path) == "short"
+        assert read_locked(path) == "short"
     assert path.exists()
-    assert read(path) is None
+    assert read_locked(path) is None
 
 
 def test_what_the_last_holder_left_is_not_read_as_the_next_one_s(tmp_path):
     path = tmp_path / "state.json"
     path.write_text("left behind")
     with hold_lock(path):
-        assert read(path) == ""
+        assert read_locked(path) == ""
 
 
 def test_only_one_holds_it_and_the_file_is_for_its_owner_alone(tmp_path, monkeypatch):
     path = tmp_path / "state.json"
-    monkeypatch.setattr(lock, "_PATIENCE", 0.05)
+    monkeypatch.setattr(lock, "_RETRY_SECONDS", 0.05)
     with hold_lock(path), pytest.raises(LockedError, match="got one that is running"), hold_lock(path):
         pass
     assert path.stat().st_mode & 0o077 == 0
@@ -61,7 +61,7 @@ def test_asking_whether_it_is_held_keeps_nobody_from_taking_it(tmp_path, monkeyp
         with hold_lock(path) as held:
             held.write("mine")
             assert asking.closed
-            assert read(path) == "mine"
+            assert read_locked(path) == "mine"
 
 
 def test_two_who_ask_at_once_do_not_take_each_other_for_a_server(tmp_path):
@@ -69,7 +69,7 @@ def test_two_who_ask_at_once_do_not_take_each_other_for_a_server(tmp_path):
     path.write_text("left behind")
     with path.open() as asking:
         fcntl.flock(asking, fcntl.LOCK_SH)
-        assert read(path) is None
+        assert read_locked(path) is None
 
 
 def _hold(path, ready):
@@ -87,8 +87,8 @@ def test_the_lock_is_released_with_its_process(tmp_path):
     child = context.Process(target=_hold, args=(tmp_path / "state.json", ready))
     child.start()
     assert ready.wait(60)
-    assert read(tmp_path / "state.json") == "mine"
+    assert read_locked(tmp_path / "state.json") == "mine"
     os.kill(child.pid, signal.SIGKILL)
-    until(lambda: read(tmp_path / "state.json") is None)
+    until(lambda: read_locked(tmp_path / "state.json") is None)
     os.kill(child.pid, 0)  # still there, as a zombie
     child.join()

@@ -3,7 +3,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from toolkit.survey.serving.options import DEFAULTS, HELP, SERVING, ServeOptions, add_arguments
+from toolkit.survey.serving.options import DEFAULTS, HELP_TEXTS, SERVER_OPTIONS, ServeOptions, add_arguments
 from toolkit.survey.serving.process import _parser
 
 OTHERS = ServeOptions(
@@ -23,7 +23,7 @@ OTHERS = ServeOptions(
 
 
 def test_every_option_has_a_help_text_and_is_given_another_value_here():
-    assert list(HELP) == list(asdict(DEFAULTS))
+    assert list(HELP_TEXTS) == list(asdict(DEFAULTS))
     assert [name for name, value in asdict(OTHERS).items() if value == getattr(DEFAULTS, name)] == []
 
 
@@ -33,11 +33,11 @@ def test_the_process_gets_only_options_of_serving():
     arguments = OTHERS.arguments()
     assert "secret" not in " ".join(arguments)
     parsed = _parser().parse_args(["--database", "sqlite:///x.db", *arguments])
-    served = {name: getattr(OTHERS, name) for name in SERVING}
+    served = {name: getattr(OTHERS, name) for name in SERVER_OPTIONS}
     assert ServeOptions.from_namespace(parsed) == replace(DEFAULTS, **served)
 
 
-@pytest.mark.parametrize("names", [tuple(HELP), ("public_url", "again")])
+@pytest.mark.parametrize("names", [tuple(HELP_TEXTS), ("public_url", "again")])
 def test_a_command_has_an_argument_for_each_of_its_options(names):
     parser = argparse.ArgumentParser()
     add_arguments(parser, names)

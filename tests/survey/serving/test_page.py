@@ -19,7 +19,7 @@ from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import phrases
 
 HOSTILE = "</script><script>alert(1)</script><!-- {{data}} {label} & \" '"
-SCRIPTS = [name for name in client.NAMES if name.endswith(".js")]
+SCRIPTS = [name for name in client.FILE_NAMES if name.endswith(".js")]
 
 
 def survey(**changes):
@@ -135,7 +135,7 @@ def test_the_only_style_that_is_allowed_is_the_one_that_stands_in_the_page():
     assert f"style-src 'sha256-{allowed}';" in HEADERS["content-security-policy"]
 
 
-@pytest.mark.parametrize("name", client.NAMES)
+@pytest.mark.parametrize("name", client.FILE_NAMES)
 def test_every_file_can_be_read_by_people_and_asks_nobody_else(name):
     text = client.asset(name).decode()
     assert max(map(len, text.splitlines())) <= 140

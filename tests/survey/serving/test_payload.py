@@ -334,4 +334,4 @@ def test_the_server_accepts_the_padded_length():
     texts = [Question(f"words{number}", "Words?", free_text=True, warning="None.") for number in range(6)]
     short = [Question(f"q{number}", "Which?", options=["a", "b"]) for number in range(250)]
     of = Survey("Long", [*texts, *short], consent="Why.")
-    assert padded_length(of) > page_content(of)["length"] == Limits.body
+    assert padded_length(of) > page_content(of)["length"] == Limits.body_bytes

@@ -26,7 +26,7 @@ from tests.survey.process import collection, ended, serving
 from toolkit.survey.serving import process as process_module
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.serving.lock import read
+from toolkit.survey.serving.lock import read_locked
 from toolkit.survey.serving.process import main
 from toolkit.survey.storage import State, open_store
 
@@ -76,7 +76,7 @@ def failing(capsys, monkeypatch):
 
 def count(url):
     with closing(open_store(url, readonly=True)) as store:
-        return store.count()
+        return store.count_reports()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def count(url):
 def test_an_address_of_either_kind_is_said(host, scheme, url, capsys):
     at = {"127.0.0.1": (host, 8123), "::1": (host, 8123, 0, 0)}[host]
     listening = SimpleNamespace(getsockname=lambda: at)
-    process_module._announcement(listening, scheme, "/below", "0" * 64, None, None)()
+    process_module._make_announcer(listening, scheme, "/below", "0" * 64, None, None)()
     said = json.loads(capsys.readouterr().out)
     assert said == {"url": url, "host": host, "port": 8123, "pid": os.getpid(), "survey": "0" * 64}
 
@@ -215,15 +215,15 @@ def test_the_address_stands_in_a_locked_file(folder, failing):
     command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--state", state]
     with ended(command, stdout=subprocess.PIPE) as process:
         said = json.loads(process.stdout.readline())
-        assert json.loads(read(state)) == said
+        assert json.loads(read_locked(state)) == said
         assert said["pid"] == process.pid
         assert exchange(said["port"], GET)[0] == 200
         code, error = failing(url, "--state", state)
         assert (code, "another server of this collection runs" in error) == (2, True)
-        assert json.loads(read(state)) == said
+        assert json.loads(read_locked(state)) == said
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
-    assert read(state) is None
+    assert read_locked(state) is None
 
 
 @pytest.mark.slow
@@ -438,7 +438,7 @@ def test_an_amended_collection_accepts_earlier_reports(folder):
             assert exchange(ready["port"], post(sent(payload(survey, survey=page))))[0] == status
         assert b"0" * 64 in exchange(ready["port"], GET)[2]
     with closing(open_store(url)) as store:
-        assert store.count() == 2
+        assert store.count_reports() == 2
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from toolkit.survey.serving import server
 from toolkit.survey.serving.access import token_hash
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.response import HEADERS, json_response
-from toolkit.survey.serving.server import Health, application
+from toolkit.survey.serving.server import Health, build_application
 from toolkit.survey.storage import State, StoreError
 
 
@@ -35,7 +35,7 @@ def memory():
 
 @pytest.fixture
 def app(survey, memory):
-    return application(survey, memory)
+    return build_application(survey, memory)
 
 
 def test_a_report_is_answered_with_its_key_when_it_is_stored(app, memory, survey):
@@ -99,7 +99,7 @@ def test_a_store_that_hangs_does_not_block_the_page(survey, memory, monkeypatch)
     """The report waits 0.2 s for its store, and is sent away; the page is answered meanwhile."""
     waits, timeout = [], asyncio.timeout
     monkeypatch.setattr(server.asyncio, "timeout", lambda seconds: waits.append(seconds) or timeout(seconds))
-    app = application(survey, memory, limits=Limits(response_seconds=0.4))
+    app = build_application(survey, memory, limits=Limits(response_seconds=0.4))
 
     async def story():
         memory.before = asyncio.Event().wait
@@ -172,7 +172,7 @@ def test_the_page_is_the_survey_and_its_files_are_served_by_name(app, survey):
     page = asked(app, "GET", "/")
     assert page["content-type"] == "text/html; charset=utf-8"
     assert survey.hash.encode() in page.body
-    for name in client.NAMES:
+    for name in client.FILE_NAMES:
         answer = asked(app, "GET", f"/{name}")
         assert answer.body == client.asset(name), "with all of them anybody can compute the program's hash"
         assert answer["content-type"].startswith("text/javascript" if name.endswith(".js") else "text/plain")
@@ -277,7 +277,7 @@ def test_the_health_of_a_closed_collection_is_closed(memory, monkeypatch):
     is_closed = memory.is_closed
     monkeypatch.setattr(memory, "is_closed", lambda: looked.append(1) or is_closed())
     monkeypatch.setattr(server, "Health", lambda: Health(lambda: clock[0]))
-    fresh = application(campus(), memory)
+    fresh = build_application(campus(), memory)
     for _ in range(5):
         assert asked(fresh, "GET", "/health").json == {"health": "good"}
     assert len(looked) == 1
@@ -307,7 +307,7 @@ def signing(shown, memory, prefix):
 def test_reports_never_share_the_connection_of_a_signature(prefix):
     """Every answer to a request to sign ends the connection: a report sent after it is not read."""
     survey, memory, key = campus("blind"), Memory("blind"), issuer_key()
-    app = application(survey, memory, key=key, prefix=prefix)
+    app = build_application(survey, memory, issuer_key=key, prefix=prefix)
     shown = re.search('"hash":"([0-9a-f]{64})"', asked(app, "GET", f"{prefix}/").body.decode()).group(1)
     unsigned = {"nonce": "00" * 32, "signature": "00" * 256}
     report = post(sent(payload(survey, survey=shown, token=unsigned)), path=f"{prefix}/report")
@@ -411,10 +411,10 @@ def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatc
         raise StoreError("the disk is full", 7)
 
     monkeypatch.setattr(server, "_http_error_response", kept)
-    asked(application(survey, memory), "POST", "/report", sent(payload(survey, key="SECRET")))
-    asked(application(campus("blind"), memory, key=issuer_key()), "POST", "/sign", b'{"token": "SECRET"}')
+    asked(build_application(survey, memory), "POST", "/report", sent(payload(survey, key="SECRET")))
+    asked(build_application(campus("blind"), memory, issuer_key=issuer_key()), "POST", "/sign", b'{"token": "SECRET"}')
     memory.before = fails
-    asked(application(survey, memory), "POST", "/report", sent(payload(survey)))
+    asked(build_application(survey, memory), "POST", "/report", sent(payload(survey)))
     assert [status for status, _ in caught] == [400, 400, 503]
     for _, shown in caught:
         assert "HttpError: " in shown
@@ -441,26 +441,26 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(app, memory, survey):
 
 
 def test_below_a_prefix_everything_is_there_and_nothing_elsewhere(survey, memory):
-    app = application(survey, memory, prefix="/survey")
+    app = build_application(survey, memory, prefix="/survey")
     assert asked(app, "GET", "/survey/").status == 200
     assert asked(app, "GET", "/survey/randomizer.js").status == 200
     assert asked(app, "POST", "/survey/report", sent(payload(survey))).status == 201
     assert [asked(app, "GET", path).status for path in ("/", "/survey", "/randomizer.js", "/surveyx/")] == [404] * 4
     for wrong in ("survey", "/survey/", "/a{b}", "/a%20b", "/a?b"):
         with pytest.raises(ValueError, match="`prefix` must be a path"):
-            application(survey, memory, prefix=wrong)
+            build_application(survey, memory, prefix=wrong)
 
 
 @pytest.mark.slow
 def test_a_key_is_needed_for_blind_tokens_and_for_nothing_else(survey, memory):
     with pytest.raises(ValueError, match="only then"):
-        application(campus("blind"), memory)
+        build_application(campus("blind"), memory)
     with pytest.raises(ValueError, match="only then"):
-        application(survey, memory, key=issuer_key())
+        build_application(survey, memory, issuer_key=issuer_key())
 
 
 def test_nothing_of_the_researcher_is_on_this_address(app):
     """Every address of the application: the page, its files, the one that takes reports, and the one that
     says how it is.
     """
-    assert app._table.keys() == {"/", "/report", "/health", *(f"/{name}" for name in client.NAMES)}
+    assert app._table.keys() == {"/", "/report", "/health", *(f"/{name}" for name in client.FILE_NAMES)}

@@ -22,13 +22,13 @@ from toolkit.survey.questions.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.access import token_hash
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.page import page_content
-from toolkit.survey.serving.server import application
+from toolkit.survey.serving.server import build_application
 from toolkit.survey.serving.station import (
-    MOST_RETURNED,
-    SETTING,
+    KEY_SETTING,
+    MAX_RETURNED_USES,
     StationKey,
     new_station_link,
-    sealed_length,
+    station_padded_length,
     station_tokens,
 )
 from toolkit.survey.spec import Survey
@@ -47,7 +47,7 @@ def sealed(body, key=KEY, size=1024):
     """What a station's browser makes of a report, by the steps that are written in `station.py`."""
     own = ec.generate_private_key(ec.SECP256R1())
     point = own.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
-    theirs = bytes.fromhex(key.public)
+    theirs = bytes.fromhex(key.public_key)
     shared = own.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), theirs))
     once = HKDF(SHA256(), 32, salt=None, info=point + theirs).derive(shared)
     return base64.b64encode(point + AESGCM(once).encrypt(bytes(12), body.ljust(size), None)).decode()
@@ -61,7 +61,7 @@ def test_without_cryptography_it_is_said_what_to_install(monkeypatch):
     for module in [name for name in sys.modules if name.startswith("cryptography")]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    for use in (StationKey.generate, lambda: StationKey(1).public, lambda: StationKey(1).decrypt(bytes(100))):
+    for use in (StationKey.generate, lambda: StationKey(1).public_key, lambda: StationKey(1).decrypt(bytes(100))):
         with pytest.raises(extras.MissingExtraError, match="cryptography must be installed"):
             use()
 
@@ -76,17 +76,17 @@ class Drawer:
 
 def test_a_collection_with_stations_has_one_key_for_every_server():
     drawer = Drawer(survey())
-    key = StationKey.of(drawer)
-    assert StationKey.of(drawer) == key != StationKey.of(Drawer(survey()))
-    assert int(drawer.settings[SETTING], 16) == key.number
-    assert StationKey.of(Drawer(campus("token"))) is None
+    key = StationKey.load_or_create(drawer)
+    assert StationKey.load_or_create(drawer) == key != StationKey.load_or_create(Drawer(survey()))
+    assert int(drawer.settings[KEY_SETTING], 16) == key.private_value
+    assert StationKey.load_or_create(Drawer(campus("token"))) is None
 
 
 def test_a_sealed_report_is_stored_and_acknowledged_by_what_was_sent():
     of = survey()
     (token,) = station_tokens("a" * 22, 1)
     memory = Memory("token", {token_hash(token)})
-    app = application(of, memory, station=KEY)
+    app = build_application(of, memory, station_key=KEY)
     text = sealed(report(of))
     answers = [asked(app, "POST", "/sealed", sent({"sealed": text, "token": token})) for _ in range(2)]
     assert [(one.status, one.json) for one in answers] == [(201, {"stored": sha256(text).hex()[:32]})] * 2
@@ -99,7 +99,7 @@ def test_a_sealed_report_is_stored_and_acknowledged_by_what_was_sent():
 def test_foreign_encryptions_are_refused_without_details():
     """They were not made for this collection, and the message quotes nothing."""
     of = survey()
-    app = application(of, Memory("token"), station=KEY)
+    app = build_application(of, Memory("token"), station_key=KEY)
     good = sealed(report(of))
     raw = base64.b64decode(good)
     wrong = {
@@ -125,14 +125,14 @@ def test_uses_that_a_station_gives_back_are_spent_and_nothing_else_is():
     of = survey()
     uses = station_tokens("a" * 22, 3)
     memory = Memory("token", map(token_hash, uses))
-    app = application(of, memory, station=KEY)
+    app = build_application(of, memory, station_key=KEY)
     for _ in range(2):
         answer = asked(app, "POST", "/returned", sent({"tokens": uses[:2]}))
         assert (answer.status, answer.json) == (200, {"returned": 2})
     assert memory.spent == set(map(token_hash, uses[:2]))
     wrong = ([], {"tokens": uses, "x": 1}, {"tokens": "a"}, {"tokens": [1]}, {"tokens": ["a"]}, {"tokens": uses * 334})
     assert [asked(app, "POST", "/returned", sent(body)).status for body in wrong] == [400] * 6
-    assert len(sent({"tokens": uses[:1] * MOST_RETURNED})) <= Limits.body
+    assert len(sent({"tokens": uses[:1] * MAX_RETURNED_USES})) <= Limits.body_bytes
     assert len(memory.spent) == 2
 
 
@@ -148,10 +148,10 @@ def test_uses_are_exact_under_concurrency(tmp_path):
     collector._store.invite(map(token_hash, uses))
     collector._disconnect()
     stores = [open_store(database) for _ in range(2)]
-    keys = [StationKey.of(store) for store in stores]
+    keys = [StationKey.load_or_create(store) for store in stores]
     assert keys[0] == keys[1]
     writers = [Writer(store) for store in stores]
-    apps = [application(of, writer, station=keys[0]) for writer in writers]
+    apps = [build_application(of, writer, station_key=keys[0]) for writer in writers]
     bodies = [sent({"sealed": sealed(report(of), keys[0]), "token": uses[i % 5]}) for i in range(9)]
 
     async def all_at_once():
@@ -160,12 +160,12 @@ def test_uses_are_exact_under_concurrency(tmp_path):
     statuses = [answer.status for answer in asyncio.run(all_at_once())]
     pairs = list(zip(statuses[::2], statuses[1::2], strict=True))
     assert sorted(pairs) == [(201, 201)] * 5 + [(403, 403)] * 4
-    assert stores[0].count() == 5
+    assert stores[0].count_reports() == 5
     for writer, store in zip(writers, stores, strict=True):
         writer.stop()
         store.close()
     collector.close()
-    assert collector._store.get_setting(SETTING) is None  # what still waits can never be opened
+    assert collector._store.get_setting(KEY_SETTING) is None  # what still waits can never be opened
     collector._disconnect()
 
 
@@ -185,7 +185,7 @@ def test_no_report_is_longer_than_what_all_are_filled_up_to():
     answers = {"words": "\U0001f512" * (LONGEST_ANSWER // 2) + "“" * (LONGEST_ANSWER % 2), "boxes": list(range(60))}
     answers |= {"hash": [59, largest], "unary": list(range(60)), "noise": -largest, "number": -123456789.12345679}
     body = {"survey": of.hash, "key": secrets.token_hex(16), "answers": answers, "understood": False}
-    assert len(sent(body)) <= sealed_length(of) < len(sent(body)) + 4 * LONGEST_ANSWER
+    assert len(sent(body)) <= station_padded_length(of) < len(sent(body)) + 4 * LONGEST_ANSWER
 
 
 def test_what_cannot_be_filled_up_to_one_length_is_refused():
@@ -193,11 +193,11 @@ def test_what_cannot_be_filled_up_to_one_length_is_refused():
         texts = [Question(f"words{i}", "Words?", free_text=True, warning="None.") for i in range(count)]
         return Survey("Words", texts, consent="Why.", access="token", field=FIELD)
 
-    assert sealed_length(made(5)) == 159 * 256  # 5 (6 + 30 + 4 * 2000) + 300 + 5 * 40 = 40,680, in blocks
+    assert station_padded_length(made(5)) == 159 * 256  # 5 (6 + 30 + 4 * 2000) + 300 + 5 * 40 = 40,680, in blocks
     with pytest.raises(ValueError, match="must stay below 45000 bytes, got 48896"):
-        sealed_length(made(6))
+        station_padded_length(made(6))
     longest = sent({"sealed": sealed(b"", size=45_000), "token": "a" * 22})
-    assert len(longest) <= Limits.body  # what is filled up is taken by the server
+    assert len(longest) <= Limits.body_bytes  # what is filled up is taken by the server
 
 
 def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
@@ -218,14 +218,14 @@ def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
 
 def test_there_is_no_station_without_its_key_or_its_words():
     of = survey()
-    assert {"/station", "/sealed", "/returned"} <= application(of, Memory("token"), station=KEY)._table.keys()
-    assert not {"/station", "/sealed", "/returned"} & application(of, Memory("token"))._table.keys()
-    page = asked(application(of, Memory("token"), station=KEY), "GET", "/station").body.decode()
-    phone = asked(application(of, Memory("token"), station=KEY), "GET", "/").body.decode()
+    assert {"/station", "/sealed", "/returned"} <= build_application(of, Memory("token"), station_key=KEY)._table.keys()
+    assert not {"/station", "/sealed", "/returned"} & build_application(of, Memory("token"))._table.keys()
+    page = asked(build_application(of, Memory("token"), station_key=KEY), "GET", "/station").body.decode()
+    phone = asked(build_application(of, Memory("token"), station_key=KEY), "GET", "/").body.decode()
     assert "This tablet belongs to the researchers" in page
     assert "tablet" not in phone
     assert '"station"' not in phone
-    data = page_content(of, station=KEY.public)
+    data = page_content(of, station_public_key=KEY.public_key)
     words = {name for name, said in data.pop("words")["en"].items() if "phone" in str(said)}
     assert words == {"another", "used_blind", "verify_2", "verify_5", "station_verify"}  # only the last is said there
     assert "phone" not in json.dumps(data)

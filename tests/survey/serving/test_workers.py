@@ -18,8 +18,8 @@ from tests.survey.test_recovery import bodies, stored, wait_for
 from toolkit.command import main
 from toolkit.survey.collector import collect
 from toolkit.survey.serving import workers as workers_module
-from toolkit.survey.serving.background import find, launch
-from toolkit.survey.serving.workers import Command, supervise
+from toolkit.survey.serving.background import find_server, launch
+from toolkit.survey.serving.workers import WorkerCommand, supervise
 from toolkit.survey.storage import StoreError
 
 
@@ -29,7 +29,7 @@ def database(postgres, tmp_path, monkeypatch):
     url = postgres.url()
     opened(tmp_path, url)
     yield url
-    server = find(url)
+    server = find_server(url)
     if server is not None:
         server.stop()
 
@@ -110,7 +110,7 @@ def test_both_workers_take_requests_and_what_one_says_is_in_the_log_of_all(datab
 @pytest.mark.slow
 def test_workers_in_the_background_are_found_and_all_end_with_close(database, capsys):
     collector = collect(campus(), database=database, workers=2)
-    server = find(database)
+    server = find_server(database)
     assert len(workers(server.pid)) == 2
     assert launch(database) == server
     assert answered(server.port) == 201
@@ -130,9 +130,9 @@ def test_workers_end_with_their_parent(database, tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         process.wait(10)
         until(lambda: not orphans[1].is_running() or orphans[1].status() == psutil.STATUS_ZOMBIE)
-        assert find(database) is not None
+        assert find_server(database) is not None
         orphans[0].resume()
-        until(lambda: find(database) is None)
+        until(lambda: find_server(database) is None)
     with foreground(tmp_path, database, "--port", said["port"]) as (process, _):
         assert answered(said["port"]) == 201
         assert finish(process)[0] == 0
@@ -146,7 +146,7 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     for options in (("--foreground",), ()):
         assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "2", *options]) == 2
         assert "several workers need PostgreSQL, got SQLite" in capsys.readouterr().err
-    assert find(url) is None
+    assert find_server(url) is None
     assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2
 
 
@@ -154,7 +154,7 @@ def test_a_worker_that_never_was_ready_restarts_later():
     """One that was ready is restarted sooner."""
     worker = workers_module._Worker(None, 100.0)
     assert worker.restart_time == 100.0 + workers_module._RETRY_SECONDS
-    worker.ready.set()
+    worker.ready_event.set()
     assert worker.restart_time == 100.0 + workers_module._RESTART_SECONDS < 100.0 + workers_module._RETRY_SECONDS
 
 
@@ -165,7 +165,7 @@ def test_a_worker_that_does_not_end_when_told_is_ended_by_force(monkeypatch):
     monkeypatch.setattr(workers_module, "_STOP_SECONDS", 0.1)
     with ended([sys.executable, "-S", "-c", DEAF], stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
-        workers_module._stop([workers_module._Worker(process, 0.0)])
+        workers_module._stop_workers([workers_module._Worker(process, 0.0)])
         assert process.returncode == -signal.SIGKILL
         assert process.stdout.closed
 
@@ -176,13 +176,13 @@ POLITE = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys
 def test_a_worker_that_ends_when_told_is_waited_for():
     with ended([sys.executable, "-S", "-c", f"{POLITE}; time.sleep(60)"], stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
-        workers_module._stop([workers_module._Worker(process, 0.0)])
+        workers_module._stop_workers([workers_module._Worker(process, 0.0)])
         assert process.returncode == 7
 
 
 @pytest.mark.slow
 def test_workers_that_cannot_begin_say_why_and_leave_nothing_behind():
-    command = Command(["--database=sqlite:////nowhere/campus.db"], dict(os.environ), [])
+    command = WorkerCommand(["--database=sqlite:////nowhere/campus.db"], dict(os.environ), [])
     before = workers(os.getpid())  # of other tests: a tracker of shared memory lives as long as the session
     with pytest.raises(StoreError, match="the database must be there"):
         supervise(2, command, lambda: None)

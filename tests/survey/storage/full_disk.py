@@ -31,7 +31,7 @@ def main() -> None:
             failures.append([str(error), error.retry_after])
             if len(failures) == 5:
                 break
-    counted = store.count()  # reading still works
+    counted = store.count_reports()  # reading still works
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     after = [outcome.value for outcome in store.add([entry("room again")])]
     store.close()

@@ -28,19 +28,23 @@ HEADS = st.builds(
 )
 def test_a_batch_is_decided_as_if_its_entries_had_come_alone(batch, info, found, recorded, others) -> None:
     invited = recorded | others
-    made = decide(batch, info, count=len(found), existing_keys=found, recorded=recorded, invited=invited)
+    made = decide(
+        batch, info, n_stored=len(found), existing_keys=found, recorded_hashes=recorded, invited_hashes=invited
+    )
     outcomes: list[Outcome] = []
     keys, passes = set(found), set(recorded)
     for entry in batch:
-        alone = decide([entry], info, count=len(keys), existing_keys=keys, recorded=passes, invited=invited)
+        alone = decide(
+            [entry], info, n_stored=len(keys), existing_keys=keys, recorded_hashes=passes, invited_hashes=invited
+        )
         outcomes += alone.outcomes
         keys |= set(alone.reports)
-        passes = passes - alone.passes if info.access == "token" else passes | alone.passes
+        passes = passes - alone.token_hashes if info.access == "token" else passes | alone.token_hashes
     assert made.outcomes == outcomes
     assert found | set(made.reports) == keys
-    assert (recorded - made.passes if info.access == "token" else recorded | made.passes) == passes
+    assert (recorded - made.token_hashes if info.access == "token" else recorded | made.token_hashes) == passes
     assert made.outcomes.count(STORED) == len(made.reports)
-    assert len(made.passes) == (0 if info.access == "open" else len(made.reports))
+    assert len(made.token_hashes) == (0 if info.access == "open" else len(made.reports))
 
 
 THERE, OTHER, NEW = (
@@ -74,7 +78,7 @@ def test_the_order_of_the_checks(
 ) -> None:
     info = CollectionInfo("hash", "token", cap, state)
     assert decide(
-        [entry], info, count=1, existing_keys={THERE.key}, recorded=recorded, invited=set(TOKENS[:2])
+        [entry], info, n_stored=1, existing_keys={THERE.key}, recorded_hashes=recorded, invited_hashes=set(TOKENS[:2])
     ).outcomes == [expected]
 
 
@@ -82,7 +86,7 @@ def test_the_order_of_the_checks(
 def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: str, recorded: set[bytes]) -> None:
     batch = [NewReport(key, "a", TOKENS[0]) for key in KEYS[:2]]
     info = CollectionInfo("hash", access, None, State.OPEN)
-    made = decide(batch, info, count=0, existing_keys=set(), recorded=recorded, invited=set(TOKENS))
+    made = decide(batch, info, n_stored=0, existing_keys=set(), recorded_hashes=recorded, invited_hashes=set(TOKENS))
     assert made.outcomes == [STORED, SPENT]
     assert made.reports == {KEYS[0]: "a"}
 
@@ -90,6 +94,6 @@ def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: st
 def test_the_reports_of_a_batch_count_toward_the_cap_one_by_one() -> None:
     batch = [NewReport(key, "a") for key in KEYS]
     info = CollectionInfo("hash", "open", 3, State.OPEN)
-    made = decide(batch, info, count=1, existing_keys=set(), recorded=set())
+    made = decide(batch, info, n_stored=1, existing_keys=set(), recorded_hashes=set())
     assert made.outcomes == [STORED, STORED, FULL, FULL]
     assert list(made.reports) == KEYS[:2]

@@ -34,7 +34,7 @@ def test_a_collection_stores_its_version_and_hash(store: Collection) -> None:
     survey = small_survey()
     opened(store)
     (first,) = store.editions()
-    assert (first.hash, first.toolkit) == (survey.hash, toolkit_version())
+    assert (first.hash, first.toolkit_version) == (survey.hash, toolkit_version())
     assert read_survey(first) == survey
 
 
@@ -58,7 +58,7 @@ def test_an_amended_page_replaces_the_earlier_one(store: Collection, monkeypatch
     for _ in range(2):
         store.amend(small_survey())
     after = small_survey().hash
-    assert [(edition.hash, edition.toolkit) for edition in store.editions()] == [
+    assert [(edition.hash, edition.toolkit_version) for edition in store.editions()] == [
         (before, toolkit_version_then()),
         (after, "9.9.9"),
     ]
@@ -138,7 +138,7 @@ def test_an_unreadable_survey_names_its_version() -> None:
     """The version is that of the toolkit that made it."""
     data = json.loads(new_edition(small_survey()).survey) | {"novelty": 1}
     with pytest.raises(ValueError, match=r"one of toolkit 9\.9\.9 .*: use that version"):
-        read_survey(replace(new_edition(small_survey()), survey=json.dumps(data), toolkit="9.9.9"))
+        read_survey(replace(new_edition(small_survey()), survey_json=json.dumps(data), toolkit_version="9.9.9"))
 
 
 def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> None:

@@ -63,8 +63,8 @@ def watched(postgres: Postgres) -> Iterator[tuple[Collection, Reader]]:
         owner.execute(f"DROP OWNED BY {schema}; DROP ROLE {schema}")
 
 
-def no_pool(_: Pool, reports: dict[bytes, str], passes: set[bytes], *, hold: bool) -> tuple[Pool, Pool]:  # noqa: ARG001
-    return Pool(), Pool(reports, frozenset(passes))
+def no_pool(_: Pool, reports: dict[bytes, str], token_hashes: set[bytes], *, keep_all: bool) -> tuple[Pool, Pool]:  # noqa: ARG001
+    return Pool(), Pool(reports, frozenset(token_hashes))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -135,7 +135,7 @@ def test_the_next_server_wipes_the_log_of_a_killed_one(tmp_path: Path, monkeypat
     following = open_store(f"sqlite:///{path}")
     assert following.add([entry()]) != [STORED]  # it only looked at it
     assert path.with_name("survey.db-wal").stat().st_size == 0
-    assert following.count() == PEOPLE
+    assert following.count_reports() == PEOPLE
     for store in (following, killed):
         store.close()
 
@@ -147,7 +147,7 @@ def test_a_reader_who_holds_the_log_delays_its_wiping_until_the_next_batch(tmp_p
     log = path.with_name("survey.db-wal")
     reader = open_store(f"sqlite:///{path}", readonly=True)
     with closing(reader), reader._engine.reading() as session:
-        session.count()
+        session.count_reports()
         assert store.add([entry(by="0")]) == [STORED]  # durable, and said so
         assert log.stat().st_size > 0
     assert store.add([entry(by=f"{i}") for i in range(1, 31)]) == [STORED] * 30
@@ -201,7 +201,7 @@ def collected_waves(kind: str, request: pytest.FixtureRequest, tmp_path: Path, a
         used = dict(zip(tokens, groups, strict=True))
         waves.append(Wave(used, {key.hex(): phone(i) for i, key in keys.items()}))
         store.set_state(State.CLOSED)
-        assert store.count() == len(people)
+        assert store.count_reports() == len(people)
         assert len(list(store.reports())) == len(people)
         earlier = store
     assert earlier is not None
@@ -238,7 +238,9 @@ def test_from_two_waves_on_reports_stay_in_the_pool(
     waves: int, held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holds = []
-    monkeypatch.setattr(collection, "mix", lambda *joined, hold: holds.append(hold) or mixing.mix(*joined, hold=hold))
+    monkeypatch.setattr(
+        collection, "mix", lambda *joined, hold: holds.append(hold) or mixing.mix(*joined, keep_all=hold)
+    )
     store = open_store(f"sqlite:///{tmp_path / 'reports.db'}")
     question = cheated() if waves == 1 else cheated(design=MEMO)
     store.create(panel(question, waves=waves, access="token"))

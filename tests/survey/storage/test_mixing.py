@@ -25,14 +25,14 @@ def test_nobody_is_lost_or_doubled_and_few_never_leave(sizes: list[int]) -> None
         joined = people(start, size)
         start += size
         pool, left = mix(pool, *joined)
-        assert len(left.reports) == len(left.passes)
+        assert len(left.reports) == len(left.token_hashes)
         assert len(left.reports) == 0 or len(left.reports) >= MIN_POOL
         assert not reports.keys() & left.reports.keys()
-        assert not passes & left.passes
+        assert not passes & left.token_hashes
         reports |= left.reports
-        passes |= left.passes
-        assert (reports | dict(pool.reports), passes | pool.passes) == people(0, start)
-        assert min(start, MIN_POOL) <= len(pool.reports) == len(pool.passes) < 2 * MIN_POOL
+        passes |= left.token_hashes
+        assert (reports | dict(pool.reports), passes | pool.token_hashes) == people(0, start)
+        assert min(start, MIN_POOL) <= len(pool.reports) == len(pool.token_hashes) < 2 * MIN_POOL
 
 
 @pytest.mark.slow
@@ -43,7 +43,7 @@ def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
     reports: dict[bytes, str], passes: frozenset[bytes]
 ) -> None:
     pool = Pool(reports, passes if reports else frozenset())
-    backwards = Pool(dict(reversed(list(pool.reports.items()))), pool.passes)
+    backwards = Pool(dict(reversed(list(pool.reports.items()))), pool.token_hashes)
     assert Pool.from_text(pool.to_text()) == pool
     assert pool.to_text() == backwards.to_text()
 
@@ -68,7 +68,7 @@ def test_passes_match_reports_with_at_most_the_stated_odds(monkeypatch: pytest.M
             pool, gone = mix(pool, *people(person, 1))
             when += bool(gone.reports)
             left |= {("report", int.from_bytes(key)): when for key in gone.reports}
-            left |= {("pass", int.from_bytes(one)): when for one in gone.passes}
+            left |= {("pass", int.from_bytes(one)): when for one in gone.token_hashes}
         places.update((left.get(("pass", person), 0), left.get(("report", person), 0)) for person in range(50))
     assert set(left.values()) == {1, 2, 3, 4}
     for passing, reported in places:
@@ -95,8 +95,8 @@ def test_which_passes_and_reports_stay_is_by_lot(monkeypatch: pytest.MonkeyPatch
     together = 0
     for _ in range(2000):
         pool, _ = mix(Pool(), *people(0, 25))
-        stays.update([*pool.reports, *pool.passes])
-        together += len({int.from_bytes(one) for one in pool.reports} & set(map(int.from_bytes, pool.passes)))
+        stays.update([*pool.reports, *pool.token_hashes])
+        together += len({int.from_bytes(one) for one in pool.reports} & set(map(int.from_bytes, pool.token_hashes)))
     assert len(stays) == 50
     assert all(abs(number - 800) < 132 for number in stays.values())
     assert abs(together - 2000 * 25 * 0.4**2) < 500  # as two independent lots: 8,000, deviation below 80

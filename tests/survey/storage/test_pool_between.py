@@ -34,7 +34,7 @@ def test_collections_behind_one_pooler_keep_their_reports(bouncer: Postgres, acc
         list(pool.map(serve, range(4)))
     for place in (0, 1):
         one = stores[2 * place]
-        assert one.count() == 200
+        assert one.count_reports() == 200
         assert sorted(one.reports()) == sorted(sent[place])
         one.set_state(State.CLOSED)
         assert sorted(stores[2 * place + 1].reports()) == sorted(sent[place])

@@ -276,7 +276,7 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Collection, postgr
             store.add([one])
         assert time.monotonic() - start < 60  # rather than for ever
         assert caught.value.retry_after == 1
-        assert (store.count(), store.state()) == (0, State.OPEN)  # who reads does not wait
+        assert (store.count_reports(), store.state()) == (0, State.OPEN)  # who reads does not wait
     assert store.add([one]) == [STORED]
 
 
@@ -305,14 +305,14 @@ def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
     opened(store, **options)
     with contextlib.closing(open_store(postgres.url(schema))) as other:
         assert [one.add([entry(by=f"{place}")]) for place, one in enumerate((store, other))] == [[STORED]] * 2
-        with store._engine.writing(**({} if waits else {"shared": True})) as session:
-            session.insert({bytes(16): "not yet on the disk"})
+        with store._engine.writing(**({} if waits else {"is_shared": True})) as session:
+            session.insert_reports({bytes(16): "not yet on the disk"})
             if waits:
                 with pytest.raises(StoreError, match="a lock of another session"):
                     other.add([entry(by="2")])
             else:
                 assert other.add([entry()]) == [STORED]
-        assert store.count() == (3 if waits else 4) == len(list(store.reports()))
+        assert store.count_reports() == (3 if waits else 4) == len(list(store.reports()))
 
 
 def test_the_cap_leaves_room_for_what_other_servers_have_not_yet_committed(
@@ -322,13 +322,13 @@ def test_the_cap_leaves_room_for_what_other_servers_have_not_yet_committed(
     opened(store, cap=1100)
     foreign = [open_store(postgres.url(schema)) for _ in range(2)]
     assert [one.add([entry()]) for one in (store, *foreign)] == [[STORED]] * 3
-    with store._engine.writing(shared=True) as session:
-        session.insert({secrets.token_bytes(16): "not yet on the disk" for _ in range(512)})
+    with store._engine.writing(is_shared=True) as session:
+        session.insert_reports({secrets.token_bytes(16): "not yet on the disk" for _ in range(512)})
         assert foreign[0].add([entry() for _ in range(512)]) == [STORED] * 512
         with pytest.raises(StoreError, match="a lock of another session"):
             foreign[1].add([entry() for _ in range(512)])
     assert foreign[1].add([entry() for _ in range(512)]) == [STORED] * 73 + [Outcome.FULL] * 439
-    assert store.count() == 1100 == len(list(store.reports()))
+    assert store.count_reports() == 1100 == len(list(store.reports()))
     for other in foreign:
         other.close()
 
@@ -348,7 +348,7 @@ def test_several_servers_fill_the_cap_exactly(postgres: Postgres, schema: str) -
 
         with ThreadPoolExecutor(4) as pool:
             outcomes = [one for each in pool.map(fill, range(4)) for one in each]
-        assert outcomes.count(STORED) == store.count() == len(list(store.reports())) == 3500
+        assert outcomes.count(STORED) == store.count_reports() == len(list(store.reports())) == 3500
 
 
 def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
@@ -362,13 +362,13 @@ def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
     with contextlib.closing(open_store(postgres.url(schema))) as other, ThreadPoolExecutor(1) as pool:
         for one in (store, other):
             assert one.add([entry()]) == [STORED]
-        with store._engine.writing(shared=True) as session:
-            session.insert({same.key: same.body})
+        with store._engine.writing(is_shared=True) as session:
+            session.insert_reports({same.key: same.body})
             second = pool.submit(other.add, [entry(), same, entry()])
             time.sleep(0.2)
             assert not second.done()
         assert second.result(10) == [STORED, REPEATED, STORED]
-        assert other.count() == 5 == len(list(other.reports()))
+        assert other.count_reports() == 5 == len(list(other.reports()))
     assert same.key.hex() not in postgres.log.read_text()
 
 
@@ -387,13 +387,13 @@ def test_closing_is_not_put_off_by_servers_that_add_all_the_time(
 
     with ThreadPoolExecutor(3) as pool:
         running = [pool.submit(serve, server) for server in servers]
-        while store.count() < 50:
+        while store.count_reports() < 50:
             time.sleep(0.01)
         start = time.monotonic()
         store.set_state(State.CLOSED)
         assert time.monotonic() - start < 60  # rather than for ever
         assert [one.result(10) for one in running] == [None] * 3
-    assert stored.count(STORED) == store.count() == len(list(store.reports()))
+    assert stored.count(STORED) == store.count_reports() == len(list(store.reports()))
     for server in servers:
         server.close()
 
@@ -403,7 +403,7 @@ def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Collecti
     for _ in range(3):
         assert ask("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'survey'")
         assert store.add([entry()]) == [STORED]
-    assert store.count() == 3
+    assert store.count_reports() == 3
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_a_server_that_is_gone_is_said_and_recovers(store: Collection, postgres:
     finally:
         postgres.start()
     assert store.add([one, entry()]) == [REPEATED, STORED]
-    assert store.count() == 2
+    assert store.count_reports() == 2
 
 
 def test_a_connection_that_cannot_be_prepared_is_closed(store: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -488,7 +488,7 @@ def test_a_restart_loses_and_repeats_nothing(store: Collection, postgres: Postgr
     assert failures
     assert len(outcomes) == len(sent) >= 400
     assert set(outcomes) <= {STORED, REPEATED}
-    assert store.count() == len(sent)
+    assert store.count_reports() == len(sent)
     assert sorted(store.reports()) == sorted(one.body for one in sent)
 
 
@@ -497,7 +497,7 @@ def test_several_collections_live_in_one_database(postgres: Postgres) -> None:
     stores = [opened(open_store(url), title=title) for url, title in zip(urls, ("Exams", "Theft"), strict=True)]
     stores[0].add([entry("one")])
     stores[0].set_state(State.CLOSED)
-    assert [store.count() for store in stores] == [1, 0]
+    assert [store.count_reports() for store in stores] == [1, 0]
     assert stores[1].state() is State.OPEN
     for store in stores:
         store.close()
@@ -523,7 +523,7 @@ def test_a_session_that_cannot_be_made_silent_is_closed(store: Collection, monke
     monkeypatch.setattr(psycopg, "connect", lambda **options: made.append(connect(**options)) or made[-1])
     monkeypatch.setattr("toolkit.survey.storage.postgres._HIDE_PARAMETERS", "no statement")
     with pytest.raises(StoreError, match="must be available, got SyntaxError"):
-        store.count()
+        store.count_reports()
     assert [one.closed for one in made] == [True]
 
 
@@ -537,10 +537,14 @@ def test_sessions_of_other_collections_do_no_harm(store: Collection, postgres: P
         connection.execute(left)
     report = entry()
     assert store.add([report]) == [STORED]
-    assert (store.count(), pilot.count()) == (1, 0)
+    assert (store.count_reports(), pilot.count_reports()) == (1, 0)
     assert server_has(store, "synchronous_commit") == "on"
     assert server_has(store, "lock_timeout") == "1s"
-    for patience, wait in ({}, "1s"), ({"shared": True}, "1s"), ({"patient": True}, "8s"):  # a phone may come again
+    for patience, wait in (
+        ({}, "1s"),
+        ({"is_shared": True}, "1s"),
+        ({"wait_longer": True}, "8s"),
+    ):  # a phone may come again
         with store._engine.writing(**patience) as session:
             assert session.row("SHOW lock_timeout") == (wait,)
     connection.execute("DISCARD ALL")
@@ -558,7 +562,7 @@ def test_an_exchanged_collection_is_not_written_to(store: Collection, postgres: 
         opened(other)
         with pytest.raises(StoreError, match="the same collection as before"):
             store.add([entry()])
-        assert other.count() == 0
+        assert other.count_reports() == 0
 
 
 def test_the_schema_of_something_else_is_left_alone(store: Collection, ask, schema: str) -> None:
@@ -579,7 +583,7 @@ def test_who_may_only_read_reads_and_still_may_after_closing(
     looking = open_store(postgres.url(schema, user=schema), readonly=True)
     assert list(looking.reports()) == ["one"]
     store.set_state(State.CLOSED)
-    assert (list(looking.reports()), looking.count(), looking.state()) == (["one"], 1, State.CLOSED)
+    assert (list(looking.reports()), looking.count_reports(), looking.state()) == (["one"], 1, State.CLOSED)
     assert server_has(looking, "transaction_read_only") == "on"
     looking.close()
     writing = open_store(postgres.url(schema, user=schema))
@@ -626,9 +630,9 @@ def test_a_server_needs_no_more_rights_than_to_add(
         ):
             with pytest.raises((StoreError, ValueError)):
                 act()
-        assert (server.state(), server.count()) == (State.OPEN, 40)
+        assert (server.state(), server.count_reports()) == (State.OPEN, 40)
     store.set_state(State.CLOSED)
-    assert store.count() == 40 == len(list(store.reports()))
+    assert store.count_reports() == 40 == len(list(store.reports()))
     ask(f"DROP OWNED BY {schema}; DROP ROLE {schema}")
 
 
@@ -645,7 +649,7 @@ def test_closing_waits_for_readers_and_is_all_or_nothing(
     assert store.state() is State.OPEN
     assert store.add([entry("two", by="b")]) == [STORED]
     store.set_state(State.CLOSED)
-    assert store.count() == 2 == len(list(store.reports()))
+    assert store.count_reports() == 2 == len(list(store.reports()))
     assert store.add([entry()]) == [CLOSED]
 
 

@@ -98,7 +98,7 @@ def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> N
     url = filled("token")
     assert (migrate(url), migrate(url)) == (1, VERSION)
     with closing(open_store(url)) as store:
-        assert (store.state(), store.count(), list(store.reports())) == (State.OPEN, 1, ["one"])
+        assert (store.state(), store.count_reports(), list(store.reports())) == (State.OPEN, 1, ["one"])
         assert store.survey() == small_survey(access="token")
         assert store.editions()[0].hash == small_survey(access="token").hash
         store.create(small_survey(access="token"))
@@ -109,7 +109,7 @@ def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> N
         ]
         store.set_setting("port", "8000")
         store.set_state(State.CLOSED)
-        assert store.count() == 2
+        assert store.count_reports() == 2
 
 
 @pytest.mark.slow
@@ -130,7 +130,9 @@ def test_tables_that_were_migrated_are_those_that_are_made_today(tmp_path: Path)
     migrate(url)
     with closing(sqlite3.connect(tmp_path / "survey.db")) as database:
         made = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
-    words = {name: text.replace("IF NOT EXISTS ", "").replace("main.", "") for name, text in schema.SQLITE.items()}
+    words = {
+        name: text.replace("IF NOT EXISTS ", "").replace("main.", "") for name, text in schema.SQLITE_TABLES.items()
+    }
     assert made == words
 
 
@@ -151,10 +153,10 @@ def test_a_newer_collection_is_refused_with_what_to_do(tmp_path: Path) -> None:
 
 
 def test_there_is_a_way_from_every_older_version() -> None:
-    assert migration_steps(VERSION, schema.SQLITE) == []
-    assert all(migration_steps(version, schema.POSTGRES) for version in range(1, VERSION))
+    assert migration_steps(VERSION, schema.SQLITE_TABLES) == []
+    assert all(migration_steps(version, schema.POSTGRES_TABLES) for version in range(1, VERSION))
     check_version(VERSION)
 
 
 def test_both_databases_have_the_same_tables() -> None:
-    assert schema.SQLITE.keys() == schema.POSTGRES.keys()
+    assert schema.SQLITE_TABLES.keys() == schema.POSTGRES_TABLES.keys()

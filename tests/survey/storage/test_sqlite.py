@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
-from toolkit.survey.serving.station import SETTING
+from toolkit.survey.serving.station import KEY_SETTING
 from toolkit.survey.storage import Collection, NewReport, State, StoreError, open_store, sqlite
 from toolkit.survey.storage.collection import PAPER_SETTING
 
@@ -193,8 +193,8 @@ def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Collection, pa
     assert len(left) == 40  # the others are in the pool
     for one in left:
         assert any(holds(page, one.key) for page in pages)
-        assert any(holds(page, one.pass_) for page in pages)
-        assert not any(holds(page, one.key) and holds(page, one.pass_) for page in pages)
+        assert any(holds(page, one.token_hash) for page in pages)
+        assert not any(holds(page, one.key) and holds(page, one.token_hash) for page in pages)
 
 
 @pytest.mark.slow
@@ -274,7 +274,7 @@ def test_setting_something_waits_longer_than_a_report(store: Collection, monkeyp
 
 def test_closing_deletes_settings_of_disclosure_and_stations(store: Collection) -> None:
     """The secret of paper sheets is deleted as well."""
-    names = (f"{SETTING} 1", "shown by faculty", PAPER_SETTING, "other")
+    names = (f"{KEY_SETTING} 1", "shown by faculty", PAPER_SETTING, "other")
     opened(store)
     assert [store.set_default(name, "x") for name in names] == ["x"] * 4
     store.set_state(State.CLOSED)
@@ -355,7 +355,7 @@ def test_a_locked_database_is_said_soon_and_recovers(store: Collection, path: Pa
             store.add([one])
         assert time.monotonic() - start < 60  # rather than for ever
         assert caught.value.retry_after == 1
-        assert (store.count(), store.state()) == (0, State.OPEN)  # who reads does not wait
+        assert (store.count_reports(), store.state()) == (0, State.OPEN)  # who reads does not wait
         other.execute("ROLLBACK")
     assert store.add([one]) == [STORED]
 
@@ -377,19 +377,19 @@ def test_a_report_that_no_file_can_hold_is_refused(store: Collection) -> None:
         session._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
     with pytest.raises(ValueError, match="a report must fit into the database, got one that does not"):
         store.add([entry("x" * 2000)])
-    assert store.count() == 0
+    assert store.count_reports() == 0
 
 
 def test_a_lock_that_stops_a_reader_half_way_leaves_nothing_behind(store: Collection, path: Path, monkeypatch) -> None:
     monkeypatch.setattr(sqlite, "_WAIT", 0.01)
     opened(store).set_state(State.CLOSED)
     store.close()  # from now on without a log beside it, so that who writes keeps readers out
-    assert store.count() == 0
+    assert store.count_reports() == 0
     with look(path) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StoreError, match="the database must be free"):
-            store.count()
-    assert store.count() == 0
+            store.count_reports()
+    assert store.count_reports() == 0
 
 
 def test_a_report_waits_one_second_for_another_writer(store: Collection, monkeypatch) -> None:
@@ -425,8 +425,8 @@ def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store
     with monkeypatch.context() as patch:
         patch.setattr(sqlite, "_execute_when_free", stopped)
         with pytest.raises(KeyboardInterrupt):
-            store.count()
-    assert store.count() == 0
+            store.count_reports()
+    assert store.count_reports() == 0
 
 
 @pytest.mark.slow
@@ -461,7 +461,7 @@ def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(
     brought into the file.
     """
     opened(store, access="token").invite([sha("a"), sha("b")])
-    store.count()
+    store.count_reports()
 
     def failing(database: sqlite3.Connection, statement: str, wait: float) -> bool:
         if "checkpoint" in statement:
@@ -475,7 +475,7 @@ def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(
     assert path.with_name("survey.db-wal").stat().st_size > 0
     assert store.add([entry(by="b")]) == [STORED]
     assert path.with_name("survey.db-wal").stat().st_size == 0
-    assert store.count() == 2
+    assert store.count_reports() == 2
 
 
 @pytest.mark.slow
@@ -494,7 +494,7 @@ def test_a_database_that_may_not_grow_is_said_and_recovers(store: Collection) ->
     with pytest.raises(StoreError, match="the disk must have room, got “database or disk is full”") as caught:
         fill()
     assert caught.value.retry_after == 30
-    assert store.count() == len(acknowledged) == len(list(store.reports()))
+    assert store.count_reports() == len(acknowledged) == len(list(store.reports()))
     assert store.add([entry()]) == [STORED]  # on a new connection, which has no such limit
 
 
@@ -533,7 +533,7 @@ def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Pa
     assert not path.exists()
     away.rename(path)
     assert store.add([entry()]) == [STORED]
-    assert store.count() == 2
+    assert store.count_reports() == 2
 
 
 @pytest.mark.slow
@@ -563,7 +563,7 @@ def test_the_database_of_something_else_is_left_alone(store: Collection, path: P
     with pytest.raises(ValueError, match="a new collection needs a database of its own"):
         store.create(small_survey())
     with pytest.raises(StoreError, match="the database must be a collection, got something else"):
-        store.count()
+        store.count_reports()
     assert path.read_bytes() == before
 
 

@@ -13,7 +13,7 @@ from toolkit.survey.collector import Collector
 from toolkit.survey.storage import NewReport, State, StoreError, open_store
 from toolkit.survey.storage import stepwise_disclosure as steps
 from toolkit.survey.storage.protocol import KEY_BYTES
-from toolkit.survey.storage.stepwise_disclosure import disclose, disclosure_note, enlarge
+from toolkit.survey.storage.stepwise_disclosure import disclose, disclosure_note, enlarge_disclosed
 
 pytestmark = pytest.mark.filterwarnings("ignore:While the collection is")
 
@@ -98,8 +98,8 @@ def test_an_open_collection_moves_in_steps_and_a_closed_one_shows_all(field):
         shown.append(len(collector.reports()))
     assert shown == [0] * 29 + [20] * 10 + [30] * 6
     collector.pause()
-    assert len(collector.reports()) == collector.results()["cheated"].n == collector.status().reports == 30
-    assert collector.status().stored == 45
+    assert len(collector.reports()) == collector.results()["cheated"].n == collector.status().n_reports == 30
+    assert collector.status().n_stored == 45
     collector.close()
     assert len(collector.reports()) == collector.results()["cheated"].n == 45
 
@@ -160,9 +160,9 @@ def test_the_number_of_reports_moves_in_the_same_steps_as_the_results(field):
     for _ in range(5):
         field.arrive(9)
         status = collector.status()
-        assert status.reports == len(collector.reports())
-        assert status.stored == len(list(field.store.rows()))
-    assert status.reports == 30
+        assert status.n_reports == len(collector.reports())
+        assert status.n_stored == len(list(field.store.rows()))
+    assert status.n_reports == 30
 
 
 def test_reports_that_are_not_shown_are_not_lost_and_it_is_said(field, tmp_path):
@@ -236,7 +236,7 @@ def test_the_order_in_which_groups_are_named_makes_no_second_snapshot(field):
     first = disclose(field.store, field.store.survey(), ["faculty", "understood"])
     field.arrive(4, faculty=0)
     keep_invitations = disclose(field.store, field.store.survey(), ["understood", "faculty"])
-    assert (keep_invitations.bodies, keep_invitations.stored, len(keep_invitations.bodies)) == (first.bodies, 49, 20)
+    assert (keep_invitations.bodies, keep_invitations.n_stored, len(keep_invitations.bodies)) == (first.bodies, 49, 20)
 
 
 @pytest.mark.slow
@@ -345,20 +345,20 @@ def test_how_much_is_shown_is_said_in_so_many_words(field):
 
 def test_a_step_is_added_whole_from_each_group_by_itself():
     groups = {bytes([i]): "a" if i < 25 else "b" for i in range(44)}
-    first = enlarge(frozenset(), groups, 10)
+    first = enlarge_disclosed(frozenset(), groups, 10)
     assert Counter(groups[key] for key in first) == {"a": 20, "b": 10}
-    assert enlarge(first, groups, 10) == first
+    assert enlarge_disclosed(first, groups, 10) == first
     more = {**groups, **{bytes([i]): "b" for i in range(100, 101)}}
-    assert Counter(more[key] for key in enlarge(first, more, 10)) == {"a": 20, "b": 20}
-    assert enlarge(first, more, 10) > first
+    assert Counter(more[key] for key in enlarge_disclosed(first, more, 10)) == {"a": 20, "b": 20}
+    assert enlarge_disclosed(first, more, 10) > first
 
 
 def test_withheld_reports_are_drawn_at_random():
     """That a lot of 100 out of 150 is the 100 smallest, or twice the same, never comes."""
     groups = {bytes([i]): () for i in range(150)}
     smallest = frozenset(bytes([i]) for i in range(100))
-    assert enlarge(frozenset(), groups, 100) == smallest
-    assert len({enlarge(frozenset(), groups, 100, 50) for _ in range(3)} | {smallest}) == 4
+    assert enlarge_disclosed(frozenset(), groups, 100) == smallest
+    assert len({enlarge_disclosed(frozenset(), groups, 100, 50) for _ in range(3)} | {smallest}) == 4
 
 
 def test_of_one_group_some_are_shown_from_the_number_on_that_is_said(tmp_path):
@@ -369,7 +369,7 @@ def test_of_one_group_some_are_shown_from_the_number_on_that_is_said(tmp_path):
         for count in range(1, 9):
             store.arrive(1)
             assert bool(disclose(store.store, asked, ["faculty"]).bodies) == (count >= first)
-        assert steps.first_disclosure(asked, ["faculty"]) == first
+        assert steps.first_disclosure_count(asked, ["faculty"]) == first
         store.store.close()
 
 
@@ -379,11 +379,11 @@ def test_how_many_are_shown_is_what_comes_of_people_who_answer_one_by_one(minimu
     asked = survey(minimum=minimum, step=step, rehearsal=rehearsal)
     shown, seen = [], frozenset()
     for count in range(60):
-        seen = enlarge(seen, {bytes([i]): () for i in range(count)}, step, steps.withheld_count(asked))
+        seen = enlarge_disclosed(seen, {bytes([i]): () for i in range(count)}, step, steps.withheld_count(asked))
         shown.append(len(seen) if len(seen) >= minimum else 0)
     assert steps.withheld_count(asked) == (0 if rehearsal or step == 1 else step)
     assert [steps.disclosed_count(asked, count) for count in range(60)] == shown
-    assert [count for count, some in enumerate(shown) if some][0] == steps.first_disclosure(asked)  # noqa: RUF015
+    assert [count for count, some in enumerate(shown) if some][0] == steps.first_disclosure_count(asked)  # noqa: RUF015
 
 
 def test_a_step_of_one_shows_everything_and_is_kept_with_the_survey():

@@ -94,7 +94,7 @@ def test_a_collection_begins_as_an_empty_draft_of_its_survey(store: Collection, 
     assert other.state() is State.DRAFT
     assert other.survey() == survey
     assert other.survey().hash == survey.hash
-    assert other.count() == 0
+    assert other.count_reports() == 0
     assert list(other.reports()) == []
 
 
@@ -102,20 +102,20 @@ def test_uses_of_stations_are_out_until_spent_or_returned(store: Collection, con
     """Personal links never are."""
     invited(store, "personal", "another")
     uses = [f"use {number}" for number in range(25)]
-    store.invite(map(sha, uses[:20]), station=True)
-    store.invite(map(sha, uses[20:]), station=True)
+    store.invite(map(sha, uses[:20]), for_station=True)
+    store.invite(map(sha, uses[20:]), for_station=True)
     other = connect()
-    assert other.uses_out() == 25
+    assert other.count_outstanding_uses() == 25
     store.add([entry(by=token) for token in uses[:3]])  # they wait in the pool with their reports
-    assert other.uses_out() == 22
+    assert other.count_outstanding_uses() == 22
     store.add([entry(by=token) for token in uses[3:15]])
-    assert other.uses_out() == 10
+    assert other.count_outstanding_uses() == 10
     for _ in range(2):
         other.return_uses([*map(sha, uses[14:17]), sha("personal"), sha("nobody's")])
-    assert store.uses_out() == 8
+    assert store.count_outstanding_uses() == 8
     assert store.add([entry(by=token) for token in (uses[16], uses[17], "personal")]) == [SPENT, STORED, STORED]
     store.set_state(State.CLOSED)
-    assert other.uses_out() == 0
+    assert other.count_outstanding_uses() == 0
 
 
 def test_creating_the_same_again_changes_nothing(store: Collection, connect: Connect) -> None:
@@ -125,7 +125,7 @@ def test_creating_the_same_again_changes_nothing(store: Collection, connect: Con
     keep_invitations = connect()
     keep_invitations.create(small_survey())
     assert keep_invitations.state() is State.OPEN
-    assert keep_invitations.count() == 1
+    assert keep_invitations.count_reports() == 1
     with pytest.raises(ValueError, match="a database holds one collection, got one of another survey"):
         connect().create(small_survey("Theft"))
     assert store.survey() == small_survey()
@@ -178,7 +178,7 @@ def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) ->
 
 
 @pytest.mark.parametrize(
-    "use", [Collection.survey, Collection.state, Collection.count, lambda store: store.add([entry()])]
+    "use", [Collection.survey, Collection.state, Collection.count_reports, lambda store: store.add([entry()])]
 )
 def test_without_a_collection_every_use_says_so(store: Collection, use: Callable[[Collection], object]) -> None:
     with pytest.raises(StoreError, match="must"):
@@ -220,7 +220,7 @@ def test_a_report_is_stored_once_however_often_it_is_sent(store: Collection) -> 
     assert store.add([one]) == [REPEATED]
     assert store.add([entry("second", key=one.key)]) == [REPEATED]
     assert list(store.reports()) == ["first"]
-    assert store.count() == 1
+    assert store.count_reports() == 1
 
 
 def test_reports_are_stored_without_reading_the_survey_again(store: Collection, monkeypatch) -> None:
@@ -235,7 +235,7 @@ def test_a_batch_counts_as_if_its_entries_had_come_one_by_one(store: Collection)
     batch = [one, one, entry("x", key=one.key), two, entry("3"), two, one]
     assert store.add(batch) == [STORED, REPEATED, REPEATED, STORED, FULL, REPEATED, REPEATED]
     assert store.add([]) == []
-    assert store.count() == 3
+    assert store.count_reports() == 3
 
 
 def test_a_full_batch_fills_the_cap_to_the_last(store: Collection) -> None:
@@ -254,7 +254,7 @@ def test_only_an_open_collection_accepts_reports(store: Collection) -> None:
     for state, refused in ((State.PAUSED, PAUSED), (State.CLOSED, CLOSED)):
         store.set_state(state)
         assert store.add([entry(), one, entry("other", key=one.key)]) == [refused, REPEATED, REPEATED]
-    assert store.count() == 1
+    assert store.count_reports() == 1
 
 
 @pytest.mark.slow
@@ -277,7 +277,7 @@ BODIES = [
 
 
 def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: Collection, monkeypatch) -> None:
-    monkeypatch.setattr(collection, "PAGE_SIZE", 3)
+    monkeypatch.setattr(collection, "READ_BATCH", 3)
     opened(store)
     entries = [entry(body, key=key) for body, key in zip(BODIES, keys_in_order(len(BODIES)), strict=True)]
     entries = entries[::3] + entries[1::3] + entries[2::3]
@@ -288,7 +288,7 @@ def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: Co
 
 @pytest.mark.slow
 def test_reports_that_come_while_one_reads_disturb_nothing(store: Collection, connect: Connect, monkeypatch) -> None:
-    monkeypatch.setattr(collection, "PAGE_SIZE", 2)
+    monkeypatch.setattr(collection, "READ_BATCH", 2)
     opened(store)
     before = [entry(f"before {i}") for i in range(9)]
     store.add(before)
@@ -297,16 +297,16 @@ def test_reports_that_come_while_one_reads_disturb_nothing(store: Collection, co
         seen.append(body)
         assert store.add([entry("while")]) == [STORED]
     assert sorted(body for body in seen if body != "while") == [one.body for one in before]
-    assert store.count() == 9 + len(seen)
+    assert store.count_reports() == 9 + len(seen)
 
 
 def test_a_read_only_store_reads_everything_and_changes_nothing(store: Collection, connect: Connect) -> None:
     opened(store, access="token")
     looking = connect(readonly=True)
-    assert (looking.state(), looking.count(), looking.survey()) == (State.OPEN, 0, small_survey(access="token"))
+    assert (looking.state(), looking.count_reports(), looking.survey()) == (State.OPEN, 0, small_survey(access="token"))
     store.invite([sha("a")])
     store.add([entry("one", by="a")])
-    assert looking.count() == 1
+    assert looking.count_reports() == 1
     assert list(looking.reports()) == ["one"]
     changes = [
         lambda: looking.create(small_survey()),
@@ -330,7 +330,7 @@ def test_a_token_is_good_for_one_report(store: Collection) -> None:
     assert store.add([entry("2", by="a")]) == [SPENT]
     assert store.add([one]) == [REPEATED]  # its phone did not hear us the first time
     assert store.add([entry(by="b"), entry(by="b")]) == [STORED, SPENT]
-    assert store.count() == 2
+    assert store.count_reports() == 2
 
 
 def test_a_token_is_not_spent_by_a_report_that_is_not_stored(store: Collection) -> None:
@@ -420,7 +420,7 @@ def test_paper_reports_are_stored_all_or_none(store: Collection, access: str) ->
     assert store.add_paper_reports([second, others[0]]) == [REPEATED, STORED]
     with pytest.raises(ValueError, match="all reports must fit below the cap of 4, got too many: nothing was stored"):
         store.add_paper_reports(others)
-    assert store.count() == len(list(store.reports())) == 3
+    assert store.count_reports() == len(list(store.reports())) == 3
     store.set_state(State.OPEN)
     if access == "token":
         store.invite([sha("a"), sha("b")])
@@ -431,7 +431,7 @@ def test_paper_reports_are_stored_all_or_none(store: Collection, access: str) ->
         ValueError, match="takes reports on paper must not be closed, got a closed one: nothing was stored"
     ):
         store.add_paper_reports([first])
-    assert store.count() == 3 + (access == "token")
+    assert store.count_reports() == 3 + (access == "token")
 
 
 def raced(stores: list[Collection], batches: list[list[NewReport]]) -> list[Outcome]:
@@ -462,7 +462,7 @@ def test_of_servers_that_race_with_one_key_one_stores_it(store: Collection, conn
         assert Counter(raced(stores, [[same]] * 4)) == {STORED: 1, REPEATED: 3}
         key = entry().key
         assert Counter(raced(stores, [[entry(f"{i}", key=key)] for i in range(4)])) == {STORED: 1, REPEATED: 3}
-    assert store.count() == 20 == len(list(store.reports()))
+    assert store.count_reports() == 20 == len(list(store.reports()))
 
 
 @pytest.mark.slow
@@ -471,7 +471,7 @@ def test_the_cap_is_exact_under_races(store: Collection, connect: Connect) -> No
     stores = [store, connect(), connect(), connect()]
     outcomes = Counter(raced(stores, [[entry() for _ in range(7)] for _ in range(40)]))
     assert outcomes == {STORED: 101, FULL: 179}
-    assert store.count() == 101 == len(list(store.reports()))
+    assert store.count_reports() == 101 == len(list(store.reports()))
 
 
 @pytest.mark.slow
@@ -481,7 +481,7 @@ def test_a_token_is_spent_once_under_races(store: Collection, connect: Connect) 
     stores = [store, connect(), connect()]
     outcomes = Counter(raced(stores, [[entry(by=token)] for token in tokens for _ in stores]))
     assert outcomes == {STORED: 30, SPENT: 60}
-    assert store.count() == 30
+    assert store.count_reports() == 30
 
 
 @pytest.mark.slow
@@ -496,16 +496,16 @@ def test_nothing_is_stored_after_closing_was_done(store: Collection, connect: Co
     thread = threading.Thread(target=serve)
     thread.start()
     try:
-        while store.count() < 20:
+        while store.count_reports() < 20:
             pass
         store.set_state(State.CLOSED)
-        count = store.count()
+        count = store.count_reports()
         there = len(list(store.reports()))
     finally:
         stop.set()
         thread.join()
     assert server.add([entry()]) == [CLOSED]
-    assert store.count() == count == there == Counter(stored)[STORED]
+    assert store.count_reports() == count == there == Counter(stored)[STORED]
 
 
 @pytest.mark.slow
@@ -515,12 +515,12 @@ def test_one_store_may_be_used_by_many_threads(store: Collection) -> None:
     def work(_: int) -> list[Outcome]:
         outcomes = store.add([entry()])
         assert store.state() is State.OPEN
-        assert store.count() >= 1
+        assert store.count_reports() >= 1
         return outcomes
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(80))) == [[STORED]] * 80
-    assert store.count() == 80
+    assert store.count_reports() == 80
 
 
 # All or nothing
@@ -541,7 +541,7 @@ def test_a_batch_that_fails_half_way_leaves_nothing(store: Collection, connect: 
         broken.setattr(session, "flush_pool", fail)  # the last step of a batch with tokens
         with pytest.raises(RuntimeError):
             store.add([entry(by="a"), entry(by="b")])
-    assert store.count() == 0
+    assert store.count_reports() == 0
     assert list(connect().reports()) == []
     assert store.add([entry(by="a"), entry(by="b")]) == [STORED, STORED]
 
@@ -558,8 +558,12 @@ def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Collection, con
     assert list(store.reports()) == before
     assert store.add([one, entry(by="c")]) == [REPEATED, CLOSED]
     with store._engine.reading() as session:
-        assert session.unspent([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
-        assert not session.count_and_pool()[1].passes
+        assert (
+            session.unspent_hashes([sha("a"), sha("b"), sha("c")])
+            == session.spent_hashes([sha("a"), sha("b"), sha("c")])
+            == set()
+        )
+        assert not session.count_and_pool()[1].token_hashes
 
 
 # Entries and URLs
@@ -641,11 +645,11 @@ def test_acknowledged_reports_survive_twenty_kills(connect: Connect, url: str, t
     acknowledged, sent = lines(tmp_path / "acknowledged"), set(lines(tmp_path / "sent"))
     stored = list(connect(readonly=True).reports())  # who only looks is the first to find what the dead left
     assert len(set(acknowledged)) == len(acknowledged) >= 20
-    assert len(stored) == len(set(stored)) == store.count()
+    assert len(stored) == len(set(stored)) == store.count_reports()
     assert {report(key).body for key in acknowledged} <= set(stored) <= {report(key).body for key in sent}
     keep_invitations = [report(key) for key in sorted(sent)]
     assert set(store.add(keep_invitations)) <= {STORED, REPEATED}
-    assert store.count() == len(sent)
+    assert store.count_reports() == len(sent)
 
 
 # Several collections become one
@@ -661,7 +665,7 @@ def closed_one(url: str, *entries: NewReport, **options) -> str:
 @pytest.mark.slow
 def test_closed_collections_are_merged_and_what_was_sent_twice_is_told(url: str, tmp_path, monkeypatch) -> None:
     """The caps were each one's own; a merge that was interrupted is done again."""
-    monkeypatch.setattr(collection, "PAGE_SIZE", 4)
+    monkeypatch.setattr(collection, "READ_BATCH", 4)
     entries = [entry(f"report {i}") for i in range(20)]
     others = [
         closed_one(f"sqlite:///{tmp_path / 'north.db'}", *entries[:11], cap=11),

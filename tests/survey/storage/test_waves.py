@@ -60,7 +60,7 @@ def test_a_link_works_once_in_each_wave(place):
     first.set_state(State.CLOSED)
     first.close()
     second = opened(place, 2, keep_invitations=1)
-    assert second.invitations() == sorted(map(token_hash, TOKENS))
+    assert second.invitation_hashes() == sorted(map(token_hash, TOKENS))
     assert (second.get_setting("port"), second.get_setting("public url")) == ("8123", None)
     told = second.add([entry(3, TOKENS[0]), entry(4, TOKENS[0]), entry(5, TOKENS[1]), entry(6, "x" * 22)])
     assert told == [Outcome.STORED, Outcome.SPENT, Outcome.STORED, Outcome.SPENT]
@@ -76,7 +76,7 @@ def test_closing_keeps_invitations_but_not_who_answered(place):
         store = opened(place, wave)
         store.add([entry(1, TOKENS[0])])
         store.set_state(State.CLOSED)
-        assert len(store.invitations()) == left
+        assert len(store.invitation_hashes()) == left
         store.close()
 
 
@@ -104,7 +104,7 @@ def test_of_an_open_survey_there_is_nobody_to_invite(tmp_path):
         earlier.create(panel())
         with closing(open_store(f"sqlite:///{tmp_path / '2.db'}")) as store:
             store.create_next_wave(panel(wave=2), earlier)
-            assert store.invitations() == []
+            assert store.invitation_hashes() == []
             store.set_state(State.OPEN)
             assert store.add([NewReport(bytes.fromhex(KEY), "{}")]) == [Outcome.STORED]
 
@@ -243,7 +243,7 @@ def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
     second = opened(place, 2, keep_invitations=1)
     with pytest.raises(ValueError, match="a wave must follow one wave before, got another panel: people of"):
         second.create_next_wave(panel(wave=2, access="token"), other, ["port"])
-    assert second.invitations() == sorted(map(token_hash, TOKENS))
+    assert second.invitation_hashes() == sorted(map(token_hash, TOKENS))
     for store in (first, second, other):
         store.close()
 

@@ -104,7 +104,7 @@ def test_what_waits_is_stored_together_and_everybody_gets_the_own_outcome(writer
 
 
 def test_a_batch_is_bounded(start: Callable[..., Writer], shelf: Shelf) -> None:
-    writer = start(most=20)
+    writer = start(max_batch=20)
 
     async def run() -> None:
         first = await held_up(writer, shelf)
@@ -141,7 +141,7 @@ def test_batches_are_gathered_only_after_ten_with_tokens(
 
 
 def test_too_many_who_wait_are_sent_away_and_may_come_again(start: Callable[..., Writer], shelf: Shelf) -> None:
-    writer = start(waiting=5)
+    writer = start(max_waiting=5)
 
     async def run() -> None:
         first = await held_up(writer, shelf)
@@ -303,7 +303,7 @@ def test_many_phones_at_once_are_each_stored_once(kind: str, request: pytest.Fix
     outcomes = [outcome.value for phone_ in finished(run()) for outcome in phone_]
     writer.stop()
     assert {value: outcomes.count(value) for value in set(outcomes)} == {"stored": 900, "repeated": 900, "full": 200}
-    assert store.count() == 900 == len(set(store.reports()))
+    assert store.count_reports() == 900 == len(set(store.reports()))
     store.close()
 
 

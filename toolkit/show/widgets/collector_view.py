@@ -17,7 +17,7 @@ from toolkit.survey.results import Results
 from toolkit.survey.results.survey_results import table_rows
 from toolkit.survey.serving.access import access_promise
 from toolkit.survey.spec import REHEARSAL_REMARK, Survey
-from toolkit.survey.storage.stepwise_disclosure import first_disclosure
+from toolkit.survey.storage.stepwise_disclosure import first_disclosure_count
 
 _LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 _STATES = {
@@ -127,7 +127,7 @@ def collector_table(collector: Collector, status: Status, results: Results) -> d
         "title": survey.name,
         "heading": _heading(survey),
         "state": status.state,
-        "count": status.stored,
+        "count": status.n_stored,
         "url": status.url or "",
         "qr": _qr_code(status.url),
         "head": ["question", "answer", "estimate", "standard error", "95 % interval", "people"],
@@ -172,7 +172,9 @@ def _result_sentence(status: Status, survey: Survey, results: Results) -> str:
         has_randomized = any(question.randomized for question in survey.questions)
         is_coming = status.state == "open" and has_randomized and survey.waves == 1 and not results.group_estimates
         return (
-            f"The estimate is shown from {first_disclosure(survey):,} answers on, or at the end." if is_coming else ""
+            f"The estimate is shown from {first_disclosure_count(survey):,} answers on, or at the end."
+            if is_coming
+            else ""
         )
     row = table_rows(results, question.name)[0]
     number, mark, _ = row.estimate.partition("*")  # an asterisk marks estimates outside 0 to 100 %
@@ -180,10 +182,10 @@ def _result_sentence(status: Status, survey: Survey, results: Results) -> str:
     estimate = f"Estimate {number.strip()}{beyond}, 95 % interval {row.interval}"
     if status.state == "closed":
         return f"{estimate}, from all {row.n:,} answers."
-    if row.n == status.stored:
+    if row.n == status.n_stored:
         return f"{estimate}, from all {row.n:,} answers so far."
     steps = f"The others are added in steps of {survey.step:,}, and the last at the end."
-    return f"{estimate}, from {row.n:,} of {status.stored:,} answers. {steps}"
+    return f"{estimate}, from {row.n:,} of {status.n_stored:,} answers. {steps}"
 
 
 def _draw_history(ax: Axes, history: list[list[float]]) -> None:

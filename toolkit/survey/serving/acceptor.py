@@ -1,9 +1,9 @@
-"""The acceptor counts connections as soon as they are accepted, and drops idle ones when a server is full.
+"""An acceptor that counts connections as soon as they are accepted, and drops idle ones when the server is full.
 
 asyncio's own servers accept all pending connections of a socket at once, and report a TLS connection only after its
-handshake. Silent connections could therefore use up the open files of the process and lock everybody else out. This
-acceptor takes connections in small batches and counts each of them before it reads a byte or starts TLS. When the
-limit is reached, the connection that has been idle longest is dropped, so that idle connections never keep anybody
+handshake. Silent connections could therefore exhaust the file descriptors of the process and lock everybody else out.
+This acceptor takes connections in small batches and counts each of them before it reads a byte or starts TLS. When the
+limit is reached, the connection that has been idle longest is dropped, so that idle connections never keep others
 out. A periodic sweep ends connections whose deadline has passed.
 """
 
@@ -25,10 +25,10 @@ class TimedConnection(Protocol):
         """End the connection because its deadline has passed."""
 
     def drop(self) -> None:
-        """End the idle connection to make room for another."""
+        """End the idle connection to make room for a new one."""
 
     def shutdown(self) -> None:
-        """Close because the server stops, after answering a request that has begun."""
+        """Close because the server stops, after answering the request in progress, if any."""
 
 
 class Connections:
@@ -37,7 +37,7 @@ class Connections:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._open: set[TimedConnection] = set()
-        self._waiting: dict[TimedConnection, None] = {}  # in order of insertion
+        self._idle: dict[TimedConnection, None] = {}  # in the order in which they became idle
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -46,16 +46,16 @@ class Connections:
     def __contains__(self, connection: TimedConnection) -> bool:
         return connection in self._open
 
-    def add(self, connection: TimedConnection, replacing: TimedConnection | None = None) -> bool:
-        """Count a connection and drop the longest idle one if necessary; return False if none is idle."""
-        if replacing is not None:
-            self.remove(replacing)
-        if len(self._open) >= self.limits.connections:
-            idle = next(iter(self._waiting), None)
-            if idle is None:
+    def add(self, connection: TimedConnection, replaced: TimedConnection | None = None) -> bool:
+        """Count a connection, and drop the longest idle one if the server is full; return False if none is idle."""
+        if replaced is not None:
+            self.remove(replaced)
+        if len(self._open) >= self.limits.max_connections:
+            longest_idle = next(iter(self._idle), None)
+            if longest_idle is None:
                 return False
-            self.remove(idle)
-            idle.drop()
+            self.remove(longest_idle)
+            longest_idle.drop()
         self._open.add(connection)
         if self._timer is None:
             loop = asyncio.get_running_loop()
@@ -64,28 +64,28 @@ class Connections:
 
     def remove(self, connection: TimedConnection) -> None:
         self._open.discard(connection)
-        self._waiting.pop(connection, None)
+        self._idle.pop(connection, None)
 
-    def mark_waiting(self, connection: TimedConnection, *, for_server: bool) -> None:
-        """Record that a connection waits for the server, or that the server waits for its client."""
-        self._waiting.pop(connection, None)
-        if not for_server and connection in self._open:
-            self._waiting[connection] = None
+    def set_idle(self, connection: TimedConnection, *, is_idle: bool) -> None:
+        """Record whether the server is waiting for the client of a connection, which is then idle."""
+        self._idle.pop(connection, None)
+        if is_idle and connection in self._open:
+            self._idle[connection] = None
 
     def shutdown(self) -> None:
-        """Close all connections, each after answering a request that has begun."""
+        """Close all connections, each after answering the request in progress, if any."""
         for connection in list(self._open):
             connection.shutdown()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
-        for connection in [member for member in self._open if member.deadline <= now]:
+        for connection in [candidate for candidate in self._open if candidate.deadline <= now]:
             connection.time_out()
         self._timer = loop.call_later(self.limits.sweep_seconds, self._sweep, loop) if self._open else None
 
 
-_ACCEPT_BATCH = 32  # connections per batch; the event loop closes dropped ones in between
-_PAUSE = 0.05  # seconds to wait when the system has no free file descriptor
+_ACCEPT_BATCH = 32  # connections per batch; between batches the event loop closes dropped connections
+_RETRY_SECONDS = 0.05  # seconds to wait when the system has no free file descriptor
 
 ProtocolFactory = Callable[["PendingConnection"], asyncio.Protocol]
 
@@ -93,28 +93,33 @@ ProtocolFactory = Callable[["PendingConnection"], asyncio.Protocol]
 class PendingConnection:
     """A connection from accept() until its protocol takes over.
 
-    A TLS handshake has as much time as the head of a request.
+    A TLS handshake has the same time limit as the head of a request.
     """
 
     def __init__(
         self,
         connections: Connections,
-        accepted: socket.socket,
-        context: ssl.SSLContext | None,
-        protocol: ProtocolFactory,
+        accepted_socket: socket.socket,
+        tls_context: ssl.SSLContext | None,
+        make_protocol: ProtocolFactory,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._connections, self._accepted, self._context, self._protocol = connections, accepted, context, protocol
+        self._connections, self._accepted, self._context, self._protocol = (
+            connections,
+            accepted_socket,
+            tls_context,
+            make_protocol,
+        )
         self.deadline = self._loop.time() + connections.limits.head_seconds
         self.was_dropped = False
 
     def start(self) -> "asyncio.Task[Any] | None":
         """Start connecting, or close a TLS connection at once if the server is full.
 
-        A plain connection is still handed to its protocol then, which answers that the server is busy.
+        If the server is full, a plain connection is still passed to its protocol, which answers that it is busy.
         """
         if self._connections.add(self):
-            self._connections.mark_waiting(self, for_server=False)
+            self._connections.set_idle(self, is_idle=True)
         elif self._context is not None:
             self._accepted.close()
             return None
@@ -145,20 +150,25 @@ class Acceptor:
 
     def __init__(
         self,
-        listening: socket.socket,
+        listening_socket: socket.socket,
         connections: Connections,
-        context: ssl.SSLContext | None,
-        protocol: ProtocolFactory,
+        tls_context: ssl.SSLContext | None,
+        make_protocol: ProtocolFactory,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._listening, self._connections, self._context, self._protocol = (listening, connections, context, protocol)
+        self._listening, self._connections, self._context, self._protocol = (
+            listening_socket,
+            connections,
+            tls_context,
+            make_protocol,
+        )
         self._pending: set[asyncio.Task[Any]] = set()
-        self._closed = False
-        listening.setblocking(False)
+        self._is_closed = False
+        listening_socket.setblocking(False)
         self._watch()
 
     def _watch(self) -> None:
-        if not self._closed:
+        if not self._is_closed:
             self._loop.add_reader(self._listening.fileno(), self._accept)
 
     def _accept(self) -> None:
@@ -169,7 +179,7 @@ class Acceptor:
                 return
             except OSError:
                 self._loop.remove_reader(self._listening.fileno())
-                self._loop.call_later(_PAUSE, self._watch)
+                self._loop.call_later(_RETRY_SECONDS, self._watch)
                 return
             task = PendingConnection(self._connections, accepted, self._context, self._protocol).start()
             if task is not None:
@@ -178,7 +188,7 @@ class Acceptor:
 
     def close(self) -> None:
         """Accept no more connections."""
-        self._closed = True
+        self._is_closed = True
         self._loop.remove_reader(self._listening.fileno())
 
     async def wait_closed(self) -> None:

@@ -1,6 +1,6 @@
 """Access control: everybody, holders of a single-use link, or holders of a blindly signed token may answer.
 
-A link carries its token in the fragment (behind the #), which browsers do not send, so that it appears in no proxy log
+A link carries its token in the fragment (after the #), which browsers do not send, so that it appears in no proxy log
 and no Referer header. The server stores only the SHA-256 hash of a token. It marks the token as used, in a separate
 table, in the transaction that stores the report.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from toolkit.core.checks import check_integer, reject
 from toolkit.survey.consent.statement import patterns
-from toolkit.survey.serving.blind import Issuer, prepare
+from toolkit.survey.serving.blind import Issuer, prepare_message
 from toolkit.survey.serving.payload import TOKEN, BlindToken, OtherSurveyError, PayloadError, Submission, parse_json
 from toolkit.survey.serving.response import HttpError
 
@@ -29,11 +29,11 @@ PROMISES = {
     "blind": "Each link works once. A report carries a ticket that the server signed unseen, so that nothing "
     "in it leads to a link; whoever watches the network sees when each phone asks and sends. Experimental.",
 }
-"""What each mode of access prevents, and what it does not."""
+"""Sentences about what each mode of access prevents and what it does not."""
 
 
 def access_promise(access: str, waves: int = 1) -> str:
-    """Describe what a mode of access prevents, and how several waves could identify people by when they answered."""
+    """Describe what a mode of access prevents, and how waves could identify people by the waves they answered."""
     if waves == 1 or access == "open":
         return PROMISES[access]
     joined = (
@@ -56,17 +56,17 @@ class SignRequest:
         return hashlib.sha256(self.blinded).digest()
 
 
-MOST_LINKS = 1_000_000
-"""Largest number of links that one call makes."""
+MAX_LINKS = 1_000_000
+"""Largest number of links that a single call makes."""
 
 
 def new_tokens(count: int) -> list[str]:
     """Make `count` new tokens of 128 random bits."""
-    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(check_integer(count, "count", maximum=MOST_LINKS))]
+    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(check_integer(count, "count", maximum=MAX_LINKS))]
 
 
 def token_hash(token: str) -> bytes:
-    """Return the SHA-256 hash of a token, which the store keeps in its place."""
+    """Return the SHA-256 hash of a token, which is stored in place of the token."""
     if not TOKEN.fullmatch(token):
         rule = "a token must be 22 letters, digits, - and _"
         reject(rule, f"{len(token)} characters", "use a token that `invitations` made")
@@ -77,30 +77,34 @@ def token_link(url: str, token: str) -> str:
     return f"{url.partition('#')[0]}#t={token}"
 
 
-def page_hash(survey: str, issuer: Issuer | None = None) -> str:
-    """Return the hash that respondents can compare: of the survey and, with blind tokens, of the signing key."""
-    return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
+def page_hash(survey_hash: str, issuer: Issuer | None = None) -> str:
+    """Return the hash that respondents can compare; it covers the survey and, with blind tokens, the signing key."""
+    return (
+        survey_hash if issuer is None else hashlib.sha256(bytes.fromhex(survey_hash + issuer.fingerprint)).hexdigest()
+    )
 
 
-def required_pass(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
+def required_token_hash(
+    page_hashes: Iterable[str], submission: Submission, issuer: Issuer | None = None
+) -> bytes | None:
     """Return the hash of the token or nonce that a report uses up, or None with open access.
 
-    A blind token must be signed for one of `pages`.
+    A blind token must be signed for one of `page_hashes`.
     """
     token = submission.token
     if isinstance(token, BlindToken):
         if issuer is None or not any(
-            issuer.verify(prepare(token.nonce, bytes.fromhex(page)), token.signature) for page in pages
+            issuer.verify(prepare_message(token.nonce, bytes.fromhex(page)), token.signature) for page in page_hashes
         ):
             raise HttpError(403, "This token was not signed for this survey.")
         return hashlib.sha256(token.nonce).digest()
     return None if token is None else hashlib.sha256(token.encode()).digest()
 
 
-def parse_sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequest:
+def parse_sign_request(page_hashes: Collection[str], issuer: Issuer, raw: bytes) -> SignRequest:
     """Parse and check a request for a blind signature, before its invitation is used up.
 
-    Raises `PayloadError` if the request is malformed or belongs to none of `pages`.
+    Raises `PayloadError` if the request is malformed or belongs to none of `page_hashes`.
     """
     data = parse_json(raw)
     if (
@@ -111,13 +115,13 @@ def parse_sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> Si
         raise PayloadError(
             f"A request for a signature must have exactly the fields {', '.join(_FIELDS)}, all of them text."
         )
-    if data["survey"] not in pages:
+    if data["survey"] not in page_hashes:
         raise OtherSurveyError(
             "This request is for another survey, or for an earlier version of this one: load the page again."
         )
     if not TOKEN.fullmatch(data["invitation"]):
         raise PayloadError("An invitation must be 22 letters, digits, - and _.")
     number = data["blinded"]
-    if len(number) != 2 * issuer.size or not _HEX.fullmatch(number) or not 0 < int(number, 16) < issuer.n:
+    if len(number) != 2 * issuer.n_bytes or not _HEX.fullmatch(number) or not 0 < int(number, 16) < issuer.n:
         raise PayloadError("A blinded message must be a number below the issuer's modulus, in hexadecimal digits.")
     return SignRequest(token_hash(data["invitation"]), bytes.fromhex(number))

@@ -1,4 +1,4 @@
-"""Launch, find and stop the server of a collection, which runs as a background process, one per machine."""
+"""Launch, find and stop the server of a collection, a background process of which each machine runs at most one."""
 
 import hashlib
 import json
@@ -20,14 +20,14 @@ from toolkit.core.extras import check_extras
 from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 
 _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
-_LAST_LINES = 5  # of the log, in a status
+_MAX_LOG_LINES = 5  # shown in a status
 _WINDOWS = os.name == "nt"
-DATABASE = "TOOLKIT_DATABASE"
-"""The environment variable with the database, since a password must not appear in the process list."""
+DATABASE_VARIABLE = "TOOLKIT_DATABASE"
+"""The environment variable for the database, since its password must not appear in the process list."""
 
 
 class CollectError(RuntimeError):
-    """The server could not be started or stopped; the message says why.
+    """The server could not be started or stopped; the message states the reason.
 
     Examples
     --------
@@ -38,21 +38,21 @@ class CollectError(RuntimeError):
 
 @dataclass(frozen=True)
 class Server:
-    """A running process that serves one survey. It holds `lock_file` locked while it runs."""
+    """A running process that serves one survey and holds the lock on `lock_file`."""
 
     url: str
     port: int
     pid: int
-    survey: str
+    page_hash: str
     lock_file: Path
 
     def stop(self) -> None:
-        """Stop the server after the requests that have begun; kill it if it has not stopped within 15 seconds."""
-        for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
-            if _is_running(self.lock_file, self.pid):  # otherwise another process may have got this process id
-                _signal(self.pid, number)
-            end = time.monotonic() + seconds
-            while time.monotonic() < end:
+        """Stop the server once it has finished the requests in progress; kill it if that takes more than 15 seconds."""
+        for signal_number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
+            if _is_running(self.lock_file, self.pid):  # otherwise another process may have this id now
+                _send_signal(self.pid, signal_number)
+            deadline = time.monotonic() + seconds
+            while time.monotonic() < deadline:
                 if not _is_running(self.lock_file, self.pid):
                     return
                 time.sleep(_PAUSE)
@@ -65,50 +65,50 @@ class Server:
 
 
 def lock_path(database: str) -> Path:
-    """Return the path of the lock file of a database's server, in the user's state folder."""
+    """Return the path of the lock file for a database's server, in the user's state folder."""
     return _state_folder() / f"{hashlib.sha256(database.encode()).hexdigest()[:24]}.json"
 
 
-def log_path(path: Path) -> Path:
+def log_path(lock_file: Path) -> Path:
     """Return the path of the server's error log, given the path of its lock file."""
-    return path.with_suffix(".log")
+    return lock_file.with_suffix(".log")
 
 
 def log_tail(database: str) -> tuple[str, ...]:
-    """Return the last lines of the error log of a database's server; empty if there were no errors since its start."""
+    """Return the last lines of the error log of a database's server, which is empty if it has had no errors."""
     try:
-        return tuple(log_path(lock_path(database)).read_text(errors="replace").splitlines()[-_LAST_LINES:])
+        return tuple(log_path(lock_path(database)).read_text(errors="replace").splitlines()[-_MAX_LOG_LINES:])
     except OSError:
         return ()
 
 
-def find(database: str) -> Server | None:
+def find_server(database: str) -> Server | None:
     """Find the running server of a database that this user started on this machine."""
     return _read_server(lock_path(database))
 
 
-def servers() -> list[Server]:
+def list_servers() -> list[Server]:
     """List the servers that this user runs on this machine."""
     return [server for path in sorted(_state_folder().glob("*.json")) if (server := _read_server(path)) is not None]
 
 
 def launch(database: str, options: ServeOptions = DEFAULTS) -> Server:
-    """Return the running server of a database, or start one in a process that outlives this one."""
+    """Return the running server of a database, or start one in a process that outlives the caller."""
     check_system()
-    path = lock_path(database)
-    files = ["--state", str(path), "--log", str(log_path(path))]
+    lock_file = lock_path(database)
+    files = ["--state", str(lock_file), "--log", str(log_path(lock_file))]
     command = [sys.executable, "-m", "toolkit.survey.serving.process", "--detach", *files, *options.arguments()]
-    end = time.monotonic() + _START_SECONDS
-    while (server := find(database)) is None:
-        if time.monotonic() > end:
+    deadline = time.monotonic() + _START_SECONDS
+    while (server := find_server(database)) is None:
+        if time.monotonic() > deadline:
             rule = f"the server must be ready within {_START_SECONDS:.0f} seconds"
             reject(rule, "no answer", "it was stopped; try again when the machine is less busy", CollectError)
-        _start(command, {**os.environ, DATABASE: database}, end)
+        _start_process(command, {**os.environ, DATABASE_VARIABLE: database}, deadline)
     return server
 
 
 def check_system() -> None:
-    """Raise an error on Windows, and where a package that the server needs is missing."""
+    """Raise an error on Windows, or if a package that the server needs is missing."""
     if _WINDOWS:
         reject(
             "a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError
@@ -116,8 +116,8 @@ def check_system() -> None:
     check_extras("httptools", "segno")
 
 
-def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -> None:
-    """Start a process and wait until it is ready; it ends silently if another server already holds the lock."""
+def _start_process(command: Sequence[str], environment: Mapping[str, str], deadline: float) -> None:
+    """Start a process and wait until it is ready; it exits silently if another server already holds the lock."""
     with TemporaryFile() as errors:
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
             command,
@@ -127,8 +127,8 @@ def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -
             env=environment,
             start_new_session=True,
         )
-        with process:  # it forks and exits at once, so that the server has no parent and never becomes a zombie
-            line = _first_line(process.stdout, end)  # type: ignore[arg-type]
+        with process:  # this process forks and exits at once, so that the server is detached and never a zombie
+            line = _read_first_line(process.stdout, deadline)  # type: ignore[arg-type]
             if line is None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -138,11 +138,11 @@ def _start(command: Sequence[str], environment: Mapping[str, str], end: float) -
         raise CollectError(error)
 
 
-def _first_line(stream: IO[bytes], end: float) -> bytes | None:
-    """Read the line that a ready process prints; return b"" if the process ended first, None after a timeout."""
+def _read_first_line(stream: IO[bytes], deadline: float) -> bytes | None:
+    """Read the line that a ready process prints; return b"" if the process exited first, None after a timeout."""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
-        if not selector.select(max(0.0, end - time.monotonic())):
+        if not selector.select(max(0.0, deadline - time.monotonic())):
             return None
     return stream.readline()
 
@@ -152,27 +152,27 @@ def _state_folder() -> Path:
     return home / "privacy-survey-toolkit"
 
 
-def _read_server(path: Path) -> Server | None:
-    if _WINDOWS:  # there are no servers and no `fcntl` locks
+def _read_server(lock_file: Path) -> Server | None:
+    if _WINDOWS:  # Windows has no servers and no `fcntl` locks
         return None
-    from toolkit.survey.serving.lock import read
+    from toolkit.survey.serving.lock import read_locked
 
     try:
-        note = json.loads(read(path) or "null")
-        return Server(note["url"], note["port"], note["pid"], note["survey"], path)
+        fields = json.loads(read_locked(lock_file) or "null")
+        return Server(fields["url"], fields["port"], fields["pid"], fields["survey"], lock_file)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _is_running(path: Path, pid: int) -> bool:
-    """Tell whether a process still holds the lock file."""
-    server = _read_server(path)
+def _is_running(lock_file: Path, pid: int) -> bool:
+    """Return whether a process still holds the lock."""
+    server = _read_server(lock_file)
     return server is not None and server.pid == pid
 
 
-def _signal(pid: int, number: int) -> None:
+def _send_signal(pid: int, signal_number: int) -> None:
     try:
-        os.kill(pid, number)
+        os.kill(pid, signal_number)
     except ProcessLookupError:
         return
     except PermissionError:

@@ -1,15 +1,15 @@
-"""Blind signatures, with which a server admits each invited person once without linking reports to invitations.
+"""Blind signatures, which let a server admit each invited person once without linking reports to invitations.
 
 This module is experimental. The browser blinds a random nonce with a random factor, the server signs the blinded
 message in exchange for an invitation, and the browser removes the factor and keeps (nonce, signature). This pair is
-sent with the report. It proves that some invited person sent the report and nothing else, since for every report and
-every signature request there is a factor that would connect them.
+sent with the report. It proves only that some invited person sent the report, because for every report and every
+signature request there is a factor that would connect them.
 
 The signed message is nonce || hash of the survey, under RSABSSA-SHA384-PSS-Randomized of RFC 9474 with the nonce as the
-RFC's random prefix. A token is therefore valid for one survey only, and one key serves all its respondents. There are
-three limits: a person is hidden only among those who hold an unused token, the operator sees network addresses, and a
+RFC's random prefix. A token is therefore valid for a single survey, and one key serves all its respondents. The scheme
+has three limits: a person is hidden only among the holders of unused tokens, the operator sees network addresses, and a
 token can be sold. The running time of Python's arithmetic depends on its operands, so the server blinds every message
-once more before it signs.
+again before it signs.
 
 References
 ----------
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NONCE_BYTES = 32
 _SALT_BYTES = 48
 _EXPONENT = 65537
-_SIZES = (2048, 3072, 4096)
+_KEY_BITS = (2048, 3072, 4096)
 
 
 class BlindError(ValueError):
@@ -44,13 +44,13 @@ class BlindError(ValueError):
 
 @dataclass(frozen=True)
 class Issuer:
-    """The public key, with which browsers blind messages and reports are verified."""
+    """The public key, which browsers use to blind messages and the server to verify reports."""
 
     n: int
     e: int
 
     @property
-    def size(self) -> int:
+    def n_bytes(self) -> int:
         return (self.n.bit_length() + 7) // 8
 
     @cached_property
@@ -61,7 +61,7 @@ class Issuer:
         return RSAPublicNumbers(self.e, self.n).public_key()
 
     def verify(self, message: bytes, signature: bytes) -> bool:
-        """Tell whether this is a signature of the prepared message under this key."""
+        """Return whether this is a signature of the prepared message under this key."""
         check_extras("cryptography")
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
@@ -78,8 +78,8 @@ class Issuer:
         return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, str]:
-        """Return modulus and exponent as hexadecimal text, as the page embeds them."""
-        return {"n": self.n.to_bytes(self.size).hex(), "e": self.e.to_bytes((self.e.bit_length() + 7) // 8).hex()}
+        """Return modulus and exponent as hexadecimal text, the form in which the page embeds them."""
+        return {"n": self.n.to_bytes(self.n_bytes).hex(), "e": self.e.to_bytes((self.e.bit_length() + 7) // 8).hex()}
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ class IssuerKey:
         check_extras("cryptography")
         from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
-        if check_integer(bits, "bits") not in _SIZES:
+        if check_integer(bits, "bits") not in _KEY_BITS:
             reject("`bits` must be 2048, 3072 or 4096", bits, "shorter keys can be broken, and other sizes are unusual")
-        return cls._of(generate_private_key(_EXPONENT, bits))
+        return cls._from_rsa(generate_private_key(_EXPONENT, bits))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "IssuerKey":
@@ -116,16 +116,16 @@ class IssuerKey:
                 path,
                 "the server could not sign tokens with it",
             )
-        return cls._of(key)
+        return cls._from_rsa(key)
 
     @classmethod
-    def _of(cls, key: "RSAPrivateKey") -> "IssuerKey":
+    def _from_rsa(cls, key: "RSAPrivateKey") -> "IssuerKey":
         numbers = key.private_numbers()
         public = numbers.public_numbers
         return cls(Issuer(public.n, public.e), numbers.d, numbers.p, numbers.q)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a new PEM file that only its owner can read; an existing file is never overwritten."""
+        """Write a new PEM file that only its owner can read; never overwrite an existing file."""
         check_extras("cryptography")
         from cryptography.hazmat.primitives import serialization as form
         from cryptography.hazmat.primitives.asymmetric import rsa
@@ -141,35 +141,35 @@ class IssuerKey:
             file.write(pem)
 
     def sign(self, blinded: bytes) -> bytes:
-        """Compute the blind signature `blinded ** d mod n`; the base is blinded once more and the result verified."""
+        """Compute the blind signature `blinded ** d mod n`; the base is blinded again, and the result is verified."""
         n, e = self.issuer.n, self.issuer.e
         message = int.from_bytes(blinded)
-        if len(blinded) != self.issuer.size or not 0 < message < n:
+        if len(blinded) != self.issuer.n_bytes or not 0 < message < n:
             raise BlindError("A blinded message is a number below the issuer's modulus, in as many bytes.")
-        factor, inverse = _factor(n)
-        signature = self._root(message * pow(factor, e, n) % n) * inverse % n
+        factor, inverse = _draw_factor(n)
+        signature = self._private_power(message * pow(factor, e, n) % n) * inverse % n
         # A computation error modulo only one of the two primes would reveal the private key (Boneh et al. 1997).
         if pow(signature, e, n) != message:
             raise BlindError("The signature could not be made.")
-        return signature.to_bytes(self.issuer.size)
+        return signature.to_bytes(self.issuer.n_bytes)
 
-    def _root(self, base: int) -> int:
-        """Compute `base ** d mod n` by the Chinese remainder theorem, four times faster than modulo n."""
+    def _private_power(self, base: int) -> int:
+        """Compute `base ** d mod n` by the Chinese remainder theorem, four times faster than directly."""
         p, q, d = self._p, self._q, self._d
         mod_p, mod_q = pow(base, d % (p - 1), p), pow(base, d % (q - 1), q)
         return mod_q + (mod_p - mod_q) * pow(q, -1, p) % p * q
 
 
-def prepare(nonce: bytes, message: bytes) -> bytes:
-    """Return the bytes to sign: the random prefix followed by the message (here the survey's hash)."""
+def prepare_message(nonce: bytes, message: bytes) -> bytes:
+    """Return the bytes to sign: the random prefix followed by the message (here the hash of the survey)."""
     if len(nonce) != NONCE_BYTES:
         raise BlindError("A nonce has 32 bytes.")
     return nonce + message
 
 
-def _factor(n: int) -> tuple[int, int]:
+def _draw_factor(modulus: int) -> tuple[int, int]:
     """Draw a uniform invertible number below n; return it with its inverse."""
     while True:
-        factor = 1 + secrets.randbelow(n - 1)
-        if math.gcd(factor, n) == 1:
-            return factor, pow(factor, -1, n)
+        factor = 1 + secrets.randbelow(modulus - 1)
+        if math.gcd(factor, modulus) == 1:
+            return factor, pow(factor, -1, modulus)

@@ -1,12 +1,12 @@
 """An HTTP/1.1 server with strict limits, built on httptools, that runs an ASGI application.
 
-A connection is always in one phase, and each phase has a time limit: reading the head of a request, reading its body,
-waiting for the application's response, idling before the next request, sending the rest of a response to a slow client,
-and draining a rejected request. A connection that exceeds its limit gets status 408 or is aborted. The server never
-asks for a client's address.
+A connection is always in one of several phases, each with a time limit: reading the head of a request, reading its
+body, waiting for the application's response, idling before the next request, sending the rest of a response to a slow
+client, and draining a rejected request. A connection that exceeds its limit gets status 408 or is aborted. The server
+never asks for a client's address.
 
-Requests of a connection are answered one after the other. Bytes that arrive while a request is being answered wait in a
-buffer. Two requests in one chunk are both rejected before the first one starts, because a client must never read an
+Requests on a connection are answered one after the other. Bytes that arrive while a request is being answered wait in a
+buffer. Two requests in one chunk are both rejected before the first one starts, because a client must never receive an
 error for a report that was stored.
 
 The server implements only the subset of ASGI that the applications here use: method, path and headers of a request, its
@@ -52,7 +52,7 @@ class Phase(IntEnum):
 
 
 class _StopError(Exception):
-    """Stops the parser; `Connection._parse_error` holds the response."""
+    """Stop the parser; `Connection._parse_error` holds the response."""
 
 
 class _Exchange:
@@ -63,13 +63,13 @@ class _Exchange:
         self.is_over = False  # whether the response was sent or the client has disconnected
         self._connection, self._expects_continue = connection, expects_continue
         self._body, self._more_body, self._event = b"", True, asyncio.Event()
-        self._start: Mapping[str, Any] = {}
+        self._start_message: Mapping[str, Any] = {}
 
-    def feed(self, body: bytes, *, more: bool) -> None:
+    def feed(self, body: bytes, *, more_body: bool) -> None:
         """Pass a chunk of the request's body to the application."""
         if not self.is_over:
             self._body += body
-            self._more_body = more
+            self._more_body = more_body
             self._event.set()
 
     def end(self) -> None:
@@ -90,15 +90,17 @@ class _Exchange:
 
     async def send(self, message: Mapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            self._start = message
+            self._start_message = message
             return
         await self._connection.writable.wait()  # until a slow client has read the previous response
         if not self.is_over:
             self.end()
-            self._connection.respond(self, self._start["status"], self._start["headers"], message.get("body", b""))
+            self._connection.respond(
+                self, self._start_message["status"], self._start_message["headers"], message.get("body", b"")
+            )
 
     async def run(self, application: AsgiApp, scope: Scope) -> None:
-        """Run the application, which logs its own errors: a traceback logged here could quote a request."""
+        """Run the application, which logs its own errors, because a traceback logged here could quote a request."""
         with suppress(Exception):
             await application(scope, self.receive, self.send)
         if not self.is_over:
@@ -112,7 +114,7 @@ class Connection(asyncio.Protocol):
         self._server, self._connections, self._pending = server, server.connections, pending
         self._limits = server.connections.limits
         self._loop = asyncio.get_running_loop()
-        self._seconds = {
+        self._time_limits = {
             Phase.HEAD: self._limits.head_seconds,
             Phase.BODY: self._limits.body_seconds,
             Phase.RESPONSE: self._limits.response_seconds,
@@ -123,25 +125,25 @@ class Connection(asyncio.Protocol):
         # Without this, an empty line after the last request would be an error.
         self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self._exchange: _Exchange | None = None
-        self._chunk = self._received = 0
+        self._chunk_bytes = self._received_bytes = 0
         self._buffer = b""
         self._is_complete = False
         self._parse_error = (400, "This is not a request that can be understood.")
         self.writable = asyncio.Event()
         self.writable.set()
-        self._enter(Phase.HEAD)
+        self._enter_phase(Phase.HEAD)
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter_phase(self, phase: Phase) -> None:
         self._phase = phase
-        self.deadline = self._loop.time() + self._seconds[phase]
-        self._connections.mark_waiting(self, for_server=phase is Phase.RESPONSE)
+        self.deadline = self._loop.time() + self._time_limits[phase]
+        self._connections.set_idle(self, is_idle=phase is not Phase.RESPONSE)
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # it is one of these
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # always a full transport
         self._transport = transport
-        if self._pending.was_dropped:  # between the handshake and this call
+        if self._pending.was_dropped:  # it was dropped between the handshake and this call
             transport.abort()
-        elif self._connections.add(self, replacing=self._pending):
-            self._enter(Phase.HEAD)
+        elif self._connections.add(self, replaced=self._pending):
+            self._enter_phase(Phase.HEAD)
         else:
             self.reject(503, "The server is busy: please try again.")
 
@@ -162,18 +164,18 @@ class Connection(asyncio.Protocol):
             self._buffer += data
             self._transport.pause_reading()
             return
-        self._chunk = len(data)
-        self._received += self._chunk
+        self._chunk_bytes = len(data)
+        self._received_bytes += self._chunk_bytes
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # answer the request normally, then close
+        except httptools.HttpParserUpgrade:  # ignore the upgrade: answer the request normally, then close
             if self._exchange is not None:
                 self._exchange.keep_alive = False
         except httptools.HttpParserError:
             self.reject(*self._parse_error)
-        if self._phase is Phase.HEAD and self._received > self._limits.head:
+        if self._phase is Phase.HEAD and self._received_bytes > self._limits.head_bytes:
             self.reject(431, "The headers of this request are too long.")
-        elif self._received > self._limits.drain:
+        elif self._received_bytes > self._limits.drain_bytes:
             self._transport.abort()
 
     # Callbacks of the httptools parser.
@@ -182,8 +184,8 @@ class Connection(asyncio.Protocol):
         if self._exchange is not None and not self._exchange.is_over:
             self._abort_parsing(400, "One request at a time: please wait for the answer.")
         self._url, self._headers = b"", list[tuple[bytes, bytes]]()
-        self._received, self._is_complete = self._chunk, False
-        self._enter(Phase.HEAD)
+        self._received_bytes, self._is_complete = self._chunk_bytes, False
+        self._enter_phase(Phase.HEAD)
 
     def on_url(self, url: bytes) -> None:
         self._url += url
@@ -192,7 +194,7 @@ class Connection(asyncio.Protocol):
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        if len(self._url) + sum(len(name) + len(value) for name, value in self._headers) > self._limits.head:
+        if len(self._url) + sum(len(name) + len(value) for name, value in self._headers) > self._limits.head_bytes:
             self._abort_parsing(431, "The headers of this request are too long.")
         version = self._parser.get_http_version()
         hosts = [value for name, value in self._headers if name == b"host"]
@@ -211,18 +213,18 @@ class Connection(asyncio.Protocol):
             keep_alive=version != "1.0" and self._parser.should_keep_alive(),
             expects_continue=(b"expect", b"100-continue") in ((name, value.lower()) for name, value in self._headers),
         )
-        self._server.start(self._exchange.run(self._server.application, scope))
-        self._enter(Phase.BODY)
+        self._server.start_task(self._exchange.run(self._server.application, scope))
+        self._enter_phase(Phase.BODY)
 
     def on_body(self, body: bytes) -> None:
         if self._exchange is not None:
-            self._exchange.feed(body, more=True)
+            self._exchange.feed(body, more_body=True)
 
     def on_message_complete(self) -> None:
         if self._exchange is not None:
-            self._exchange.feed(b"", more=False)
+            self._exchange.feed(b"", more_body=False)
             self._is_complete = True
-            self._enter(Phase.IDLE if self._exchange.is_over else Phase.RESPONSE)
+            self._enter_phase(Phase.IDLE if self._exchange.is_over else Phase.RESPONSE)
 
     def _abort_parsing(self, status: int, message: str) -> None:
         self._parse_error = (status, message)
@@ -235,14 +237,14 @@ class Connection(asyncio.Protocol):
             self._transport.write(data)
 
     def respond(self, exchange: _Exchange, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
-        """Write a response with one call, then close or wait for the next request."""
+        """Write a response in a single call, then close or wait for the next request."""
         close = _CLOSE_HEADER in headers
-        added = [] if close or exchange.keep_alive else [_CLOSE_HEADER]
-        lines = b"".join(b"%s: %s\r\n" % field for field in (*headers, *added))
+        added_headers = [] if close or exchange.keep_alive else [_CLOSE_HEADER]
+        lines = b"".join(b"%s: %s\r\n" % field for field in (*headers, *added_headers))
         self.write(b"".join((_STATUS_LINES[status], _date_line(int(time.time())), lines, b"\r\n", body)))
-        if close or added:
+        if close or added_headers:
             self._transport.close()
-        self._enter(Phase.IDLE if self._is_complete else Phase.DRAIN)
+        self._enter_phase(Phase.IDLE if self._is_complete else Phase.DRAIN)
         if self._buffer:
             self._loop.call_soon(self._resume)
 
@@ -254,13 +256,13 @@ class Connection(asyncio.Protocol):
             self.data_received(data)
 
     def reject(self, status: int, message: str) -> None:
-        """Send an error instead of the application's response, and close; a client that does not read is aborted."""
+        """Send an error in place of the application's response, and close; abort if the client does not read."""
         if self._exchange is not None:
             self._exchange.end()
         if not self._transport.is_closing():
             self._transport.write(error_response(status, message, self._parser.get_method()))
             self._transport.close()
-        self._enter(Phase.DRAIN)
+        self._enter_phase(Phase.DRAIN)
 
     # Called by `Connections`.
 
@@ -269,7 +271,7 @@ class Connection(asyncio.Protocol):
             self._phase = Phase.FLUSH
             self.deadline += self._limits.response_seconds
             self.shutdown()
-        elif self._received == 0 or self._phase not in (Phase.HEAD, Phase.BODY):
+        elif self._received_bytes == 0 or self._phase not in (Phase.HEAD, Phase.BODY):
             self._transport.abort()
         else:
             self.reject(408, "The request took too long.")
@@ -280,7 +282,7 @@ class Connection(asyncio.Protocol):
     def shutdown(self) -> None:
         if self._exchange is not None and not self._exchange.is_over:
             self._exchange.keep_alive = False
-        elif not self._transport.is_closing():  # a TLS transport that was closed twice cannot be aborted
+        elif not self._transport.is_closing():  # a TLS transport that was closed twice could not be aborted
             self._transport.close()
 
 
@@ -298,8 +300,8 @@ def error_response(status: int, message: str, method: bytes = b"") -> bytes:
     return _STATUS_LINES[status] + lines + b"\r\n" + (b"" if method == b"HEAD" else response.body)
 
 
-def fast_loop() -> asyncio.AbstractEventLoop:
-    """Make an event loop: of uvloop if it is installed, else of asyncio."""
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """Make an event loop, from uvloop if it is installed, else from asyncio."""
     try:
         import uvloop
     except ImportError:
@@ -311,10 +313,10 @@ _TICK_SECONDS = 0.1
 
 
 class HttpServer:
-    """Runs an ASGI application on a listening socket until `should_exit` is set.
+    """A server that runs an ASGI application on a listening socket until `should_exit` is set.
 
-    `announce` is called once, as soon as connections are accepted. After `should_exit` is set, requests that have begun
-    get `grace_seconds` to finish.
+    `announce` is called once, as soon as connections are accepted. After `should_exit` is set, requests in progress
+    have `grace_seconds` to finish.
     """
 
     def __init__(
@@ -323,12 +325,12 @@ class HttpServer:
         limits: Limits,
         announce: Callable[[], None],
         *,
-        context: ssl.SSLContext | None = None,
+        tls_context: ssl.SSLContext | None = None,
         grace_seconds: float = 10.0,
-        new_loop: Callable[[], asyncio.AbstractEventLoop] = fast_loop,
+        new_loop: Callable[[], asyncio.AbstractEventLoop] = new_event_loop,
     ) -> None:
         self.application, self.connections, self.should_exit = application, Connections(limits), False
-        self._announce, self._context, self._grace, self._new_loop = announce, context, grace_seconds, new_loop
+        self._announce, self._context, self._grace, self._new_loop = announce, tls_context, grace_seconds, new_loop
         self._tasks: set[asyncio.Task[None]] = set()
 
     def run(self, listening: socket.socket) -> None:
@@ -337,7 +339,7 @@ class HttpServer:
             runner.run(self.serve(listening))
 
     async def serve(self, listening: socket.socket) -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # its log messages would contain addresses
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # the default handler would log addresses
         acceptor = Acceptor(listening, self.connections, self._context, lambda pending: Connection(self, pending))
         self._announce()
         while not self.should_exit:
@@ -351,8 +353,8 @@ class HttpServer:
                     await asyncio.sleep(_TICK_SECONDS)
                 await acceptor.wait_closed()
 
-    def start(self, coroutine: Any) -> None:
-        """Start a task and keep a reference to it, since the event loop itself holds only a weak one."""
+    def start_task(self, coroutine: Any) -> None:
+        """Start a task and keep a reference to it, because the event loop holds only a weak reference."""
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

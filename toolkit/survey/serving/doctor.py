@@ -1,7 +1,7 @@
-"""Checks of a collection at its public address, as a phone would reach it, with a remedy for each problem.
+"""Checks of a collection at its public address, where phones reach it, with a remedy for each problem.
 
-Nothing is stored: the only report that is sent names another survey, so the server rejects it. The checks cannot cover
-what is invisible from outside: logs of the proxy, backups, and access to the database.
+Nothing is stored: the only report that is sent names a different survey, so the server rejects it. The checks cannot
+cover what is invisible from outside: logs of the proxy, backups, and access to the database.
 """
 
 import http.client
@@ -22,13 +22,13 @@ from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.response import HEADERS
 
 PLAIN_PORT = 80
-"""The port of http:// addresses, which should redirect to https://."""
-_SECONDS = 10.0
+"""The port of http:// addresses, where the proxy should redirect to https://."""
+_TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """A response, with the names of its headers in lower case."""
+    """An HTTP response; the names of its headers are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -39,13 +39,13 @@ class ProbeResult:
 class Address:
     """The address of a collection, such as https://survey.example.org/survey/."""
 
-    secure: bool
+    has_tls: bool
     host: str
     port: int
     prefix: str
 
     @classmethod
-    def of(cls, url: str) -> "Address":
+    def from_url(cls, url: str) -> "Address":
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             reject(
@@ -60,7 +60,7 @@ class Address:
     @cached_property
     def certificate(self) -> dict[str, Any]:
         """The server's certificate, verified for this host, with the TLS version under the key "version"."""
-        tcp = socket.create_connection((self.host, self.port), timeout=_SECONDS)
+        tcp = socket.create_connection((self.host, self.port), timeout=_TIMEOUT_SECONDS)
         with tcp, ssl.create_default_context().wrap_socket(tcp, server_hostname=self.host) as connection:
             return {**(connection.getpeercert() or {}), "version": connection.version()}
 
@@ -73,15 +73,15 @@ class Address:
         plain_http: bool = False,
         headers: dict[str, str] | None = None,
     ) -> ProbeResult:
-        """Send a request; with `plain_http`, without TLS and to port 80."""
+        """Send a request; with `plain_http`, send it without TLS to port 80."""
         connection: http.client.HTTPConnection
-        if self.secure and not plain_http:
+        if self.has_tls and not plain_http:
             connection = http.client.HTTPSConnection(
-                self.host, self.port, timeout=_SECONDS, context=ssl.create_default_context()
+                self.host, self.port, timeout=_TIMEOUT_SECONDS, context=ssl.create_default_context()
             )
         else:
             connection = http.client.HTTPConnection(
-                self.host, PLAIN_PORT if self.secure else self.port, timeout=_SECONDS
+                self.host, PLAIN_PORT if self.has_tls else self.port, timeout=_TIMEOUT_SECONDS
             )
         try:
             connection.request(method, path, body, headers or {})
@@ -101,25 +101,25 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check. `remedy` is empty if there is no problem; `severe` tells whether it must be fixed."""
+    """The result of one check. `remedy` is empty if there is no problem; a problem that `is_severe` must be fixed."""
 
     observation: str
     remedy: str = ""
-    severe: bool = True
-    check: str = ""
+    is_severe: bool = True
+    check_name: str = ""
 
     @property
-    def failed(self) -> bool:
-        return bool(self.remedy) and self.severe
+    def is_failure(self) -> bool:
+        return bool(self.remedy) and self.is_severe
 
     def __str__(self) -> str:
-        mark = "FAIL" if self.failed else "note" if self.remedy else "ok"
-        return f"{mark:4} {self.check}: {self.observation}{f'. {self.remedy}' if self.remedy else ''}"
+        mark = "FAIL" if self.is_failure else "note" if self.remedy else "ok"
+        return f"{mark:4} {self.check_name}: {self.observation}{f'. {self.remedy}' if self.remedy else ''}"
 
 
 @dataclass(frozen=True)
 class Visit:
-    """An address with its page and the survey data in the page."""
+    """A collection's address, its page, and the survey data in the page."""
 
     address: Address
     page: ProbeResult
@@ -127,10 +127,10 @@ class Visit:
 
 
 def examine(url: str) -> Iterator[Finding]:
-    """Run the checks and yield their findings one by one; stop after the first if there is no page."""
-    address = Address.of(url)
+    """Run the checks and yield their findings one by one; stop early if no page is found."""
+    address = Address.from_url(url)
     try:
-        yield replace(_check_tls(address), check="TLS")
+        yield replace(_check_tls(address), check_name="TLS")
         page = address.request("GET", address.path())
     except (OSError, http.client.HTTPException) as problem:
         yield _connection_failure(problem)
@@ -138,21 +138,21 @@ def examine(url: str) -> Iterator[Finding]:
     data = _find_survey(page)
     if data is None:
         remedy = "The proxy must forward requests below this path; if it keeps the path, start the server with --prefix"
-        yield Finding(f"status {page.status} and no survey at {address.path()}", remedy, check="page")
+        yield Finding(f"status {page.status} and no survey at {address.path()}", remedy, check_name="page")
         return
     title = data["title"][data["languages"][0]]
-    yield Finding(f"{title!r}, hash {data['hash'][:12]}…, access {data['access']}", check="page")
+    yield Finding(f"{title!r}, hash {data['hash'][:12]}…, access {data['access']}", check_name="page")
     visit = Visit(address, page, data)
     for name, check in _CHECKS.items():
         try:
-            yield replace(check(visit), check=name)
+            yield replace(check(visit), check_name=name)
         except (OSError, http.client.HTTPException) as problem:
             observation = f"the connection broke ({type(problem).__name__})"
-            yield Finding(observation, "Check the proxy and its limits", check=name)
+            yield Finding(observation, "Check the proxy and its limits", check_name=name)
 
 
 def _check_tls(address: Address) -> Finding:
-    if not address.secure:
+    if not address.has_tls:
         return Finding("none", "Anybody on the network could change the page so that it sends the truth: use https://")
     certificate = address.certificate
     days = int((ssl.cert_time_to_seconds(certificate["notAfter"]) - time.time()) // 86_400)
@@ -163,12 +163,12 @@ def _check_tls(address: Address) -> Finding:
 def _connection_failure(problem: Exception) -> Finding:
     if isinstance(problem, ssl.SSLCertVerificationError):
         chain = "Give the proxy the certificate of this name with its whole chain (fullchain.pem)"
-        return Finding(f"the certificate is not valid: {problem.verify_message}", chain, check="TLS")
+        return Finding(f"the certificate is not valid: {problem.verify_message}", chain, check_name="TLS")
     if isinstance(problem, ssl.SSLError):
         remedy = "Check ssl_protocols and the server name in the proxy"
-        return Finding(f"no handshake ({problem.reason})", remedy, check="TLS")
+        return Finding(f"no handshake ({problem.reason})", remedy, check_name="TLS")
     remedy = "Check the host name, the firewall and whether the proxy is running"
-    return Finding(f"no answer ({type(problem).__name__})", remedy, check="address")
+    return Finding(f"no answer ({type(problem).__name__})", remedy, check_name="address")
 
 
 def _find_survey(page: ProbeResult) -> dict[str, Any] | None:
@@ -181,13 +181,13 @@ def _find_survey(page: ProbeResult) -> dict[str, Any] | None:
 
 
 def _check_redirect(visit: Visit) -> Finding:
-    """Check that http:// redirects to https:// or is not served."""
-    if not visit.address.secure:
+    """Check that http:// redirects to https:// or is not served at all."""
+    if not visit.address.has_tls:
         return Finding("not checked, as the address has no TLS")
     try:
         response = visit.address.request("GET", visit.address.path(), plain_http=True)
     except OSError:
-        return Finding("nothing listens at port 80", "A redirection helps people who type the address", severe=False)
+        return Finding("nothing listens at port 80", "A redirection helps people who type the address", is_severe=False)
     target = response.headers.get("location", "")
     if 300 <= response.status < 400 and target.startswith("https://"):
         return Finding("http:// redirects to https://")
@@ -200,7 +200,9 @@ def _check_prefix(visit: Visit) -> Finding:
     status = visit.address.request("GET", visit.address.prefix).status
     if status in (301, 302, 307, 308):
         return Finding(f"{visit.address.prefix} redirects to {visit.address.path()}")
-    return Finding(f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", severe=False)
+    return Finding(
+        f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", is_severe=False
+    )
 
 
 def _check_files(visit: Visit) -> Finding:
@@ -218,8 +220,8 @@ def _check_headers(visit: Visit) -> Finding:
     wrong = [key for key, value in HEADERS.items() if visit.page.headers.get(key) != value]
     if wrong:
         return Finding(f"{', '.join(wrong)} missing or changed", "The proxy must not change the headers of the server")
-    if visit.address.secure and "strict-transport-security" not in visit.page.headers:
-        return Finding("all except Strict-Transport-Security", "Let the proxy add it", severe=False)
+    if visit.address.has_tls and "strict-transport-security" not in visit.page.headers:
+        return Finding("all except Strict-Transport-Security", "Let the proxy add it", is_severe=False)
     return Finding(f"all {len(HEADERS)} as the server sends them")
 
 
@@ -229,17 +231,17 @@ def _check_caching(visit: Visit) -> Finding:
         return Finding("a cookie is set", "Something between server and phone tracks people: find it and turn it off")
     if "age" in again.headers or "hit" in again.headers.get("x-cache", "").lower():
         return Finding("the response came from a cache", "Turn the cache off: it records who requested what")
-    others = [key for key in ("via", "x-cache", "cf-ray", "x-varnish") if key in again.headers]
-    if others:
+    proxy_headers = [key for key in ("via", "x-cache", "cf-ray", "x-varnish") if key in again.headers]
+    if proxy_headers:
         advice = "Something other than your proxy may see and log every request: find out what it is"
-        return Finding(f"the response has {', '.join(others)}", advice, severe=False)
+        return Finding(f"the response has {', '.join(proxy_headers)}", advice, is_severe=False)
     return Finding("no sign of a cache or a cookie")
 
 
 def _check_head(visit: Visit) -> Finding:
     status = visit.address.request("HEAD", visit.address.path()).status
     remedy = "Load balancers that send HEAD requests would consider the server dead" if status != 200 else ""
-    return Finding(f"status {status}", remedy, severe=False)
+    return Finding(f"status {status}", remedy, is_severe=False)
 
 
 def _check_health(visit: Visit) -> Finding:
@@ -253,13 +255,13 @@ def _check_health(visit: Visit) -> Finding:
         )
     if status != 200:
         return Finding(
-            f"status {status}", "The health cannot be checked: is the server an older version?", severe=False
+            f"status {status}", "The health cannot be checked: is the server an older version?", is_severe=False
         )
     return Finding("good")
 
 
 def _check_host(visit: Visit) -> Finding:
-    """Check that other host names do not get the survey, which could otherwise appear under somebody else's name."""
+    """Check that the survey is not served under other host names, where it could appear to be somebody else's."""
     try:
         response = visit.address.request("GET", visit.address.path(), headers={"Host": "another.example"})
     except (OSError, http.client.HTTPException):
@@ -267,11 +269,11 @@ def _check_host(visit: Visit) -> Finding:
     if _find_survey(response) is None:
         return Finding(f"another name gets {response.status}")
     remedy = "Give the proxy a default server that rejects requests"
-    return Finding("another name also gets the survey", remedy, severe=False)
+    return Finding("another name also gets the survey", remedy, is_severe=False)
 
 
 def _check_body_limit(visit: Visit) -> Finding:
-    limit = Limits.body
+    limit = Limits.body_bytes
     rejected = Finding(f"more than {limit:,} bytes are rejected")
     try:
         status = visit.address.request("POST", visit.address.path("report"), b" " * (limit + 1), headers=_JSON).status
@@ -282,18 +284,18 @@ def _check_body_limit(visit: Visit) -> Finding:
 
 
 def _check_origin(visit: Visit) -> Finding:
-    """Warn if other pages share the origin, since they could read what the page stores on phones."""
+    """Warn if other pages share the origin, because they could read what the survey's page stores on phones."""
     address = visit.address
     advice = "serve nothing else there: all pages of an origin can read what each of them stores on a phone"
-    observation = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {advice}"
+    observation = f"{'https' if address.has_tls else 'http'}://{address.host}:{address.port}; {advice}"
     if not address.prefix or (status := address.request("GET", "/").status) >= 400:
         return Finding(observation)
     remedy = "Give the collection a host name or a port of its own"
-    return Finding(f"{observation}; / answers with {status}", remedy, severe=False)
+    return Finding(f"{observation}; / answers with {status}", remedy, is_severe=False)
 
 
 def _check_report(visit: Visit) -> Finding:
-    """Send a report of another survey, which passes through the proxy and must be rejected with 409."""
+    """Send a report for a different survey; it must pass through the proxy and be rejected with status 409."""
     body: dict[str, Any] = {"survey": "0" * 64, "key": "0" * 32, "answers": {}, "understood": None}
     if visit.data["access"] != "open":
         body["token"] = "A" * 22

@@ -1,8 +1,8 @@
-"""Limits on the bytes, seconds and connections of clients, and reading a request's body within them.
+"""Limits on the bytes, seconds and connections of clients, and the reading of a request's body within them.
 
 The sizes are far above what a phone sends (a report has a few hundred bytes), and the times are far above what a slow
-network needs. A body is counted while it arrives, so a missing or false Content-Length does not circumvent the limit.
-The connection enforces the time limits.
+network needs. The bytes of a body are counted as they arrive, so a missing or false Content-Length cannot circumvent
+the limit. `connection.py` enforces the time limits.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,22 +19,22 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 class Limits:
     """Limits on bytes, seconds and connections."""
 
-    head: int = 16 * 1024
+    head_bytes: int = 16 * 1024
     """Largest size of a request line with its headers, in bytes."""
-    body: int = 64 * 1024
+    body_bytes: int = 64 * 1024
     """Largest size of a request's body, in bytes."""
-    drain: int = 1024 * 1024
-    """Bytes of a rejected request that are still read, so that its sender gets the response."""
+    drain_bytes: int = 1024 * 1024
+    """Largest number of bytes of a rejected request that are still read, so that its sender gets the response."""
     head_seconds: float = 10.0
     body_seconds: float = 20.0
     response_seconds: float = 30.0
-    """Time for the application to respond, and again, after the idle time, for a slow client to read the response."""
+    """Time for the application to respond; after the idle time, also for a slow client to read the response."""
     idle_seconds: float = 5.0
     """Time between two requests."""
     linger_seconds: float = 2.0
     """Time for the sender of a rejected request to finish sending and read the response."""
-    connections: int = 1000
-    """Largest number of open connections; beyond it, the one that has been idle longest is dropped."""
+    max_connections: int = 1000
+    """Largest number of open connections; beyond it, the connection that has been idle longest is dropped."""
 
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self)):
@@ -52,7 +52,7 @@ async def read_body(receive: Receive, limits: Limits, *, content_length: bytes |
     if (
         content_length is not None
         and content_length.isdigit()
-        and (len(content_length) > 12 or int(content_length) > limits.body)
+        and (len(content_length) > 12 or int(content_length) > limits.body_bytes)
     ):
         raise _too_long()
     body = bytearray()
@@ -61,7 +61,7 @@ async def read_body(receive: Receive, limits: Limits, *, content_length: bytes |
         if message["type"] != "http.request":
             raise HttpError(400, "The request was not finished.")
         body += message.get("body", b"")
-        if len(body) > limits.body:
+        if len(body) > limits.body_bytes:
             raise _too_long()
         if not message.get("more_body", False):
             return bytes(body)

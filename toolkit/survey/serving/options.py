@@ -8,12 +8,12 @@ from pathlib import Path
 from toolkit.core.checks import check_integer, reject
 from toolkit.survey.consent.statement import THIS_MACHINE
 
-_MOST_WORKERS = 64
+_MAX_WORKERS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """Options of a collection and its server. `toolkit.collect` takes each of them as a keyword and documents it."""
+    """Options of a collection and its server; `toolkit.collect` has the same keyword arguments and documents them."""
 
     rehearsal: bool = False
     host: str = THIS_MACHINE
@@ -32,25 +32,26 @@ class ServeOptions:
         if not isinstance(self.port, int) or isinstance(self.port, bool) or not 0 <= self.port < 2**16:
             rule = "`port` must be a whole number from 0 to 65535"
             reject(rule, repr(self.port)[:20], "0 chooses a free port the first time and reuses it later")
-        check_integer(self.workers, "workers", maximum=_MOST_WORKERS)
+        check_integer(self.workers, "workers", maximum=_MAX_WORKERS)
 
     @classmethod
     def from_namespace(cls, parsed: Namespace) -> "ServeOptions":
-        """Read the options that a command has; the others keep their defaults."""
-        return cls(**{name: value for name, value in vars(parsed).items() if name in HELP})
+        """Return the options that a command parsed; the others keep their defaults."""
+        return cls(**{name: value for name, value in vars(parsed).items() if name in HELP_TEXTS})
 
     def arguments(self) -> list[str]:
-        """Return the arguments of the server's process, which finds an open collection in the database.
+        """Return the command-line arguments of the server's process, which finds an open collection in the database.
 
-        Options that only open a collection are left out: `again` may hold a password, and other users see arguments.
+        Options that matter only for opening a collection are left out, because `again` may contain a password and other
+        users can see the arguments of a process.
         """
-        values = {name: getattr(self, name) for name in SERVING}
+        values = {name: getattr(self, name) for name in SERVER_OPTIONS}
         changed = {_flag(name): value for name, value in values.items() if value != getattr(DEFAULTS, name)}
         return [flag if value is True else f"{flag}={value}" for flag, value in changed.items()]
 
 
 DEFAULTS = ServeOptions()
-HELP = {
+HELP_TEXTS = {
     "rehearsal": "to try it out: everything says so, and no report counts as real",
     "host": "address to listen on (default: this machine only)",
     "port": "0: the collection's own; at first any free one",
@@ -65,19 +66,19 @@ HELP = {
     "consent was corrected",
     "again": "the database of the wave before: its links work in this one as well",
 }
-SERVING = tuple(name for name in HELP if name not in ("rehearsal", "public_url", "amend", "again"))
-"""Options of the server's process. The others matter only when a collection is opened."""
+SERVER_OPTIONS = tuple(name for name in HELP_TEXTS if name not in ("rehearsal", "public_url", "amend", "again"))
+"""Names of the options of the server's process. The others matter only when a collection is opened."""
 
 
-def add_arguments(parser: ArgumentParser, names: Iterable[str] = tuple(HELP)) -> None:
-    """Add an argument to a command for each option in `names`."""
-    for name in names:
+def add_arguments(parser: ArgumentParser, option_names: Iterable[str] = tuple(HELP_TEXTS)) -> None:
+    """Add an argument for each of these options to a command."""
+    for name in option_names:
         default = getattr(DEFAULTS, name)
         if default is False:
-            parser.add_argument(_flag(name), action="store_true", help=HELP[name])
+            parser.add_argument(_flag(name), action="store_true", help=HELP_TEXTS[name])
         else:
             kind = int if isinstance(default, int) else str
-            parser.add_argument(_flag(name), type=kind, default=default, help=HELP[name])
+            parser.add_argument(_flag(name), type=kind, default=default, help=HELP_TEXTS[name])
 
 
 def _flag(name: str) -> str:

@@ -2,7 +2,8 @@
 
 The survey is embedded as JSON in which no character can end the block, and the scripts insert every text as text
 rather than markup. The headers of the page are in `response.py`. `FormPreview` is the same page with its scripts
-inlined, which works without a server in a frame that cannot open connections. Its headings say that it is a preview.
+inlined, so that it works without a server, in a frame that cannot open connections. Its headings state that it is a
+preview.
 """
 
 import base64
@@ -21,33 +22,36 @@ from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.payload import padded_length
-from toolkit.survey.serving.station import sealed_length
+from toolkit.survey.serving.station import station_padded_length
 from toolkit.survey.spec import Survey, station_version
 from toolkit.texts.phrases import HEADINGS, Own, phrases
 
 HEADING_PREFIX = "head_"
-"""Prefix of the texts that are headings of a final screen."""
+"""Prefix of the names of headings of final screens."""
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
-# The page preloads the modules that it always needs; those for blind tokens and stations are loaded on demand.
+# The page preloads the modules that it always needs; modules for blind tokens and stations are loaded on demand.
 _LAZY_MODULES = ("form.js", "blind.js", "signing.js", "station.js", "worker.js")
 _MODULES = "\n".join(
     f'<link rel="modulepreload" href="{name}">'
-    for name in client.NAMES
+    for name in client.FILE_NAMES
     if name.endswith(".js") and name not in _LAZY_MODULES
 )
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def render_page(
-    survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
+    survey: Survey,
+    issuer: Issuer | None = None,
+    earlier_hashes: Sequence[str] = (),
+    station_public_key: str | None = None,
 ) -> bytes:
     """Render the HTML page of a survey.
 
-    `issuer` and `station` are the public keys for blind tokens and stations, and `earlier` the hashes of earlier
-    editions.
+    `issuer` and `station_public_key` are the public keys for blind tokens and stations; `earlier_hashes` are the hashes
+    of earlier editions.
     """
-    data = page_content(survey, issuer, earlier, station)
+    data = page_content(survey, issuer, earlier_hashes, station_public_key)
     first = survey.languages[0]
     words = data["words"][first]
     slots = {
@@ -64,10 +68,13 @@ def render_page(
 
 
 def page_content(
-    survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
+    survey: Survey,
+    issuer: Issuer | None = None,
+    earlier_hashes: Sequence[str] = (),
+    station_public_key: str | None = None,
 ) -> dict[str, Any]:
-    """Build the data for the scripts, in which the practice question and the check are items like all questions."""
-    version = survey if station is None else station_version(survey)
+    """Build the data for the scripts; in it, the practice question and the check are items like all questions."""
+    version = survey if station_public_key is None else station_version(survey)
     data, words = shown_survey(version), page_words(version)
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice_item(question, words, index) for index, question in enumerate(practice)]
@@ -84,23 +91,23 @@ def page_content(
             code: _with_odds(layers, data["questions"], code, words) for code, layers in data["consent"].items()
         },
     }
-    pages = [page_hash(edition, issuer) for edition in (survey.hash, *earlier)]
-    full = min(padded_length(survey, 0 if issuer is None else issuer.size), Limits.body)
+    pages = [page_hash(edition, issuer) for edition in (survey.hash, *earlier_hashes)]
+    full = min(padded_length(survey, 0 if issuer is None else issuer.n_bytes), Limits.body_bytes)
     data |= {"hash": pages[0], "pages": pages, "length": full}
-    if station is not None and survey.field is not None:
+    if station_public_key is not None and survey.field is not None:
         settings = {
             "kind": survey.field["station"],
-            "key": station,
-            "length": sealed_length(survey),
-            "files": client.NAMES,
+            "key": station_public_key,
+            "length": station_padded_length(survey),
+            "files": client.FILE_NAMES,
         }
         data |= {"station": settings, "verify": ["station_verify"]}
     return data if issuer is None else {**data, "issuer": issuer.to_dict()}
 
 
 def _with_endings(words: Mapping[str, str], title: str) -> dict[str, str]:
-    """Add a heading and a sentence for every final screen to the texts of a language."""
-    files = ", ".join(client.NAMES)
+    """Return the texts of a language, with a heading and a sentence for every final screen added."""
+    files = ", ".join(client.FILE_NAMES)
     texts = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
     texts["verify_5"] = texts["verify_5"].replace("{files}", files)
     heads = {name: words["no_report"] for name in texts if name.startswith("end_")}
@@ -109,17 +116,17 @@ def _with_endings(words: Mapping[str, str], title: str) -> dict[str, str]:
 
 
 def _number_format(language: str, wording: Own | None) -> dict[str, str | int]:
-    """Return the number format of a language, which is the one of the privacy statement."""
+    """Return the number format of a language, the same as in the privacy statement."""
     texts = phrases(language, wording)
     return {name: texts[name] for name in ("decimal", "thousands")} | {"grouped_from": int(texts["grouped_from"])}
 
 
 def _with_odds(
-    layers: list[dict[str, Any]], questions: Sequence[items.Item], code: str, words: items.Words
+    layers: list[dict[str, Any]], questions: Sequence[items.Item], language: str, words: items.Words
 ) -> list[dict[str, Any]]:
-    """Add the odds of all questions to the layer of the consent text about what can be learned."""
-    sentences = [text[code] for text in items.odds_by_question(questions)]
-    odds = [words[code]["odds_each"], *sentences] if sentences else []
+    """Add the odds of all questions to the layer of the consent text that describes what can be learned."""
+    sentences = [text[language] for text in items.odds_by_question(questions)]
+    odds = [words[language]["odds_each"], *sentences] if sentences else []
     return [{**layer, "more": [*layer["more"], *odds]} if layer["name"] == "learn" else layer for layer in layers]
 
 
@@ -134,7 +141,7 @@ _IMPORT = re.compile(r'"\./(\w+\.js)"')
 _PREVIEW = "PREVIEW"
 _UNSENT = "This is a preview: nothing was sent."
 _PRELOAD = re.compile(r'<link rel="modulepreload"[^>]*>\n')
-# A sandboxed frame cannot change the browser's history, and going back must not leave the notebook around it.
+# A sandboxed frame cannot change the browser's history, and going back must not leave the surrounding notebook.
 _HISTORY = """
 const past = ["consent"];
 history.pushState = (state) => past.push(state);
@@ -145,7 +152,7 @@ history.back = () => past.length > 1 && past.pop() && dispatchEvent(new PopState
 
 @dataclass(frozen=True, repr=False)
 class FormPreview:
-    """A preview of a survey's form, which a notebook displays and which never sends anything."""
+    """A preview of a survey's form for notebooks; it never sends anything."""
 
     survey: Survey
 
@@ -177,7 +184,7 @@ class FormPreview:
 
 
 def _mark_preview(data: dict[str, Any]) -> dict[str, Any]:
-    """Mark headings and messages of the page's data as a preview, which needs no personal link."""
+    """Mark the headings and messages of the page as a preview, and remove the need for a personal link."""
     words = {
         code: {
             **texts,
@@ -195,8 +202,8 @@ def _mark_preview(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _preview_scripts() -> str:
-    """Return an import map with the page's modules as data URLs, and a script that starts them."""
-    scripts = [name for name in client.NAMES if name.endswith(".js")]
+    """Return an import map with the page's modules as data URLs, and a script that starts the page."""
+    scripts = [name for name in client.FILE_NAMES if name.endswith(".js")]
     imports = {}
     for name in scripts:
         code = _IMPORT.sub(r'"preview/\1"', client.asset(name).decode()).encode()

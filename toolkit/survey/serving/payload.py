@@ -1,4 +1,4 @@
-"""Strict parsing of submissions: anybody can send one, so that nothing is guessed, repaired or quoted."""
+"""Strict parsing of submissions: since anybody can send one, nothing is guessed, repaired or quoted."""
 
 import json
 import re
@@ -17,20 +17,20 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 _NONCE = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE = re.compile(r"([0-9a-f]{2}){64,1024}")
-_MOST_DIGITS = 17
-_BLOCK = 256  # padded lengths are multiples of it
+_MAX_DIGITS = 17
+_PADDING_BLOCK = 256  # padded lengths are multiples of this number of bytes
 _UNDERSTOOD_VALUES: dict[bool | str, tuple[type, tuple[object, ...]]] = {
     True: (bool, (True, False)),
     False: (type(None), (None,)),
     "device": (int, (0, 1, 2)),
 }
-"""Type and values of the answer to the check of the method; for `"device"`, the try that was right, or 0."""
-_NOT_SEPARATE = object()  # default of `token`, as any JSON value may be sent as a token
+"""Type and values of the answer to the comprehension check; for `"device"`, the number of the right try, or 0."""
+_NOT_SEPARATE = object()  # default of `token`; None would not do, because any JSON value may be sent as a token
 _WRITER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 class PayloadError(ValueError):
-    """An invalid submission; the message names the broken rule and quotes nothing."""
+    """An invalid submission; the message states the violated rule and quotes nothing."""
 
 
 class OtherSurveyError(PayloadError):
@@ -39,7 +39,7 @@ class OtherSurveyError(PayloadError):
 
 @dataclass(frozen=True)
 class BlindToken:
-    """Proof that some invited person sent this, without revealing who: a random nonce and its signature."""
+    """A random nonce and its signature, which prove that some invited person sent a report without revealing who."""
 
     nonce: bytes
     signature: bytes
@@ -47,28 +47,29 @@ class BlindToken:
 
 @dataclass(frozen=True)
 class Submission:
-    """One person's reports. `body` is JSON in canonical form; `key` makes sending it twice harmless."""
+    """One person's report. `body` is JSON in canonical form; because of `key`, sending it twice is harmless."""
 
     key: bytes
     body: str
     token: str | BlindToken | None
 
 
-def padded_length(survey: Survey, signature: int = 0) -> int:
+def padded_length(survey: Survey, signature_bytes: int = 0) -> int:
     """Return the length in bytes to which every report is padded with spaces, so that its size reveals nothing.
 
-    It is at least the length of the longest possible report. `signature` is the length of a blind token's signature.
+    This is at least the length of the longest possible report. `signature_bytes` is the length of a blind token's
+    signature.
     """
-    frame = 300 + 40 * len(survey.questions) + (200 + 2 * signature if signature else 0)
-    return -(-(largest(survey.questions) + frame) // _BLOCK) * _BLOCK
+    overhead = 300 + 40 * len(survey.questions) + (200 + 2 * signature_bytes if signature_bytes else 0)
+    return -(-(largest(survey.questions) + overhead) // _PADDING_BLOCK) * _PADDING_BLOCK
 
 
 def parse_submission(
-    survey: Survey, raw: bytes, pages: Collection[str] | None = None, *, token: object = _NOT_SEPARATE
+    survey: Survey, raw: bytes, page_hashes: Collection[str] | None = None, *, token: object = _NOT_SEPARATE
 ) -> Submission:
     """Parse a submission; raise `PayloadError` for everything that an honest phone would not send.
 
-    `pages` are the hashes that it may name, by default the survey's own. Stations send the `token` separately.
+    `page_hashes` are the hashes that it may name, by default only the survey's. Stations send the `token` separately.
     """
     data = parse_json(raw)
     if token is not _NOT_SEPARATE and isinstance(data, dict) and "token" not in data:
@@ -78,13 +79,15 @@ def parse_submission(
     fields += [*(["token"] if needs_token else []), *([PERSON] if has_waves else [])]
     if not isinstance(data, dict) or set(data) != set(fields):
         raise PayloadError(f"A submission must have exactly the fields {', '.join(fields)}.")
-    if not isinstance(data["survey"], str) or data["survey"] not in ([survey.hash] if pages is None else pages):
+    if not isinstance(data["survey"], str) or data["survey"] not in (
+        [survey.hash] if page_hashes is None else page_hashes
+    ):
         raise OtherSurveyError(
             "This submission is for another survey, or for an earlier version of this one: load the page again."
         )
     if not isinstance(data["key"], str) or not _KEY.fullmatch(data["key"]):
         raise PayloadError("The key must be 32 hexadecimal digits.")
-    checked_token = None if survey.access == "open" else _token(data["token"], survey.access)
+    checked_token = None if survey.access == "open" else _parse_token(data["token"], survey.access)
     understood = data["understood"]
     if (
         type(understood) is not _UNDERSTOOD_VALUES[survey.check][0]
@@ -94,7 +97,7 @@ def parse_submission(
         raise PayloadError(f"`understood` must be {values.replace(', ', ' or ')} in this survey.")
     if has_waves and (not isinstance(data[PERSON], str) or not _KEY.fullmatch(data[PERSON])):
         raise PayloadError("The number that joins waves must be 32 hexadecimal digits.")
-    answers = _answers(survey, data["answers"])
+    answers = _check_answers(survey, data["answers"])
     person = {PERSON: data[PERSON]} if has_waves else {}
     body = _WRITER.encode({"answers": answers, "understood": understood, **person})
     return Submission(bytes.fromhex(data["key"]), body, checked_token)
@@ -102,13 +105,13 @@ def parse_submission(
 
 def parse_json(raw: bytes) -> Any:
     """Parse strict JSON; the error reveals only that the bytes are not valid."""
-    # Not `except`: an exception raised there would refer to the decoder's exception and thereby to the body.
+    # Not `except`, because an exception raised there would refer to the decoder's exception and thereby to the body.
     with suppress(ValueError):
-        return strict_json.loads(raw, max_digits=_MOST_DIGITS)
+        return strict_json.loads(raw, max_digits=_MAX_DIGITS)
     raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")
 
 
-def _token(token: object, access: str) -> str | BlindToken:
+def _parse_token(token: object, access: str) -> str | BlindToken:
     if access == "token":
         if not isinstance(token, str) or not TOKEN.fullmatch(token):
             raise PayloadError("The token must be 22 letters, digits, - and _.")
@@ -121,7 +124,7 @@ def _token(token: object, access: str) -> str | BlindToken:
     return BlindToken(bytes.fromhex(token["nonce"]), bytes.fromhex(token["signature"]))
 
 
-def _answers(survey: Survey, answers: object) -> dict[str, Any]:
+def _check_answers(survey: Survey, answers: object) -> dict[str, Any]:
     names = [question.name for question in survey.questions]
     if not isinstance(answers, dict) or list(answers) != names:
         raise PayloadError("`answers` must hold every question of the survey once, in order.")

@@ -1,14 +1,14 @@
 """The process that serves one survey: `python -m toolkit.survey.serving.process --database URL`.
 
-The server is a separate process, so that it outlives a notebook's kernel. It gets everything from the database.
-`collect()` and the command line start it, monitor it and stop it with SIGTERM, after which it finishes the requests
-that have begun. When it is ready it prints one line of JSON with its address, port and process id. It keeps no log of
+The server is a separate process, so that it outlives a notebook's kernel. It reads everything from the database.
+`collect()` and the command line start it, monitor it and stop it with SIGTERM, after which it finishes the requests in
+progress. When it is ready, it prints one line of JSON with its address, port and process id. It keeps no log of
 requests, ignores X-Forwarded-For, and never stores addresses. Its own log records failures and recoveries of the
-database, and the lines of the program where errors occurred.
+database, and the source lines at which errors occurred.
 
 Behind a proxy it should listen on 127.0.0.1, and the proxy should provide TLS and keep no log of requests. With blind
 tokens the proxy must also do what this server does for direct connections: close the browser's connection after a
-response of /sign, and never resume a TLS session.
+response from /sign, and never resume a TLS session.
 """
 
 import argparse
@@ -30,44 +30,44 @@ from pathlib import Path
 
 from toolkit.core.checks import reject
 from toolkit.survey.serving.access import page_hash
-from toolkit.survey.serving.background import DATABASE
+from toolkit.survey.serving.background import DATABASE_VARIABLE
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.connection import HttpServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import FileLock, LockedError, hold_lock
-from toolkit.survey.serving.options import SERVING, ServeOptions, add_arguments
-from toolkit.survey.serving.server import application
+from toolkit.survey.serving.options import SERVER_OPTIONS, ServeOptions, add_arguments
+from toolkit.survey.serving.server import build_application
 from toolkit.survey.serving.station import StationKey
-from toolkit.survey.serving.workers import Command, end_with_parent, supervise
+from toolkit.survey.serving.workers import WorkerCommand, end_with_parent, supervise
 from toolkit.survey.storage import Collection, StoreError, open_store
 from toolkit.survey.storage.editions import check_page
 from toolkit.survey.storage.writer import Writer
 
-ALLOW = "--plain-http-beyond-this-machine"
-"""The option that allows plain HTTP to other machines."""
+ALLOW_OPTION = "--plain-http-beyond-this-machine"
+"""The command-line option that allows plain HTTP to other machines."""
 
 
-def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
-    """Raise an error if a server without TLS would accept connections of other machines, unless `allowed`."""
-    if tls or allowed or _is_loopback(host):
+def check_address(host: str, *, has_tls: bool, is_allowed: bool = False) -> None:
+    """Reject an address at which a server without TLS would be reachable from other machines, unless `is_allowed`."""
+    if has_tls or is_allowed or _is_loopback(host):
         return
     reject(
         "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
         repr(host),
         "anybody on the network could read the reports, and change the page so that it sends the truth. Give "
-        f"--certificate and --private-key, or put a proxy with TLS in front, or add {ALLOW}",
+        f"--certificate and --private-key, or put a proxy with TLS in front, or add {ALLOW_OPTION}",
     )
 
 
 def _is_loopback(host: str) -> bool:
-    entries = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # resolved only, not bound
+    entries = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # this is only resolved, not bound
     return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in entries)
 
 
-def bind_socket(host: str, port: int, descriptor: int | None = None) -> socket.socket:
-    """Return a listening socket: that of an inherited descriptor, or a new one, where port 0 means any free port."""
-    if descriptor is not None:
-        return socket.socket(fileno=descriptor)
+def bind_socket(host: str, port: int, socket_descriptor: int | None = None) -> socket.socket:
+    """Return a listening socket, either inherited by its descriptor or new; port 0 means any free port."""
+    if socket_descriptor is not None:
+        return socket.socket(fileno=socket_descriptor)
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     try:
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
@@ -83,18 +83,18 @@ def bind_socket(host: str, port: int, descriptor: int | None = None) -> socket.s
 _BACKLOG = 2048
 _LOG_BYTES = 2**18
 _SPARE_FILES = 100  # file descriptors for the database, the page, and Python itself
-ISSUER = "issuer"
-"""The setting that holds the fingerprint of the key that signs blind tokens."""
+ISSUER_SETTING = "issuer"
+"""The setting with the fingerprint of the key that signs blind tokens."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; return 0 at the end, or 2 with the reason on stderr if the server cannot start."""
+    """Serve until SIGTERM or SIGINT; return 0, or 2 with the reason on stderr if the server cannot start."""
     parsed = _parser().parse_args(arguments)
     if parsed.detach:
         _detach()
     try:
         options = ServeOptions.from_namespace(parsed)
-        serve(parsed.database, options, state=parsed.state, log=parsed.log, descriptor=parsed.listening)
+        serve(parsed.database, options, lock_file=parsed.state, log_file=parsed.log, socket_descriptor=parsed.listening)
     except LockedError:
         return 0 if parsed.detach else _report_failure("another server of this collection runs on this machine")
     except (ValueError, StoreError, OSError) as problem:
@@ -106,35 +106,35 @@ def serve(
     database: str,
     options: ServeOptions,
     *,
-    state: Path | None = None,
-    log: Path | None = None,
-    descriptor: int | None = None,
+    lock_file: Path | None = None,
+    log_file: Path | None = None,
+    socket_descriptor: int | None = None,
 ) -> None:
     """Serve in this process until SIGTERM or SIGINT; raise an error if the server cannot start.
 
-    `state` is the lock file, without which several servers may run. `log` is the file for errors. `descriptor` is the
-    descriptor of a listening socket, which a worker inherits.
+    Without `lock_file`, several servers may run. Errors are written to `log_file`. A worker inherits the listening
+    socket with this `socket_descriptor`.
     """
-    if descriptor is not None:
+    if socket_descriptor is not None:
         end_with_parent()
     tls = options.certificate is not None
-    check_address(options.host, tls=tls, allowed=options.plain_http_beyond_this_machine)
+    check_address(options.host, has_tls=tls, is_allowed=options.plain_http_beyond_this_machine)
     if options.workers > 1 and database.startswith("sqlite:"):
         consequence = "an SQLite file allows one writer at a time, so workers would reject each other's reports"
         reject("several workers need PostgreSQL", "SQLite", consequence)
-    locking = nullcontext() if state is None else hold_lock(state)
-    with locking as lock_file, closing(open_store(database)) as store:
+    locking = nullcontext() if lock_file is None else hold_lock(lock_file)
+    with locking as lock, closing(open_store(database)) as store:
         check_page(store.survey(), store.editions())
         key = None if options.issuer_key is None else load_issuer_key(store, options.issuer_key)
         page = page_hash(store.survey().hash, None if key is None else key.issuer)
-        with bind_socket(options.host, options.port, descriptor) as listening:
-            announce = _announcement(listening, "https" if tls else "http", options.prefix, page, lock_file, log)
+        with bind_socket(options.host, options.port, socket_descriptor) as listening:
+            announce = _make_announcer(listening, "https" if tls else "http", options.prefix, page, lock, log_file)
             if options.workers > 1:
                 store.close()  # each worker opens its own connection
-                supervise(options.workers, _worker(database, options, listening, lock_file), announce)
+                supervise(options.workers, _worker_command(database, options, listening, lock), announce)
             else:
                 context = _tls_context(options.certificate, options.private_key, forget_sessions=key is not None)
-                _run(store, key, options.prefix, context, listening, announce)
+                _run_server(store, key, options.prefix, context, listening, announce)
 
 
 def _report_failure(problem: object) -> int:
@@ -143,7 +143,7 @@ def _report_failure(problem: object) -> int:
 
 
 def _detach() -> None:
-    """Fork and end the parent, so that the process that started this one need not wait for it."""
+    """Fork and exit the parent, so that the process that started this one need not wait for it."""
     if os.fork():
         os._exit(0)
     os.umask(0o077)  # only the owner can read the files that this process creates
@@ -152,13 +152,16 @@ def _detach() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m toolkit.survey.serving.process", description="Serve one survey.")
     add = parser.add_argument
-    default = os.environ.get(DATABASE)
+    default = os.environ.get(DATABASE_VARIABLE)
     databases = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve"
     add(
-        "--database", default=default, required=default is None, help=f"{databases}; else {DATABASE} of the environment"
+        "--database",
+        default=default,
+        required=default is None,
+        help=f"{databases}; else {DATABASE_VARIABLE} of the environment",
     )
-    add_arguments(parser, SERVING)
-    # Options for programs that start a server in the background, or one of several workers.
+    add_arguments(parser, SERVER_OPTIONS)
+    # Options for programs that start a background server or a worker.
     add("--listening", type=int, help="descriptor of a listening socket, for workers")
     add("--state", type=Path, help="lock file for the line of JSON: one server at a time holds it")
     add("--log", type=Path, help="file for errors, at most 256 kB and as much of older ones")
@@ -166,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(
+def _run_server(
     store: Collection,
     key: IssuerKey | None,
     prefix: str,
@@ -174,13 +177,15 @@ def _run(
     listening: socket.socket,
     announce: Callable[[], None],
 ) -> None:
-    survey, limits = store.survey(), replace(Limits(), connections=_max_connections(Limits.connections))
+    survey, limits = store.survey(), replace(Limits(), max_connections=_max_connections(Limits.max_connections))
     writer = Writer(store)
     try:
         earlier = [edition.hash for edition in store.editions() if edition.hash != survey.hash]
-        station = StationKey.of(store)
-        app = application(survey, writer, key=key, station=station, limits=limits, prefix=prefix, earlier=earlier)
-        server = HttpServer(app, limits, announce, context=context)
+        station = StationKey.load_or_create(store)
+        app = build_application(
+            survey, writer, issuer_key=key, station_key=station, limits=limits, prefix=prefix, earlier_hashes=earlier
+        )
+        server = HttpServer(app, limits, announce, tls_context=context)
 
         def stop(*_: object) -> None:
             server.should_exit = True
@@ -197,7 +202,8 @@ def _tls_context(
 ) -> ssl.SSLContext | None:
     """Create the TLS context if there is a certificate.
 
-    With blind tokens no session may be resumed: that would link a report's connection to that of a signature.
+    With `forget_sessions`, as blind tokens require, no session can be resumed. A resumed session would link the
+    connection of a report to the connection of a signature request.
     """
     if certificate is None:
         return None
@@ -211,38 +217,42 @@ def _tls_context(
     return context
 
 
-def _worker(database: str, options: ServeOptions, listening: socket.socket, locking: FileLock | None) -> Command:
-    """Return the command that starts a worker, which shares the socket and the lock of this process."""
-    shared = [listening.fileno(), *([] if locking is None else [locking.descriptor])]
+def _worker_command(
+    database: str, options: ServeOptions, listening: socket.socket, lock: FileLock | None
+) -> WorkerCommand:
+    """Return the command that starts a worker, which inherits the socket and the lock of this process."""
+    shared = [listening.fileno(), *([] if lock is None else [lock.descriptor])]
     arguments = [*replace(options, workers=1).arguments(), f"--listening={listening.fileno()}"]
-    return Command(arguments, {**os.environ, DATABASE: database}, shared)
+    return WorkerCommand(arguments, {**os.environ, DATABASE_VARIABLE: database}, shared)
 
 
 def load_issuer_key(store: Collection, path: str | Path) -> IssuerKey:
-    """Load the issuer's key from a file; it must be the key with which the collection began."""
+    """Load the issuer's key from a file; reject a key other than the first one that the collection used."""
     key = IssuerKey.load(path)
-    if (store.get_setting(ISSUER) or store.set_default(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
+    if (
+        store.get_setting(ISSUER_SETTING) or store.set_default(ISSUER_SETTING, key.issuer.fingerprint)
+    ) != key.issuer.fingerprint:
         rule = "a collection must be served with the issuer's key that it began with"
         consequence = "signed tokens would be rejected; use the first key again"
         reject(rule, f"another in {path}", consequence)
     return key
 
 
-def _max_connections(connections: int) -> int:
-    """Return how many connections the operating system allows, after raising the limit of open files if necessary."""
+def _max_connections(wanted: int) -> int:
+    """Return how many connections the system allows; raise the limit on open files if necessary."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = connections + _SPARE_FILES
+    needed = wanted + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
         soft = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        return max(1, min(connections, soft - _SPARE_FILES))
-    return connections
+        return max(1, min(wanted, soft - _SPARE_FILES))
+    return wanted
 
 
-def _announcement(
+def _make_announcer(
     listening: socket.socket, scheme: str, prefix: str, page: str, locking: FileLock | None, log: Path | None
 ) -> Callable[[], None]:
-    """Return the function that publishes the server's address once it accepts connections."""
+    """Return the function that the server calls to publish its address once it accepts connections."""
     host, port = listening.getsockname()[:2]
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{prefix}/"
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
@@ -258,14 +268,14 @@ def _announcement(
 
 
 class _PrivateLogHandler(logging.handlers.RotatingFileHandler):
-    """A rotating log file that is created with read permission for its owner only."""
+    """A rotating log file that only its owner can read."""
 
     def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
 
 
 def _log_to_file(path: Path) -> None:
-    """Write warnings to a file that only its owner can read; they contain no part of a request."""
+    """Log warnings, which contain no part of a request, to a file that only its owner can read."""
     path.unlink(missing_ok=True)
     handler = _PrivateLogHandler(path, maxBytes=_LOG_BYTES, backupCount=1)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))

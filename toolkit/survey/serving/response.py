@@ -1,6 +1,6 @@
 """HTTP responses of the server and the security headers that all of them have.
 
-The headers, which error responses have as well, let the page load only its own files and forbid every cache.
+The headers, which error responses have as well, allow the page to load only its own files and forbid all caching.
 """
 
 import base64
@@ -26,7 +26,7 @@ class HttpError(Exception):
         return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
 
 
-# The style is part of the page, which saves a request. The hash allows this style and no other.
+# The style is embedded in the page to save a request. The hash allows only this style.
 _STYLE_HASH = base64.b64encode(hashlib.sha256(client.asset("style.css")).digest()).decode()
 
 POLICY = "; ".join(
@@ -61,9 +61,9 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Response:
-    """An HTTP response; its `headers` are added to `HEADERS` and replace those of the same name.
+    """An HTTP response; its `headers` are added to `HEADERS` and replace headers of the same name.
 
-    `content_length` is given where the body is left out, as in a response to HEAD.
+    `content_length` is given if the body is omitted, as in a response to HEAD.
     """
 
     status: int
@@ -73,16 +73,16 @@ class Response:
 
     @cached_property
     def raw_headers(self) -> list[tuple[bytes, bytes]]:
-        """All headers as ASGI takes them, encoded once for all requests that get this response."""
+        """All headers in the form that ASGI expects, encoded once for all requests that get this response."""
         length = len(self.body) if self.content_length is None else self.content_length
         merged = {**self.headers, "content-length": str(length), **HEADERS, **self.headers}
         return [(name.encode(), value.encode()) for name, value in merged.items()]
 
     def with_body(self, body: bytes) -> "Response":
-        """Replace the body by another one of the same length, without encoding the headers again."""
-        other = Response(self.status, body, self.headers, self.content_length)
-        other.__dict__.update(raw_headers=self.raw_headers)
-        return other
+        """Return the response with a different body of the same length, without encoding the headers again."""
+        response = Response(self.status, body, self.headers, self.content_length)
+        response.__dict__.update(raw_headers=self.raw_headers)
+        return response
 
     @property
     def with_close(self) -> "Response":
@@ -91,11 +91,11 @@ class Response:
 
     @property
     def without_body(self) -> "Response":
-        """The response to HEAD, which has the length of the body and not the body."""
+        """The response to HEAD, which states the length of the body but omits the body."""
         return Response(self.status, b"", self.headers, len(self.body))
 
     async def send(self, scope: Scope, send: Send) -> None:
-        """Send the response as the two messages of ASGI, without the body for HEAD."""
+        """Send the response as two ASGI messages, without the body for HEAD."""
         response = self.without_body if scope.get("method") == "HEAD" else self
         await send({"type": "http.response.start", "status": response.status, "headers": response.raw_headers})
         await send({"type": "http.response.body", "body": response.body})

@@ -1,13 +1,13 @@
 """The ASGI application for respondents: the page and its files, and endpoints for reports, signatures and health.
 
-There is no endpoint for researchers: status, closing and results go through the database, from another process. There
-are no cookies, and apart from the report itself no part of a request is logged, quoted in a response or stored. Status
-201 means that a report with this key is on disk; after any other response it is correct to send the same bytes again.
-When the database fails, reports get status 503 with a Retry-After header, and the page still loads because it was
+There is no endpoint for researchers: status, closing and results go through the database, from a different process.
+There are no cookies, and apart from the report itself no part of a request is logged, quoted in a response or stored.
+Status 201 means that a report with this key is on disk; after any other response it is correct to send the same bytes
+again. If the database fails, reports get status 503 with a Retry-After header, and the page still loads because it was
 rendered when the server started.
 
-The application looks up the path in a table, without a framework or middleware. The connection (`connection.py`)
-enforces the time limit for reading a body.
+The application looks up the path in a routing table, without a framework or middleware. `connection.py` enforces the
+time limit for reading a body.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from toolkit.core.checks import reject
 from toolkit.survey import client
-from toolkit.survey.serving.access import page_hash, parse_sign_request, required_pass
+from toolkit.survey.serving.access import page_hash, parse_sign_request, required_token_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits, Receive, read_body
 from toolkit.survey.serving.page import render_page
@@ -42,29 +42,31 @@ STATE_SECONDS = 10.0
 FAILURE_SECONDS = 30.0
 """Seconds for which a failure is reported.
 
-A proxy that stops sending requests to a failing server would otherwise never learn that the server has recovered.
+Afterwards the server reports good health again. Otherwise a proxy that stops sending requests to a failing server
+would never learn that it has recovered.
 """
 
 
 class Health:
-    """The health of a server, as far as storing reports goes.
+    """The health of a server: whether it can store reports.
 
-    It turns bad when a report cannot be stored, and good again when one is stored or after `FAILURE_SECONDS`. Each
-    change is logged once.
+    The health becomes bad when a report cannot be stored. It becomes good again when a report is stored or after
+    `FAILURE_SECONDS`. Each change is logged once.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._failure_time: float | None = None
         self._checked_time: float | None = None
-        self.is_closed = False
+        self.collection_is_closed = False
 
     def start_check(self) -> bool:
-        """Return whether the cached state of the collection is out of date; if so, count it as checked now."""
+        """Return whether the cached state of the collection is out of date; if so, record that it is checked now."""
         now = self._clock()
-        due = self._checked_time is None or now - self._checked_time >= STATE_SECONDS
-        self._checked_time = now if due else self._checked_time
-        return due
+        is_due = self._checked_time is None or now - self._checked_time >= STATE_SECONDS
+        if is_due:
+            self._checked_time = now
+        return is_due
 
     @property
     def is_good(self) -> bool:
@@ -96,61 +98,67 @@ _PAUSE_SECONDS, _BUSY_SECONDS = 60, 5
 Handler = Callable[[Scope, Receive], Awaitable[Response]]
 
 
-def application(
+def build_application(
     survey: Survey,
     writer: Writer,
     *,
-    key: IssuerKey | None = None,
-    station: StationKey | None = None,
+    issuer_key: IssuerKey | None = None,
+    station_key: StationKey | None = None,
     limits: Limits | None = None,
     prefix: str = "",
-    earlier: Sequence[str] = (),
+    earlier_hashes: Sequence[str] = (),
 ) -> "Application":
     """Build the ASGI application of one survey.
 
-    `prefix` is the path below which a proxy forwards requests unchanged. `earlier` are the hashes of earlier editions
-    of the survey, whose reports are still accepted.
+    `prefix` is the path below which a proxy forwards requests unchanged. Reports from earlier editions of the survey,
+    which have the hashes `earlier_hashes`, are still accepted.
     """
-    if (key is None) != (survey.access != "blind"):
+    if (issuer_key is None) != (survey.access != "blind"):
         rule = "`key` must be given for access by blind tokens, and only then"
         reject(rule, f"access {survey.access!r}", "the key signs the blind tokens")
     if prefix and (
         not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")
     ):
         reject("`prefix` must be a path such as '/survey'", repr(prefix), "no request would match it")
-    issuer = None if key is None else key.issuer
-    pages = frozenset(page_hash(edition, issuer) for edition in (survey.hash, *earlier))
+    issuer = None if issuer_key is None else issuer_key.issuer
+    pages = frozenset(page_hash(edition, issuer) for edition in (survey.hash, *earlier_hashes))
     health, limits_or_default = Health(), limits or Limits()
-    endpoints = _Endpoints(survey, pages, writer, key, limits_or_default, health, station)
-    form = render_page(survey, issuer, earlier)
+    endpoints = _Endpoints(survey, pages, writer, issuer_key, limits_or_default, health, station_key)
+    form = render_page(survey, issuer, earlier_hashes)
     table: dict[str, dict[str, Handler]] = {
         "/report": {"POST": endpoints.report},
         "/health": _get_and_head(endpoints.health),
     }
-    table |= {"/sign": {"POST": endpoints.sign}} if key is not None else {}
-    table |= {"/": _static(form, _HTML)}
-    if station is not None:
-        table |= {"/sealed": {"POST": endpoints.sealed}, "/returned": {"POST": endpoints.returned}}
-        table["/station"] = _static(render_page(survey, None, earlier, station.public), _HTML)
-    for name in client.NAMES:  # exactly the files that the hash covers, so that anybody can compute it
-        table[f"/{name}"] = _static(client.asset(name), _SCRIPT if name.endswith(".js") else _TEXT)
-    return Application({f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"})
+    table |= {"/sign": {"POST": endpoints.sign}} if issuer_key is not None else {}
+    table |= {"/": _static_handlers(form, _HTML)}
+    if station_key is not None:
+        table |= {"/sealed": {"POST": endpoints.sealed_report}, "/returned": {"POST": endpoints.returned_uses}}
+        table["/station"] = _static_handlers(render_page(survey, None, earlier_hashes, station_key.public_key), _HTML)
+    for name in client.FILE_NAMES:  # exactly the files that the hash covers, so that anybody can compute the hash
+        table[f"/{name}"] = _static_handlers(client.asset(name), _SCRIPT if name.endswith(".js") else _TEXT)
+    return Application(
+        {f"{prefix}{path}": methods for path, methods in table.items()}, closing_paths={f"{prefix}/sign"}
+    )
 
 
-def _static(content: bytes, kind: str) -> dict[str, Handler]:
-    """Serve static content, compressed with gzip for clients that accept it."""
-    plain = Response(200, content, {"content-type": kind})
-    compressed = Response(200, gzip.compress(content, mtime=0), {"content-type": kind, "content-encoding": "gzip"})
+def _static_handlers(content: bytes, content_type: str) -> dict[str, Handler]:
+    """Return handlers that serve static content, compressed with gzip for clients that accept it."""
+    plain = Response(200, content, {"content-type": content_type})
+    compressed = Response(
+        200, gzip.compress(content, mtime=0), {"content-type": content_type, "content-encoding": "gzip"}
+    )
 
     async def content_for(scope: Scope) -> Response:
         accepted = b",".join(value for name, value in scope["headers"] if name == b"accept-encoding").split(b",")
-        return compressed if b"gzip" in map(bytes.strip, accepted) else plain  # a client that sends q values gets plain
+        return (
+            compressed if b"gzip" in map(bytes.strip, accepted) else plain
+        )  # a client that sends q values gets the plain content
 
     return _get_and_head(content_for)
 
 
 def _get_and_head(content_for: Callable[[Scope], Awaitable[Response]]) -> dict[str, Handler]:
-    """Return handlers of GET and HEAD; `Response.send` omits the body for HEAD."""
+    """Return handlers for GET and HEAD; `Response.send` omits the body for HEAD."""
 
     async def get(scope: Scope, _: Receive) -> Response:
         return await content_for(scope)
@@ -161,12 +169,12 @@ def _get_and_head(content_for: Callable[[Scope], Awaitable[Response]]) -> dict[s
 class Application:
     """An ASGI application that dispatches requests to handlers by path and method.
 
-    Errors are logged with their type and line only. Responses of the paths in `closing` end the connection: a report
-    sent on the connection of a signature request would be linked to the invited person.
+    Errors are logged only with their type and line. Responses to the paths in `closing_paths` end the connection,
+    because a report sent on the connection of a signature request would be linked to the invited person.
     """
 
-    def __init__(self, table: Mapping[str, Mapping[str, Handler]], closing: Set[str] = frozenset()) -> None:
-        self._table, self._closing = table, closing
+    def __init__(self, routes: Mapping[str, Mapping[str, Handler]], closing_paths: Set[str] = frozenset()) -> None:
+        self._table, self._closing = routes, closing_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -176,14 +184,14 @@ class Application:
         except HttpError as error:
             response = _http_error_response(error)
         except Exception as error:
-            _LOG.error("%s", _location(error))
+            _LOG.error("%s", _error_location(error))
             response = _error_response(500, "Something went wrong here; nothing was stored.")
         if scope["path"] in self._closing:
             response = response.with_close
         try:
             await response.send(scope, send)
         except Exception as error:
-            _LOG.error("%s", _location(error))
+            _LOG.error("%s", _error_location(error))
 
     async def _respond(self, scope: Scope, receive: Receive) -> Response:
         methods = self._table.get(scope["path"])
@@ -204,53 +212,53 @@ class _Endpoints:
     writer: Writer
     key: IssuerKey | None
     limits: Limits
-    state: Health
+    store_health: Health
     station: StationKey | None = None
 
     async def report(self, scope: Scope, receive: Receive) -> Response:
-        """Store a report; 201 means that a report with this key is on disk, from this request or an earlier one."""
-        with _payload_errors():
-            submission = parse_submission(self.survey, await self._body(scope, receive), self.pages)
-        return await self._stored(submission, submission.key.hex())
+        """Store a report; status 201 means that a report with this key is on disk, from this or an earlier request."""
+        with _translate_payload_errors():
+            submission = parse_submission(self.survey, await self._read_body(scope, receive), self.pages)
+        return await self._store_submission(submission, submission.key.hex())
 
-    async def sealed(self, scope: Scope, receive: Receive) -> Response:
-        """Store a report that a station has encrypted; it is acknowledged by the hash of its encryption."""
+    async def sealed_report(self, scope: Scope, receive: Receive) -> Response:
+        """Store a report that a station has encrypted; the acknowledgement is the hash of the encrypted report."""
         assert self.station is not None  # the path exists only with a station key
-        with _payload_errors():
-            report, token, name = parse_sealed(self.station, await self._body(scope, receive))
+        with _translate_payload_errors():
+            report, token, sealed_hash = parse_sealed(self.station, await self._read_body(scope, receive))
             submission = parse_submission(self.survey, report, self.pages, token=token)
-        return await self._stored(submission, name)
+        return await self._store_submission(submission, sealed_hash)
 
-    async def returned(self, scope: Scope, receive: Receive) -> Response:
-        """Mark the uses that a station returns as used; 200 also if an earlier request has done so."""
-        with _payload_errors():
-            uses = parse_returned_uses(await self._body(scope, receive))
-        await self._from_store(self.writer.return_uses(uses))
+    async def returned_uses(self, scope: Scope, receive: Receive) -> Response:
+        """Mark the uses that a station returns as spent; status 200 even if an earlier request has done so."""
+        with _translate_payload_errors():
+            uses = parse_returned_uses(await self._read_body(scope, receive))
+        await self._store_result(self.writer.return_uses(uses))
         return json_response(200, {"returned": len(uses)})
 
-    async def _stored(self, submission: Submission, name: str) -> Response:
-        spent = required_pass(self.pages, submission, None if self.key is None else self.key.issuer)
-        outcome = await self._from_store(self.writer.put(NewReport(submission.key, submission.body, spent)))
+    async def _store_submission(self, submission: Submission, receipt: str) -> Response:
+        token_hash = required_token_hash(self.pages, submission, None if self.key is None else self.key.issuer)
+        outcome = await self._store_result(self.writer.put(NewReport(submission.key, submission.body, token_hash)))
         if outcome in _REFUSALS:
             raise HttpError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
-        return _STORED.with_body(b'{"stored":"%s"}' % name.encode())
+        return _STORED.with_body(b'{"stored":"%s"}' % receipt.encode())
 
     async def sign(self, scope: Scope, receive: Receive) -> Response:
         """Issue a blind signature; the invitation is used up before the signature is computed."""
         assert self.key is not None  # the path exists only with an issuer's key
-        with _payload_errors():
-            request = parse_sign_request(self.pages, self.key.issuer, await self._body(scope, receive))
-        if not await self._from_store(self.writer.issue(request.invitation, request.fingerprint)):
+        with _translate_payload_errors():
+            request = parse_sign_request(self.pages, self.key.issuer, await self._read_body(scope, receive))
+        if not await self._store_result(self.writer.issue(request.invitation, request.fingerprint)):
             raise HttpError(403, "This link was used before, or is not one of this survey, or the survey is not open.")
         signature = await asyncio.to_thread(self.key.sign, request.blinded)
         return json_response(200, {"signature": signature.hex()})
 
     async def health(self, _: Scope) -> Response:
         """Report whether reports can be stored and whether the collection is closed, but no counts."""
-        if self.writer.is_working and self.state.is_good:
-            if self.state.start_check() and not self.state.is_closed:
-                self.state.is_closed = await self._is_closed()
-            return json_response(200, {"health": "closed" if self.state.is_closed else "good"})
+        if self.writer.is_working and self.store_health.is_good:
+            if self.store_health.start_check() and not self.store_health.collection_is_closed:
+                self.store_health.collection_is_closed = await self._is_closed()
+            return json_response(200, {"health": "closed" if self.store_health.collection_is_closed else "good"})
         return _http_error_response(
             HttpError(503, "Reports cannot be stored at the moment.", retry_after=_BUSY_SECONDS)
         )
@@ -262,7 +270,7 @@ class _Endpoints:
         except (StoreError, TimeoutError):
             return False
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read_body(self, scope: Scope, receive: Receive) -> bytes:
         headers = scope["headers"]
         content_types = [value for name, value in headers if name == b"content-type"]
         if len(content_types) != 1 or content_types[0].replace(b" ", b"").lower() not in _JSON_NAMES:
@@ -279,22 +287,22 @@ class _Endpoints:
         async with asyncio.timeout(self.limits.response_seconds / 2):
             return await work
 
-    async def _from_store(self, work: Awaitable[_Result]) -> _Result:
+    async def _store_result(self, work: Awaitable[_Result]) -> _Result:
         """Wait for the store's result; raise `HttpError` 503 if it fails or takes too long."""
         try:
             result = await self._with_timeout(work)
         except (StoreError, TimeoutError) as error:
-            self.state.record_failure(error)
+            self.store_health.record_failure(error)
             seconds = error.retry_after if isinstance(error, StoreError) else _BUSY_SECONDS
             raise HttpError(
                 503, "This cannot be stored at the moment: please send it again.", retry_after=seconds
             ) from None
-        self.state.record_success()
+        self.store_health.record_success()
         return result
 
 
 @contextmanager
-def _payload_errors() -> Iterator[None]:
+def _translate_payload_errors() -> Iterator[None]:
     try:
         yield
     except PayloadError as error:
@@ -309,7 +317,7 @@ def _http_error_response(error: HttpError) -> Response:
     return _error_response(error.status, error.message, error.headers)
 
 
-def _location(error: Exception) -> str:
+def _error_location(error: Exception) -> str:
     """Format the type and line of an error without its message, which might quote a request."""
-    last: Any = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
+    frame: Any = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"

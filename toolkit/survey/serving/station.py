@@ -1,16 +1,16 @@
-"""Stations are the researchers' devices, on which many people answer one after the other, even without a network.
+"""Stations: the researchers' devices, on which many people answer one after the other, even without a network.
 
-A station's link carries a secret and a number of uses. Each use is a token derived from both, and the server accepts
-each token once, like those of personal links. A station with n uses can therefore send at most n reports. Reports wait
-on the device, encrypted for the collection's key and padded to one length, so that neither a finder of the device nor
-its next user can read them. When the reports are sent, they are matched with tokens at random, and they do not contain
-the station's link.
+A station's link carries a secret and a number of uses. Each use is a token derived from the secret and the number of
+the use, and the server accepts each token once, as with personal links. A station with n uses can therefore send at
+most n reports. Reports wait on the device, encrypted with the collection's public key and padded to the same length, so
+that neither a finder of the device nor its next user can read them. When the reports are sent, they are matched with
+tokens at random, and they do not contain the station's link.
 
 A report is encrypted with AES-256-GCM. HKDF with SHA-256 derives the key from an ECDH exchange on P-256 with a fresh
-key pair and binds it to both public keys. As each key is used once, the nonce is zero. The collection's private key is
-stored in its database and deleted on close, after which waiting reports can never be decrypted. A station therefore
-returns its unused tokens when it is removed from its tablet, and closing a collection requires that all stations have
-returned theirs, or that the researcher gives them up.
+key pair and binds it to both public keys. Since each key is used once, the nonce is zero. The collection's private key
+is stored in its database and deleted on close, after which waiting reports can never be decrypted. A station therefore
+returns its unused tokens when it is removed from its tablet. Closing a collection requires that all stations have
+returned their unused tokens, or that the researcher gives them up.
 
 References
 ----------
@@ -34,41 +34,41 @@ from toolkit.survey.storage import Collection
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-SETTING = "station key"
-"""The setting of a collection that holds the private key; it is deleted on close."""
-MOST_USES = 10_000
-MOST_RETURNED = 1_000
+KEY_SETTING = "station key"
+"""The setting of a collection with the private key; it is deleted on close."""
+MAX_USES = 10_000
+MAX_RETURNED_USES = 1_000
 """Largest number of uses that a station returns in one request, given the limit on a request's body."""
-_MOST_BYTES = 45_000  # of a report, whose encryption in base64 must stay below the limit on a request's body
-_POINT = 65  # bytes of a point on the curve
+_MAX_REPORT_BYTES = 45_000  # when encrypted and in base64, a report must stay below the limit on a request's body
+_POINT_BYTES = 65  # bytes of a point on the curve
 
 
-def sealed_length(survey: Survey) -> int:
-    """Return the length in bytes to which every report is padded, at least that of the longest possible report."""
-    most = padded_length(survey)
-    if most > _MOST_BYTES:
-        rule = f"on a station the longest possible report must stay below {_MOST_BYTES} bytes"
-        reject(rule, most, "all reports are padded to this length; ask for fewer free texts")
-    return most
+def station_padded_length(survey: Survey) -> int:
+    """Return the length in bytes to which a station pads every report: at least that of the longest possible report."""
+    length = padded_length(survey)
+    if length > _MAX_REPORT_BYTES:
+        rule = f"on a station the longest possible report must stay below {_MAX_REPORT_BYTES} bytes"
+        reject(rule, length, "all reports are padded to this length; ask for fewer free texts")
+    return length
 
 
-def station_tokens(secret: str, uses: int) -> list[str]:
-    digests = (hashlib.sha256(f"{secret}:{use}".encode()).digest()[:TOKEN_BYTES] for use in range(uses))
+def station_tokens(secret: str, n_uses: int) -> list[str]:
+    digests = (hashlib.sha256(f"{secret}:{use}".encode()).digest()[:TOKEN_BYTES] for use in range(n_uses))
     return [base64.urlsafe_b64encode(digest).decode().rstrip("=") for digest in digests]
 
 
-def new_station_link(url: str, uses: int) -> tuple[str, list[str]]:
-    """Make the link of a station; return it with the tokens of its uses."""
+def new_station_link(url: str, n_uses: int) -> tuple[str, list[str]]:
+    """Make a link for a station; return the link and the tokens for its uses."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
-    tokens = station_tokens(secret, check_integer(uses, "uses", maximum=MOST_USES))
-    return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{uses}", tokens
+    tokens = station_tokens(secret, check_integer(n_uses, "uses", maximum=MAX_USES))
+    return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{n_uses}", tokens
 
 
 @dataclass(frozen=True)
 class StationKey:
-    """The private key that decrypts the reports of stations. `repr` does not show it."""
+    """The private key that decrypts reports from stations. `repr` does not show it."""
 
-    number: int = field(repr=False)
+    private_value: int = field(repr=False)
 
     @classmethod
     def generate(cls) -> "StationKey":
@@ -78,11 +78,11 @@ class StationKey:
         return cls(ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value)
 
     @classmethod
-    def of(cls, store: Collection) -> "StationKey | None":
-        """Return the key of a collection whose survey has stations; it is generated once and stored."""
+    def load_or_create(cls, store: Collection) -> "StationKey | None":
+        """Return the key of a collection, which is generated once and stored; None if the survey has no stations."""
         if store.survey().field is None:
             return None
-        number = store.get_setting(SETTING) or store.set_default(SETTING, f"{cls.generate().number:x}")
+        number = store.get_setting(KEY_SETTING) or store.set_default(KEY_SETTING, f"{cls.generate().private_value:x}")
         return cls(int(number, 16))
 
     @cached_property
@@ -90,16 +90,16 @@ class StationKey:
         check_extras("cryptography")
         from cryptography.hazmat.primitives.asymmetric import ec
 
-        return ec.derive_private_key(self.number, ec.SECP256R1())
+        return ec.derive_private_key(self.private_value, ec.SECP256R1())
 
     @cached_property
-    def public(self) -> str:
-        """The public key as an uncompressed point in hexadecimal digits, as stations expect it."""
+    def public_key(self) -> str:
+        """The public key as an uncompressed point in hexadecimal digits, the form that stations expect."""
         numbers = self._key.public_key().public_numbers()
         return f"04{numbers.x:064x}{numbers.y:064x}"
 
     def decrypt(self, sealed: bytes) -> bytes:
-        """Decrypt a report of a station; raise `PayloadError` for anything else."""
+        """Decrypt a report from a station; raise `PayloadError` for anything else."""
         check_extras("cryptography")
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.asymmetric import ec
@@ -107,19 +107,19 @@ class StationKey:
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-        point = sealed[:_POINT]
+        point = sealed[:_POINT_BYTES]
         try:
-            theirs = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
-            shared = self._key.exchange(ec.ECDH(), theirs)
-            key = HKDF(SHA256(), 32, salt=None, info=point + bytes.fromhex(self.public)).derive(shared)
-            return AESGCM(key).decrypt(bytes(12), sealed[_POINT:], None)
+            station_key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+            shared = self._key.exchange(ec.ECDH(), station_key)
+            key = HKDF(SHA256(), 32, salt=None, info=point + bytes.fromhex(self.public_key)).derive(shared)
+            return AESGCM(key).decrypt(bytes(12), sealed[_POINT_BYTES:], None)
         except (ValueError, InvalidTag):
-            pass  # raised below, as an exception raised here would refer to this one and thereby to the body
+            pass  # an exception raised here would refer to this one and thereby to the body
         raise PayloadError("This was not sealed for this collection.")
 
 
 def parse_sealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
-    """Parse a station's request into the report, its token, and the hash by which it is acknowledged."""
+    """Parse a station's request; return the report, its token, and the hash with which to acknowledge it."""
     data = parse_json(raw)
     if not isinstance(data, dict) or set(data) != {"sealed", "token"} or not isinstance(data["sealed"], str):
         raise PayloadError("What a station sends must have exactly the fields sealed, token.")
@@ -132,11 +132,13 @@ def parse_sealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
 
 
 def parse_returned_uses(raw: bytes) -> list[bytes]:
-    """Parse the uses that a station returns into SHA-256 hashes of their tokens."""
+    """Parse the uses that a station returns; return the SHA-256 hashes of their tokens."""
     data = parse_json(raw)
     uses = data.get("tokens") if isinstance(data, dict) and len(data) == 1 else None
-    if not isinstance(uses, list) or len(uses) > MOST_RETURNED:
-        raise PayloadError(f"What a station gives back must be the field tokens, with at most {MOST_RETURNED} of them.")
+    if not isinstance(uses, list) or len(uses) > MAX_RETURNED_USES:
+        raise PayloadError(
+            f"What a station gives back must be the field tokens, with at most {MAX_RETURNED_USES} of them."
+        )
     if not all(isinstance(token, str) and TOKEN.fullmatch(token) for token in uses):
         raise PayloadError("Each token must be 22 letters, digits, - and _.")
     return [token_hash(token) for token in uses]

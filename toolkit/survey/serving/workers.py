@@ -1,9 +1,9 @@
-"""Several worker processes at one address, so that the others go on if one dies; they do not increase the speed.
+"""Several worker processes at one address, so that the others continue if one dies; they do not increase the speed.
 
 The parent process holds the listening socket and the lock of the collection. It answers no requests itself, restarts
 workers that have died, and stops all of them on SIGTERM or SIGINT. Connections that arrive while no worker is ready
-wait in the socket's backlog. A worker notices the end of its parent by the closed pipe between them, and stops. The
-lock is held until the last worker has ended.
+wait in the socket's backlog. When the parent exits, the pipe between them closes, and the worker stops. The lock is
+held until the last worker has exited.
 """
 
 import logging
@@ -21,38 +21,38 @@ from toolkit.survey.storage import StoreError
 
 _LOG = logging.getLogger("toolkit.survey")
 _START_SECONDS, _STOP_SECONDS, _POLL_SECONDS = 25.0, 12.0, 0.1
-_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # after a death, and after a start that failed
+_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # after a worker died, and after one failed to start
 
 
 @dataclass(frozen=True)
-class Command:
+class WorkerCommand:
     """The command that starts a worker: arguments, environment, and file descriptors shared with the parent."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
-    shared: Sequence[int]
+    shared_descriptors: Sequence[int]
 
 
 @dataclass
 class _Worker:
-    """A worker process, with an event that is set when it is ready and its error messages from before that."""
+    """A worker process, with an event that is set when it is ready and the error messages that precede it."""
 
     process: "subprocess.Popen[str]"
-    started: float
-    ready: threading.Event = field(default_factory=threading.Event)
-    messages: list[str] = field(default_factory=list)
+    start_time: float
+    ready_event: threading.Event = field(default_factory=threading.Event)
+    error_lines: list[str] = field(default_factory=list)
     _listeners: list[threading.Thread] = field(default_factory=list)
 
     @classmethod
-    def start(cls, command: Command) -> "_Worker":
+    def start(cls, command: WorkerCommand) -> "_Worker":
         pipe = subprocess.PIPE
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
             [sys.executable, "-m", "toolkit.survey.serving.process", *command.arguments],
-            stdin=pipe,  # nothing is ever written to it; the system closes it when the parent ends
+            stdin=pipe,  # nothing is ever written to it; the system closes it when the parent exits
             stdout=pipe,
             stderr=pipe,
             env=dict(command.environment),
-            pass_fds=command.shared,
+            pass_fds=command.shared_descriptors,
             text=True,
         )
         worker = cls(process, time.monotonic())
@@ -65,15 +65,15 @@ class _Worker:
 
     def _wait_until_ready(self) -> None:
         for _ in self.process.stdout or ():
-            self.ready.set()
+            self.ready_event.set()
 
     def _forward_errors(self) -> None:
-        """Log the error output of a ready worker; collect it before the worker is ready."""
+        """Log the error output of a ready worker; store the output of a worker that is not ready yet."""
         for line in self.process.stderr or ():
-            if self.ready.is_set():
+            if self.ready_event.is_set():
                 _LOG.warning("%s", line.strip())
             else:
-                self.messages.append(line.strip())
+                self.error_lines.append(line.strip())
 
     def close(self) -> None:
         """Read the remaining output of a dead worker and close its pipes."""
@@ -89,53 +89,53 @@ class _Worker:
 
     @property
     def restart_time(self) -> float:
-        return self.started + (_RESTART_SECONDS if self.ready.is_set() else _RETRY_SECONDS)
+        return self.start_time + (_RESTART_SECONDS if self.ready_event.is_set() else _RETRY_SECONDS)
 
 
-def supervise(count: int, command: Command, announce: Callable[[], None]) -> None:
-    """Keep `count` workers running until SIGTERM or SIGINT; raise `StoreError` if they cannot start."""
+def supervise(n_workers: int, command: WorkerCommand, announce: Callable[[], None]) -> None:
+    """Keep `n_workers` workers running until SIGTERM or SIGINT; raise `StoreError` if they cannot start."""
     with _stop_signal() as stopping:
-        workers = [_Worker.start(command) for _ in range(count)]
+        workers = [_Worker.start(command) for _ in range(n_workers)]
         try:
-            _wait_for(workers, stopping)
+            _wait_until_ready(workers, stopping)
             if not stopping.is_set():
                 announce()
             while not stopping.wait(_POLL_SECONDS):
-                workers = [_restarted(worker, command) for worker in workers]
+                workers = [_restart_if_dead(worker, command) for worker in workers]
         finally:
-            _stop(workers)
+            _stop_workers(workers)
 
 
-def _wait_for(workers: Sequence[_Worker], stopping: threading.Event) -> None:
-    end = time.monotonic() + _START_SECONDS
-    while not stopping.is_set() and not all(worker.ready.is_set() for worker in workers):
+def _wait_until_ready(workers: Sequence[_Worker], stopping: threading.Event) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while not stopping.is_set() and not all(worker.ready_event.is_set() for worker in workers):
         dead_worker = next((worker for worker in workers if worker.is_dead), None)
-        if dead_worker is not None or time.monotonic() > end:
+        if dead_worker is not None or time.monotonic() > deadline:
             if dead_worker is not None:
                 dead_worker.close()
-            message = " ".join(dead_worker.messages).removeprefix("Not serving: ") if dead_worker else ""
+            message = " ".join(dead_worker.error_lines).removeprefix("Not serving: ") if dead_worker else ""
             raise StoreError(message or "the workers must become ready, got one that does not: nothing is collected.")
         stopping.wait(_POLL_SECONDS)
 
 
-def _restarted(worker: _Worker, command: Command) -> _Worker:
-    """Return the worker, or a new one if it is dead and its restart time has come."""
+def _restart_if_dead(worker: _Worker, command: WorkerCommand) -> _Worker:
+    """Return the worker, or a new one if it is dead and due for a restart."""
     if not worker.is_dead or time.monotonic() < worker.restart_time:
         return worker
     worker.close()
-    reason = "ended" if worker.ready.is_set() else f"could not begin ({' '.join(worker.messages)})"
+    reason = "ended" if worker.ready_event.is_set() else f"could not begin ({' '.join(worker.error_lines)})"
     _LOG.warning("Worker %d %s, and is started again.", worker.process.pid, reason)
     return _Worker.start(command)
 
 
-def _stop(workers: Sequence[_Worker]) -> None:
-    """Stop all workers after the requests that have begun, and kill those that take too long."""
+def _stop_workers(workers: Sequence[_Worker]) -> None:
+    """Stop all workers once they have finished the requests in progress, and kill those that take too long."""
     for worker in workers:
         worker.process.terminate()
-    end = time.monotonic() + _STOP_SECONDS
+    deadline = time.monotonic() + _STOP_SECONDS
     for worker in workers:
         try:
-            worker.process.wait(max(0.0, end - time.monotonic()))
+            worker.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             worker.process.kill()
             worker.process.wait()
@@ -155,7 +155,7 @@ def _stop_signal() -> Iterator[threading.Event]:
 
 
 def end_with_parent() -> None:
-    """Make this worker stop gracefully when its parent ends."""
+    """Make this worker stop gracefully when its parent exits."""
 
     def watch() -> None:
         while os.read(0, 1):  # not `sys.stdin`, whose lock a thread must not hold when the interpreter exits

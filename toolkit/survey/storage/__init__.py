@@ -5,7 +5,7 @@
     store.set_state(State.OPEN)
     store.add([NewReport(key, body)])
 
-`collection.py` documents what a store promises, `sqlite.py` and `postgres.py` what their files still reveal.
+`collection.py` documents what a store guarantees; `sqlite.py` and `postgres.py` document what their files still reveal.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ __all__ = ["Collection", "NewReport", "Outcome", "State", "StoreError", "absolut
 def open_store(url: str, *, readonly: bool = False) -> Collection:
     """Return the collection at a URL.
 
-    URLs are sqlite:///relative.db, sqlite:////absolute.db and postgresql://host/database?schema=name. Nothing is opened
-    or created before its first use. `readonly` is for notebooks that read while a server writes.
+    URLs are sqlite:///relative.db, sqlite:////absolute.db and postgresql://host/database?schema=name. The database is
+    opened or created at its first use. `readonly` is for notebooks that read while a server writes.
     """
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/"):
@@ -41,15 +41,15 @@ def open_store(url: str, *, readonly: bool = False) -> Collection:
     _reject_url(url)
 
 
-def merge(database: str, others: Sequence[str]) -> tuple[int, int]:
+def merge(database: str, source_urls: Sequence[str]) -> tuple[int, int]:
     """Merge closed collections of the same questions into a new one; return the numbers of reports and of duplicates.
 
-    A report that was sent to two of the collections has the same random key in both and is stored once. Each
-    collection had a cap of its own. After an interruption the same call completes the merge.
+    A report that was sent to two of the collections has the same random key in both and is stored once. The caps of
+    the collections do not apply to the merged one. After an interruption, the same call completes the merge.
     """
     with ExitStack() as stack:
-        stores = [stack.enter_context(closing(open_store(absolute_url(url), readonly=True))) for url in others]
-        if len({absolute_url(url) for url in (database, *others)}) <= max(len(others), 2):
+        stores = [stack.enter_context(closing(open_store(absolute_url(url), readonly=True))) for url in source_urls]
+        if len({absolute_url(url) for url in (database, *source_urls)}) <= max(len(source_urls), 2):
             reject("`merge` needs two or more collections and a new one", "fewer, or one twice", "nothing was made")
         for store in stores:
             if (state := store.state()) is not State.CLOSED:
@@ -61,15 +61,15 @@ def merge(database: str, others: Sequence[str]) -> tuple[int, int]:
             reject("a collection must be new to take over others", state.value, "nothing was changed")
         target.merge_reports(stores)
         target.set_state(State.CLOSED)
-        count = target.count()
-        return count, sum(store.count() for store in stores) - count
+        count = target.count_reports()
+        return count, sum(store.count_reports() for store in stores) - count
 
 
 def _reject_url(url: str) -> NoReturn:
-    """Reject a URL of no known database, and quote only its beginning, because a password may follow."""
+    """Reject a URL of an unknown kind of database; quote only its beginning, because a password may follow."""
     rule = "`database` must begin with sqlite:/// or postgresql://"
     scheme, mark, rest = url.partition("://")
-    if not mark and url and not set(url) & set("@:;="):  # a file's name
+    if not mark and url and not set(url) & set("@:;="):  # a file name
         reject(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
     if not url:
         reject(rule, "nothing", "write sqlite:///survey.db")

@@ -1,11 +1,11 @@
-"""The pages of a collection: the one that it was created with, and those by which it was amended.
+"""The editions of a collection: its first page and the pages that replaced it by amendments.
 
 A page consists of the survey, the texts around it and the files that randomize; respondents agree to its hash, and an
-ethics board compares it. Another version of the code makes another page, which is not served by accident: the toolkit
-reports which version created the collection, and serves its own page only if the collection is amended. Then both
-hashes are stored with their versions, and reports from the earlier page, which may still wait on phones, stay valid.
-Questions and designs cannot be amended, because one table of reports must come from one set of odds. The next wave has
-a collection of its own, with the same panel and the same links.
+ethics board compares it. A different version of the code makes a different page, which is never served by accident: the
+toolkit reports which version created the collection, and serves its own page only if the collection is amended. Then
+both hashes are stored with their versions, and reports from the earlier page, which may still wait on phones, remain
+valid. Questions and designs cannot be amended, because all reports in a table must have the same randomization
+probabilities. The next wave has its own collection, with the same panel and the same links.
 """
 
 import json
@@ -21,8 +21,8 @@ from toolkit.survey.spec import Survey
 from toolkit.survey.storage.protocol import Edition
 from toolkit.texts.phrases import phrases
 
-_AMENDABLE = ("title", "consent", "words", "closes", "protection")
-_CORRECTION = (
+_AMENDABLE_FIELDS = ("title", "consent", "words", "closes", "protection")
+_CORRECTION_ADVICE = (
     "reports cannot be mixed; take another database. To correct a text of an open survey, close that collection, which "
     "keeps its reports, and collect the corrected survey in a new one; where designs and options are the same, "
     "estimate() takes both tables, one below the other"
@@ -37,85 +37,92 @@ def new_edition(survey: Survey) -> Edition:
 def read_survey(edition: Edition) -> Survey:
     """Return the survey of an edition."""
     try:
-        return Survey.from_collection(json.loads(edition.survey))
+        return Survey.from_collection(json.loads(edition.survey_json))
     except (ValueError, TypeError, KeyError) as problem:
         rule = "a collection's survey must be readable by this toolkit"
-        reject(rule, f"one of toolkit {edition.toolkit} ({problem})", "use that version")
+        reject(rule, f"one of toolkit {edition.toolkit_version} ({problem})", "use that version")
 
 
 def page_mismatch(survey: Survey, editions: Sequence[Edition]) -> str | None:
-    """Return a description of both pages if this code makes a page that respondents have not seen, else None."""
+    """Describe both pages if this code makes a page that respondents have not seen; else return None."""
     if survey.hash in {edition.hash for edition in editions}:
         return None
-    last = editions[-1]
-    return f"{survey.hash[:12]} of toolkit {toolkit_version()} for {last.hash[:12]} of toolkit {last.toolkit}"
+    last_edition = editions[-1]
+    expected = f"{last_edition.hash[:12]} of toolkit {last_edition.toolkit_version}"
+    return f"{survey.hash[:12]} of toolkit {toolkit_version()} for {expected}"
 
 
 def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
-    """Reject a page that respondents have not seen: that of another survey, or of another version of the code."""
-    received, last = page_mismatch(survey, editions), editions[-1]
+    """Reject a page that respondents have not seen, because the survey or the version of the code differs."""
+    received, last_edition = page_mismatch(survey, editions), editions[-1]
     if received is None:
         return
-    if survey.rehearsal != read_survey(last).rehearsal:
+    if survey.rehearsal != read_survey(last_edition).rehearsal:
         rule = "a rehearsal and the real survey must have databases of their own"
         if survey.rehearsal:
             reject(rule, "a rehearsal where real reports are", "nothing was started; take another database")
         consequence = "nothing was started; close and delete the rehearsal (toolkit close, delete), or take another"
         reject(rule, "the real survey where a rehearsal is", consequence)
-    if _changed_fields(survey, last):
-        reject("a database holds one collection", "one of another survey", _CORRECTION)
-    if _changed_fields(survey, last, allowed=()):
+    if _changed_fields(survey, last_edition):
+        reject("a database holds one collection", "one of another survey", _CORRECTION_ADVICE)
+    if _changed_fields(survey, last_edition, ignored_fields=()):
         hint = "if it is the same survey with corrected words, amend the collection (toolkit serve --amend)"
         reject("a database holds one collection", "one of another survey", f"take another database; or, {hint}")
     reject(
         "a collection must be served with the page that it was made with",
         received,
-        f"use toolkit {last.toolkit} as it was then, or amend the collection (toolkit serve --amend): "
+        f"use toolkit {last_edition.toolkit_version} as it was then, or amend the collection (toolkit serve --amend): "
         "people see this page from then on, and reports of the earlier one stay good",
     )
 
 
-def check_amendment(survey: Survey, last: Edition) -> None:
-    """Reject an amendment of what reports depend on."""
-    changed = _changed_fields(survey, last)
+def check_amendment(survey: Survey, last_edition: Edition) -> None:
+    """Reject an amendment of anything that reports depend on."""
+    changed = _changed_fields(survey, last_edition)
     if changed:
-        rule = f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and files"
+        rule = (
+            f"an amended survey may differ in {', '.join(_AMENDABLE_FIELDS)} and in the toolkit's own words and files"
+        )
         consequence = "reports would no longer be answers to one survey; collect in another database"
         reject(rule, f"another {changed[0]!r}", consequence)
-    if _all_labels(survey) != _all_labels(read_survey(last)):
+    if _all_labels(survey) != _all_labels(read_survey(last_edition)):
         rule = "an amended survey must show every option by the same label"
         reject(
             rule, "other labels in its `words`", "a report would mean different answers; collect in another database"
         )
 
 
-def check_same_questions(survey: Survey, first: Edition) -> None:
+def check_same_questions(survey: Survey, edition: Edition) -> None:
     """Reject collections whose reports are not answers to the same questions."""
-    changed = _changed_fields(survey, first, (*_AMENDABLE, "cap", "panel")) or ["words"] * (
-        _all_labels(survey) != _all_labels(read_survey(first))
+    changed = _changed_fields(survey, edition, (*_AMENDABLE_FIELDS, "cap", "panel")) or ["words"] * (
+        _all_labels(survey) != _all_labels(read_survey(edition))
     )
     if changed:
         reject("collections to merge must be of one survey", f"another {changed[0]!r}", "nothing was made")
 
 
 def _all_labels(survey: Survey) -> list[str]:
-    """Return the labels of all options in every language, which a survey's `words` may change."""
+    """Return the labels of all options in every language, because a survey's `words` can change them."""
     return [
-        question.label(option, code, phrases(code, survey.words))
-        for code in survey.languages
+        question.label(option, language, phrases(language, survey.words))
+        for language in survey.languages
         for question in survey.questions
         for option in (*question.options, *question.report_options)
     ]
 
 
-def _changed_fields(survey: Survey, last: Edition, allowed: Sequence[str] = _AMENDABLE) -> list[str]:
-    """Return the fields in which two surveys differ, other than those that may."""
-    old, new = json.loads(last.survey), json.loads(json.dumps(survey.to_dict()))
-    return [name for name in sorted(old.keys() | new.keys()) if name not in allowed and old.get(name) != new.get(name)]
+def _changed_fields(survey: Survey, edition: Edition, ignored_fields: Sequence[str] = _AMENDABLE_FIELDS) -> list[str]:
+    """Return the fields in which a survey differs from an edition, except for `ignored_fields`."""
+    old, new = json.loads(edition.survey_json), json.loads(json.dumps(survey.to_dict()))
+    return [
+        name
+        for name in sorted(old.keys() | new.keys())
+        if name not in ignored_fields and old.get(name) != new.get(name)
+    ]
 
 
 def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
-    """Return the survey of a new collection: a first wave gets a new panel, a later one that of the wave before."""
+    """Return the survey of a new collection; the first wave gets a new panel, later waves get its panel."""
     if survey.waves == 1:
         return survey
     if panel is None and survey.wave > 1:
@@ -131,14 +138,14 @@ def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
     return replace(survey, panel=panel or Panel.new(survey.loss))
 
 
-def with_existing_panel(survey: Survey, last: Edition) -> Survey:
+def with_existing_panel(survey: Survey, last_edition: Edition) -> Survey:
     """Return the survey with the panel of an existing collection."""
-    panel = json.loads(last.survey).get("panel")
+    panel = json.loads(last_edition.survey_json).get("panel")
     return survey if panel is None or survey.panel or survey.waves == 1 else replace(survey, panel=panel)
 
 
 def check_next_wave(survey: Survey, previous: Survey) -> None:
-    """Reject a survey that is not the next wave of the same panel, or that costs more than was promised."""
+    """Reject a survey that is not the next wave of the same panel, or whose privacy loss exceeds the promise."""
     rule = (
         "the next wave must have as many waves, and the same questions with a memo: names, designs, and in "
         "every language texts and labels"
@@ -152,8 +159,8 @@ def check_next_wave(survey: Survey, previous: Survey) -> None:
     if survey.ceiling > previous.ceiling:
         rule = f"the next wave must have a `ceiling` of at most {Pure(previous.ceiling).epsilon:.4g}"
         reject(rule, f"{Pure(survey.ceiling).epsilon:.4g}", "it belongs to the panel, as what people were told does")
-    cost, ceiling = loss(survey.questions, survey.waves), previous.loss
-    if not cost <= ceiling:
-        rule = f"the next wave must cost at most epsilon {ceiling.epsilon:.4g} in {survey.waves} waves"
+    total, promised = loss(survey.questions, survey.waves), previous.loss
+    if not total <= promised:
+        rule = f"the next wave must cost at most epsilon {promised.epsilon:.4g} in {survey.waves} waves"
         consequence = "people were told so of all waves together when they began; take designs that cost no more"
-        reject(rule, f"{cost.epsilon:.4g}", consequence)
+        reject(rule, f"{total.epsilon:.4g}", consequence)

@@ -1,26 +1,27 @@
 """A pool that hides which report came with which token from a person who reads an open database once.
 
-A report and the pass that it spends must be written in one transaction, and databases mark what was written
-together: PostgreSQL by the number of the transaction in every row, SQLite by the pages of a commit in its log. So both
-go first into a pool, which is one value of one row: the latest reports in the order of their random keys, and the
-passes of the same people in the order of their hashes. The pool is rewritten with every batch. When it has twice
-`MIN_POOL` people or more, all but `MIN_POOL` randomly drawn reports move to the table of reports, and as many passes,
-drawn independently, to the table of spent ones.
+A report and the token that it spends must be written in one transaction, and databases mark rows that were written
+together: PostgreSQL stores the number of the transaction in every row, and SQLite stores the pages of a commit one
+after the other in its log. Therefore both first enter a pool, which is one value in one row. It holds the latest
+reports, sorted by their random keys, and the token hashes of the same people, sorted as well. The pool is rewritten
+with every batch. When it holds `2 * MIN_POOL` people or more, all but `MIN_POOL` randomly drawn reports move to the
+table of reports, and the same number of independently drawn token hashes move to the table of spent tokens.
 
-What a single reading reveals: the two draws are independent, and nothing else distinguishes people. If n people were in
-the pool when a pass left it, the pass belongs to any given report that left with it with probability at most 1 / n,
-n >= 20, and to any other report with probability at most 1 / 20. A pass in the pool belongs to any given report with
-probability at most 1 / (people in the pool), and these are at least 10 as soon as 10 have answered. The bounds hold
-even if the order in which people came is known, as long as nothing reveals the order of the reports; the settings
-named "shown…" of an open collection distinguish earlier reports from later ones. A second reading reveals who was new
-between the two. No order of rows helps against somebody who watches all the time; blind access does.
+A single reading reveals little, because the two draws are independent and nothing else distinguishes people. Suppose n
+people were in the pool when a token hash left it, with n >= 20. The token belongs to any given report that left at the
+same time with probability at most 1 / n, and to any other report with probability at most 1 / 20. A token in the pool
+belongs to any given report with probability at most 1 / (number of people in the pool), and the pool holds at least 10
+people once 10 have answered. The bounds hold even if the order in which people answered is known, as long as nothing
+reveals the order of the reports; the settings named "shown…" of an open collection do distinguish earlier reports from
+later ones. A second reading reveals who was added in between. No order of rows protects against somebody who watches
+all the time; blind access does.
 
-In a survey of several waves, a person who reads each wave's database once has read several times: a number joins the
-reports of one phone, and only those who were in the group each time remain. There nothing leaves the pool before the
-collection is closed. All reports so far are stored beside all passes so far, and a person who reads each wave once
-learns who had taken part in which waves by then, and nothing else that connects a pass with a report; `patterns` of
-`consent/statement.py` computes how many people that identifies. Its price is that the whole pool is rewritten with
-every batch, in time that grows with the number of people in it.
+In a survey of several waves, a person who reads each wave's database once has several readings: a number joins the
+reports of one phone, so candidates can be narrowed down to the people who were in the group each time. In such surveys,
+nothing leaves the pool before the collection is closed. All reports so far are stored next to all token hashes so far,
+and a person who reads each wave once learns only who had taken part in which waves by then. `wave_patterns` of
+`consent/statement.py` computes how many people that identifies. The cost is that the whole pool is rewritten with every
+batch, in time that grows with the number of people in it.
 
 References
 ----------
@@ -34,15 +35,15 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 
 MIN_POOL = 10
-"""People who stay in the pool; some leave when it has twice as many."""
+"""Number of people who stay in the pool; some leave when it holds twice as many."""
 
 
 @dataclass(frozen=True, repr=False)
 class Pool:
-    """Reports by key, and passes, of the same people; nothing in it connects a report with a pass."""
+    """Reports by key and the token hashes of the same people; nothing connects a report with a token."""
 
     reports: Mapping[bytes, str] = field(default_factory=dict)
-    passes: frozenset[bytes] = frozenset()
+    token_hashes: frozenset[bytes] = frozenset()
 
     @classmethod
     def from_text(cls, text: str) -> "Pool":
@@ -55,23 +56,25 @@ class Pool:
         )
 
     def to_text(self) -> str:
-        """Encode the pool, in the order of keys and hashes; an empty pool is an empty text."""
+        """Encode the pool, with keys and hashes sorted; an empty pool becomes an empty text."""
         if not self.reports:
             return ""
         reports = {key.hex(): self.reports[key] for key in sorted(self.reports)}
-        passes = [value.hex() for value in sorted(self.passes)]
-        return json.dumps({"reports": reports, "passes": passes}, ensure_ascii=False, separators=(",", ":"))
+        hashes = [value.hex() for value in sorted(self.token_hashes)]
+        return json.dumps({"reports": reports, "passes": hashes}, ensure_ascii=False, separators=(",", ":"))
 
 
 def mix(
-    pool: Pool, reports: Mapping[bytes, str], passes: Collection[bytes], *, hold: bool = False
+    pool: Pool, reports: Mapping[bytes, str], token_hashes: Collection[bytes], *, keep_all: bool = False
 ) -> tuple[Pool, Pool]:
-    """Return the pool after these people have joined it, and what leaves it: nothing with `hold`."""
-    joined = Pool({**pool.reports, **reports}, pool.passes | frozenset(passes))
-    if hold or len(joined.reports) < 2 * MIN_POOL:
+    """Return the pool after these people have joined it, and what leaves it; with `keep_all`, nothing leaves."""
+    joined = Pool({**pool.reports, **reports}, pool.token_hashes | frozenset(token_hashes))
+    if keep_all or len(joined.reports) < 2 * MIN_POOL:
         return joined, Pool()
     rng = SystemRandom()
-    keys = set(rng.sample(sorted(joined.reports), MIN_POOL))
-    passes_left = frozenset(rng.sample(sorted(joined.passes), MIN_POOL))
-    leaving = {key: body for key, body in joined.reports.items() if key not in keys}
-    return Pool({key: joined.reports[key] for key in keys}, passes_left), Pool(leaving, joined.passes - passes_left)
+    remaining_keys = set(rng.sample(sorted(joined.reports), MIN_POOL))
+    remaining_hashes = frozenset(rng.sample(sorted(joined.token_hashes), MIN_POOL))
+    leaving = {key: body for key, body in joined.reports.items() if key not in remaining_keys}
+    return Pool({key: joined.reports[key] for key in remaining_keys}, remaining_hashes), Pool(
+        leaving, joined.token_hashes - remaining_hashes
+    )

@@ -1,23 +1,24 @@
 """Reports in PostgreSQL, for large collections: one schema per collection, named in the URL (`?schema=campus`).
 
-Durability: a commit returns when it is on the disk. Several servers may share a collection: each locks it before it
-reads, with open access together with the others until the cap is near, otherwise exclusively. A lost connection is
-reopened at the next use. Reports are bound parameters and never violate a constraint, so the server's log has nothing
-to quote; a warning names settings that would log more.
+Durability: a commit returns when it is on disk. Several servers may share a collection, and each locks it before it
+reads. With open access the lock is shared until the cap is near; otherwise it is exclusive. A lost connection is
+reopened at the next use. Reports are bound parameters and never violate a constraint, so the server's log does not
+quote them; a warning names settings that would log more.
 
 Order: PostgreSQL leaves rows where they were written and marks each with its transaction (`ctid`, `xmin`). With open
 access a reader of the tables can thus learn the order of the reports. With tokens, reports and spent tokens go through
-a pool (see `mixing.py`), so that the marks reveal groups of at least ten and not which report came with which token; no
-row of a token is ever changed, so that a reader with an old snapshot learns no more. Somebody who looks repeatedly sees
-tokens and reports change together, in any database; only blind access helps against that. Closing empties the tables of
-tokens (all but the invitations, where another wave follows) and rewrites the reports, in one transaction and in the
-order of their random keys, into new files.
+a pool (see `mixing.py`), so that the marks reveal only groups of at least ten and not which report came with which
+token. Rows of tokens are never updated, so that a reader with an old snapshot learns nothing more. Somebody who looks
+repeatedly sees tokens and reports change together, in any database; only blind access prevents that. Closing empties
+the tables of tokens (except the invitations, if another wave follows) and rewrites the reports into new files, sorted
+by their random keys, in one transaction.
 
-Closing cannot reach the server's write-ahead log, which has every batch with its tokens in order and with the time of
-each commit, nor its archive, replicas, logical decoding and file backups. Its tables contain deleted rows until they
-are vacuumed, for readers of their pages. The owner of the server decides how long all of these are retained.
+Closing cannot reach the server's write-ahead log, which contains every batch with its tokens in order and the time of
+each commit. Nor can it reach archives of that log, replicas, logical decoding and file backups. Until the tables are
+vacuumed, somebody who reads their pages finds deleted rows. The owner of the server decides how long all of these are
+retained.
 """
-# ruff: noqa: S608 (statements are put together from constants)
+# ruff: noqa: S608 (statements are built from constants)
 
 import secrets
 import selectors
@@ -39,13 +40,13 @@ from toolkit.survey.storage.protocol import State, StoreError
 
 _REWRITE_INTERVAL = 200
 _REPORTS = "INSERT INTO main.report SELECT * FROM unnest(%(keys)s::bytea[], %(bodies)s::text[])"
-_SPEND = "INSERT INTO main.spent SELECT * FROM unnest(%(passes)s::bytea[])"
+_SPEND = "INSERT INTO main.spent SELECT * FROM unnest(%(hashes)s::bytea[])"
 _SET_POOL = "UPDATE main.pool SET content = %(content)s"
-# Each server counts in a row of its own.
+# Each server counts in its own row.
 _ADD_TO_TALLY = "ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.reports"
-_COUNT = f"INSERT INTO main.tally VALUES (%(server)s, %(more)s) {_ADD_TO_TALLY}"
+_COUNT = f"INSERT INTO main.tally VALUES (%(server)s, %(n_added)s) {_ADD_TO_TALLY}"
 _COUNT_STORED = f"INSERT INTO main.tally SELECT %(server)s, count(*) FROM stored {_ADD_TO_TALLY}"
-# One statement each, because each costs a round trip to the server.
+# Each is a single statement, because every statement costs a round trip to the server.
 _INSERT = (
     f"WITH stored AS ({_REPORTS} ON CONFLICT DO NOTHING RETURNING key), counted AS ({_COUNT_STORED}) "
     "SELECT key FROM stored"
@@ -54,7 +55,7 @@ _FLUSH_POOL = f"WITH stored AS ({_REPORTS}), spending AS ({_SPEND}), refilled AS
 
 
 class PostgresSession(Session):
-    """One transaction in PostgreSQL; each server counts its reports in a row of its own."""
+    """One transaction in PostgreSQL; each server counts its reports in its own row."""
 
     IDENTITY = "tableoid::bigint"
 
@@ -73,7 +74,7 @@ class PostgresSession(Session):
         return {row[0] for row in self.run(f"{query} = ANY (%s)", list(values))}
 
     def close(self, *, keep_invitations: bool) -> None:
-        """Close in one transaction; the emptied tables get new files, and the commit deletes the old ones."""
+        """Close in one transaction; truncated tables get new files, and the commit deletes the old ones."""
         self.run("SET LOCAL statement_timeout = 0")
         count, pool = self.count_and_pool()
         self.flush_pool(Pool(), pool, 0)
@@ -87,35 +88,35 @@ class PostgresSession(Session):
         self.run("INSERT INTO main.tally VALUES ('all', %s)", count)
         self.set_state(State.CLOSED.value)
 
-    def writers(self) -> int:
-        """Count the holders of the shared lock; an earlier one is either seen here or has committed and is counted."""
+    def count_writers(self) -> int:
+        """Count the holders of the shared lock; an earlier holder not counted here has committed."""
         return int(self.row(_WRITERS)[0])
 
-    def insert(self, reports: dict[bytes, str]) -> set[bytes]:
+    def insert_reports(self, reports: dict[bytes, str]) -> set[bytes]:
         """Insert reports; a duplicate key must not raise, because the server's log would quote the key."""
         values = {"keys": list(reports), "bodies": list(reports.values()), "server": self._server}
         return set(reports) - {row[0] for row in self.execute(_INSERT, values)}
 
-    def flush_pool(self, remaining: Pool, leaving: Pool, added: int) -> None:
+    def flush_pool(self, new_pool: Pool, leaving: Pool, n_added: int) -> None:
         reports = dict(sorted(leaving.reports.items()))
-        values = {"keys": list(reports), "bodies": list(reports.values()), "passes": sorted(leaving.passes)}
-        values |= {"content": remaining.to_text(), "server": self._server, "more": added}
+        values = {"keys": list(reports), "bodies": list(reports.values()), "hashes": sorted(leaving.token_hashes)}
+        values |= {"content": new_pool.to_text(), "server": self._server, "n_added": n_added}
         self.execute(_FLUSH_POOL, values)
 
     def invite(self, hashes: Sequence[bytes]) -> None:
         self.run("INSERT INTO main.invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING", list(hashes))
 
     def delete_settings(self, prefix: str) -> None:
-        """Delete settings into a new file: deleted rows would remain in the old one until it is vacuumed."""
+        """Rewrite the other settings to a new file, because deleted rows remain in the old file until a vacuum."""
         rows = self.run("SELECT name, value FROM main.setting ORDER BY name").fetchall()
         self.run("TRUNCATE main.setting")
         for name, value in rows:
             if not name.startswith(prefix):
                 self.set_setting(name, value)
 
-    def issue(self, invitation: bytes, blinded: bytes) -> None:
-        """Insert a row, and at random (always while there are few) rewrite all, to hide the order of arrival."""
-        super().issue(invitation, blinded)
+    def issue(self, invitation: bytes, blinded_hash: bytes) -> None:
+        """Insert a row and sometimes rewrite all rows (always while there are few), to hide the order of arrival."""
+        super().issue(invitation, blinded_hash)
         if secrets.randbelow(max(1, self.row("SELECT count(*) FROM main.issued")[0] // _REWRITE_INTERVAL)) == 0:
             rows = sorted(self.run("DELETE FROM main.issued RETURNING invitation, blinded").fetchall())
             columns = [row[0] for row in rows], [row[1] for row in rows]
@@ -123,8 +124,8 @@ class PostgresSession(Session):
 
 
 _SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
-_WAIT, _PATIENT_WAIT = "1s", "8s"  # for the lock of another server
-# Locks are on the tally, a table that the role of a server may write.
+_WAIT, _PATIENT_WAIT = "1s", "8s"  # time to wait for the lock of another server
+# The tally is locked, because the database role of a server may write to this table.
 _EXCLUSIVE_LOCK, _SHARE_LOCK = "LOCK TABLE main.tally IN EXCLUSIVE MODE", "LOCK TABLE main.tally IN ROW EXCLUSIVE MODE"
 _WRITERS = "SELECT count(*) FROM pg_locks WHERE relation = 'main.tally'::regclass AND mode = 'RowExclusiveLock'"
 _REVEALING_SETTINGS = """
@@ -135,7 +136,7 @@ SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod'
 _HIDE_PARAMETERS = """
 SELECT pg_catalog.set_config('log_parameter_max_length', '0', false) FROM pg_catalog.pg_roles
   WHERE rolname = current_user AND rolsuper"""
-_TABLES = {*tables.POSTGRES, "unspent"}  # the tables of all versions
+_ALL_TABLES = {*tables.POSTGRES_TABLES, "unspent"}  # the tables of all versions
 
 
 def postgres_store(url: str, readonly: bool) -> Collection:
@@ -145,13 +146,13 @@ def postgres_store(url: str, readonly: bool) -> Collection:
 
 
 class PostgresEngine:
-    """The engine of collections in PostgreSQL, each in a schema of its own."""
+    """The engine of collections in PostgreSQL, each in its own schema."""
 
     def __init__(self, options: dict[str, Any], schema: str, readonly: bool) -> None:
         self._options, self._schema, self._readonly = options, schema, readonly
         self._connection: psycopg.Connection[Any] | None = None
         self._server = secrets.token_hex(8)
-        self._version_is_checked = False  # its tables have the current version
+        self._version_is_checked = False  # whether its tables are known to have the current version
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
@@ -160,18 +161,18 @@ class PostgresEngine:
             yield session
 
     @contextmanager
-    def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator[PostgresSession]:
-        """Lock a table and not a row: waiting sessions then take turns, so that new batches do not delay closing."""
-        with self._writing(patient) as session:
-            # The lock is a statement of its own: the snapshots of later statements include all earlier commits.
-            session.run(_SHARE_LOCK if shared else _EXCLUSIVE_LOCK)
+    def writing(self, *, wait_longer: bool = False, is_shared: bool = False) -> Iterator[PostgresSession]:
+        """Lock a table rather than a row: waiting sessions then take turns, so new batches do not delay closing."""
+        with self._writing(wait_longer) as session:
+            # The lock is a separate statement, so that the snapshots of later statements include all earlier commits.
+            session.run(_SHARE_LOCK if is_shared else _EXCLUSIVE_LOCK)
             self._check_version(session)
             yield session
 
     @contextmanager
     def creating(self) -> Iterator[PostgresSession]:
-        with self._writing(patient=True) as session:
-            # There is no row yet that could be locked.
+        with self._writing(wait_longer=True) as session:
+            # There is no table yet that could be locked.
             session.run("SELECT pg_advisory_xact_lock(hashtext('survey.create'))")
             self._prepare(session)
             session.run(_EXCLUSIVE_LOCK)
@@ -179,38 +180,38 @@ class PostgresEngine:
             yield session
 
     @contextmanager
-    def _writing(self, patient: bool) -> Iterator[PostgresSession]:
+    def _writing(self, wait_longer: bool) -> Iterator[PostgresSession]:
         if self._readonly:
             reject("the store must be open for writing", "a read-only one", "nothing was changed")
-        with self._translate_errors(), self._transaction(_PATIENT_WAIT if patient else _WAIT) as session:
+        with self._translate_errors(), self._transaction(_PATIENT_WAIT if wait_longer else _WAIT) as session:
             yield session
 
     @contextmanager
-    def _transaction(self, wait: str) -> Iterator[PostgresSession]:
-        """Open a transaction with all settings that it depends on."""
+    def _transaction(self, lock_timeout: str) -> Iterator[PostgresSession]:
+        """Open a transaction with the settings that it depends on."""
         with self._connected() as connection, connection.transaction():
-            settings = {**_SETTINGS, "lock_timeout": wait}
+            settings = {**_SETTINGS, "lock_timeout": lock_timeout}
             if self._readonly:
                 settings["transaction_read_only"] = "on"
             set_locally(connection, settings)
             yield PostgresSession(connection, self._server, self._schema)
 
     def finish_closing(self) -> None:
-        """Do nothing: closing was one transaction."""
+        """Do nothing, because closing was one transaction."""
 
     def wipe_log(self) -> None:
-        """Do nothing: the write-ahead log belongs to the server."""
+        """Do nothing, because the write-ahead log belongs to the database server."""
 
     def migrate(self) -> int:
-        """Upgrade the tables to the current version in one transaction; return the version that they had."""
-        with self._writing(patient=True) as session:
+        """Upgrade the tables to the current version in one transaction; return their previous version."""
+        with self._writing(wait_longer=True) as session:
             session.run("SET LOCAL statement_timeout = 0")
             session.run("LOCK TABLE main.collection IN ACCESS EXCLUSIVE MODE")
-            earlier = _version(session)
-            for statement in tables.migration_steps(earlier, tables.POSTGRES):
+            previous_version = _version(session)
+            for statement in tables.migration_steps(previous_version, tables.POSTGRES_TABLES):
                 session.run(statement)
             tables.check_version(_version(session))
-        return earlier
+        return previous_version
 
     def _check_version(self, session: PostgresSession) -> None:
         if not self._version_is_checked:
@@ -218,13 +219,13 @@ class PostgresEngine:
             self._version_is_checked = True
 
     def remove(self) -> None:
-        """Drop the schema, unless it has other tables."""
-        with self._writing(patient=True) as session:
+        """Drop the schema; reject one that has other tables."""
+        with self._writing(wait_longer=True) as session:
             query = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind <> 'i'"
-            foreign = {name for (name,) in session.run(query, self._schema)} - _TABLES
-            if foreign:
+            other_tables = {name for (name,) in session.run(query, self._schema)} - _ALL_TABLES
+            if other_tables:
                 rule = f"schema {self._schema} must hold nothing but the collection"
-                reject(rule, f"{len(foreign)} other tables", "move them, or drop the schema by hand")
+                reject(rule, f"{len(other_tables)} other tables", "move them, or drop the schema by hand")
             session.run(f'DROP SCHEMA "{self._schema}" CASCADE')
 
     def close(self) -> None:
@@ -250,7 +251,7 @@ class PostgresEngine:
         try:
             # Prepared statements belong to a session, and a connection pooler may change the session.
             connection = psycopg.connect(**self._options, autocommit=True, prepare_threshold=None)
-        except psycopg.OperationalError as error:  # its message cannot quote a report, as none was sent yet
+        except psycopg.OperationalError as error:  # its message cannot quote a report, because none was sent yet
             reason = (str(error).splitlines() or [""])[0]
             raise StoreError(f"the database must answer, got “{reason}”: nothing was stored.") from None
         try:
@@ -267,11 +268,11 @@ class PostgresEngine:
         if session.row("SELECT to_regnamespace(%s)", self._schema) == (None,):
             session.run(f'CREATE SCHEMA "{self._schema}"')
         query = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)"
-        info = session.run(query, self._schema).fetchall()
-        if not info:
-            for statement in tables.POSTGRES.values():
+        existing_tables = session.run(query, self._schema).fetchall()
+        if not existing_tables:
+            for statement in tables.POSTGRES_TABLES.values():
                 session.run(statement)
-        elif not {("collection",), ("tally",), ("report",)} <= set(info):
+        elif not {("collection",), ("tally",), ("report",)} <= set(existing_tables):
             rule = "a new collection needs a schema of its own"
             reject(rule, f"{self._schema} with other tables", "name another by ?schema=")
         names = [name for (name,) in session.run(_REVEALING_SETTINGS)]
@@ -281,7 +282,7 @@ class PostgresEngine:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Translate errors of the database, whose messages may quote a row, into `StoreError`."""
+        """Translate errors of the database, whose messages may quote a row, into errors that quote nothing."""
         try:
             yield
         except (errors.DataError, errors.IntegrityError):
@@ -300,13 +301,13 @@ class PostgresEngine:
 
 
 def _version(session: PostgresSession) -> int:
-    """Return the version of the tables; the current one where there is no collection yet."""
+    """Return the version of the tables, or the current version if there is no collection yet."""
     row = session.row("SELECT version FROM main.collection")
     return tables.VERSION if row is None else int(row[0])
 
 
 def _is_idle(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the connection is alive: the server of an idle one sends nothing unless it closes it."""
+    """Return whether the connection is alive; on an idle connection the server sends data only to close it."""
     if connection.closed:
         return False
     with selectors.DefaultSelector() as selector:

@@ -1,14 +1,14 @@
 """Types of a collection in any database (states, outcomes, reports, editions), and the rule that admits reports.
 
 The database stores the phone's random key and the body of a report; it has no column for a time, an order, an address
-or a token. One pure function, `decide`, determines the outcome of each report of a batch.
+or a token. A pure function, `decide`, determines the outcome of each report of a batch.
 
-The order of its checks is a promise to phones. Only the check of the token precedes that of the key: a phone that
-missed our response sends its report again, and must hear that it is stored, although by then its token is spent, the
-cap is reached or the collection is closed. The body is not compared with the stored one, because the outcome would
-confirm a guess of a report to anybody who knows its key. The token comes first, spent or not: without one the response
-does not reveal whether a key exists. (Closing removes the tokens, and with them this check. From then on a person who
-knows a key can learn that it exists, and nothing more.)
+Phones rely on the order of its checks. Only the check of the token precedes the check of the key: a phone that missed
+the response sends its report again, and must be told that it is stored, even if its token is spent by then, the cap is
+reached or the collection is closed. The body is not compared with the stored one, because the outcome would confirm a
+guess of a report to anybody who knows its key. The token is checked first, whether spent or not, so that the response
+reveals whether a key exists only to somebody with a token. (Closing removes the tokens and thereby this check. From
+then on a person who knows a key can learn that it exists, and nothing more.)
 """
 
 import re
@@ -20,7 +20,7 @@ from toolkit.core.checks import reject
 
 KEY_BYTES, HASH_BYTES = 16, 32
 MAX_BATCH = 512
-"""Reports that a server stores in one batch."""
+"""Largest number of reports that a server stores in one batch."""
 # Null characters and lone surrogates.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -38,18 +38,18 @@ class Outcome(Enum):
     """The outcome of one report; after STORED and REPEATED it is stored exactly once."""
 
     STORED = "stored"
-    REPEATED = "repeated"  # the key exists; its body is not compared, which would reveal what was stored
-    PAUSED = "paused"  # draft or paused: try again later
+    REPEATED = "repeated"  # the key exists; its body is not compared, because that would reveal what was stored
+    PAUSED = "paused"  # the collection is a draft or paused: try again later
     CLOSED = "closed"
     FULL = "full"  # the survey's cap is reached
-    SPENT = "spent"  # the token is unknown or used up
+    SPENT = "spent"  # the token is unknown or already used
 
 
 class StoreError(Exception):
     """The store is unavailable: it is locked, its disk is full, or there is no database.
 
     A batch is stored as a whole or not at all. If the connection broke during the commit, either may be true; sending
-    the batch again is right in both cases.
+    the batch again is correct in both cases.
 
     Parameters
     ----------
@@ -73,19 +73,19 @@ class StoreError(Exception):
 class NewReport:
     """One report to store.
 
-    `pass_` is None with open access, else the SHA-256 of the token (access by token) or of the nonce (blind access).
-    There is no `repr` of the content, because it would end up in a log.
+    `token_hash` is None with open access, else the SHA-256 hash of the token (access by token) or of the nonce (blind
+    access). There is no `repr` of the content, because it could end up in a log.
     """
 
     key: bytes
     body: str
-    pass_: bytes | None = None
+    token_hash: bytes | None = None
 
     def __post_init__(self) -> None:
-        """Reject here what no database could store, so that it cannot make a batch fail."""
-        _bytes(self.key, "key", KEY_BYTES)
-        if self.pass_ is not None:
-            _bytes(self.pass_, "pass_", HASH_BYTES)
+        """Reject values that no database could store, because they would make a whole batch fail."""
+        _check_bytes(self.key, "key", KEY_BYTES)
+        if self.token_hash is not None:
+            _check_bytes(self.token_hash, "token_hash", HASH_BYTES)
         if not isinstance(self.body, str) or _UNSTORABLE.search(self.body):
             rule = "`body` must be text that a database can hold"
             reject(rule, "other text or no text", "null characters and lone surrogates cannot be stored")
@@ -93,14 +93,14 @@ class NewReport:
 
 @dataclass(frozen=True)
 class Edition:
-    """A page that respondents see: hash of all that they agree to, version of the toolkit, and survey as JSON."""
+    """A published page: the hash of everything respondents agree to, the toolkit's version, and the survey as JSON."""
 
     hash: str
-    toolkit: str
-    survey: str
+    toolkit_version: str
+    survey_json: str
 
 
-def _bytes(value: object, name: str, length: int) -> None:
+def _check_bytes(value: object, name: str, length: int) -> None:
     if not isinstance(value, bytes) or len(value) != length:
         reject(f"`{name}` must be {length} bytes", "another value", "duplicates could not be recognized")
 
@@ -109,37 +109,37 @@ def _bytes(value: object, name: str, length: int) -> None:
 class CollectionInfo:
     """The row of the database that describes a collection.
 
-    `is_cleaned` is true when a closed collection has been rewritten. `identity` distinguishes collections of the same
-    survey, where the database can; it is compared and has no other meaning.
+    `is_rewritten` is true once a closed collection has been rewritten in the order of keys. `identity` distinguishes
+    collections of the same survey if the database supports this; its value has no other meaning.
     """
 
-    hash: str
+    survey_hash: str
     access: str
     cap: int | None
     state: State
-    is_cleaned: bool = False
+    is_rewritten: bool = False
     identity: int = 0
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Outcomes in the order of the batch, and what to write: reports by key, and the passes that they spend."""
+    """Outcomes in the order of the batch, reports to store by key, and hashes of the tokens that they spend."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     reports: dict[bytes, str] = field(default_factory=dict)
-    passes: set[bytes] = field(default_factory=set)
+    token_hashes: set[bytes] = field(default_factory=set)
 
 
 def decide(
     batch: Sequence[NewReport],
     info: CollectionInfo,
     *,
-    count: int,
+    n_stored: int,
     existing_keys: Set[bytes],
-    recorded: Set[bytes],
-    invited: Set[bytes] = frozenset(),
+    recorded_hashes: Set[bytes],
+    invited_hashes: Set[bytes] = frozenset(),
 ) -> Decision:
-    """Decide the outcomes of a batch, as if its reports had arrived one after the other.
+    """Decide the outcomes of a batch as if its reports had arrived one after the other.
 
     Parameters
     ----------
@@ -147,39 +147,47 @@ def decide(
         The reports.
     info : CollectionInfo
         The collection.
-    count : int
+    n_stored : int
         Number of stored reports.
     existing_keys : set of bytes
-        Keys of this batch that are stored.
-    recorded : set of bytes
-        Passes of this batch that are unspent (access by token) or spent (blind access).
-    invited : set of bytes
-        Passes of this batch that were ever handed out (access by token).
+        Keys of this batch that are already stored.
+    recorded_hashes : set of bytes
+        Token hashes of this batch that are unspent (access by token) or spent (blind access).
+    invited_hashes : set of bytes
+        Token hashes of this batch that were ever invited (access by token).
     """
     decision = Decision()
 
     def outcome(entry: NewReport) -> Outcome:
-        if info.access == "token" and info.state is not State.CLOSED and entry.pass_ not in invited:
+        if info.access == "token" and info.state is not State.CLOSED and entry.token_hash not in invited_hashes:
             return Outcome.SPENT
         if entry.key in existing_keys or entry.key in decision.reports:
             return Outcome.REPEATED
         if info.state is not State.OPEN:
             return Outcome.CLOSED if info.state is State.CLOSED else Outcome.PAUSED
-        if info.cap is not None and count + len(decision.reports) >= info.cap:
+        if info.cap is not None and n_stored + len(decision.reports) >= info.cap:
             return Outcome.FULL
-        return Outcome.STORED if _is_admitted(entry.pass_, info.access, recorded, decision.passes) else Outcome.SPENT
+        return (
+            Outcome.STORED
+            if _is_admitted(entry.token_hash, info.access, recorded_hashes, decision.token_hashes)
+            else Outcome.SPENT
+        )
 
     for entry in batch:
         decision.outcomes.append(outcome(entry))
         if decision.outcomes[-1] is Outcome.STORED:
             decision.reports[entry.key] = entry.body
-            # With open access a pass has no meaning and is not stored.
-            if info.access != "open" and entry.pass_ is not None:
-                decision.passes.add(entry.pass_)
+            # With open access, a token has no meaning and is not stored.
+            if info.access != "open" and entry.token_hash is not None:
+                decision.token_hashes.add(entry.token_hash)
     return decision
 
 
-def _is_admitted(pass_: bytes | None, access: str, recorded: Set[bytes], used: Set[bytes]) -> bool:
+def _is_admitted(token_hash: bytes | None, access: str, recorded_hashes: Set[bytes], spent_hashes: Set[bytes]) -> bool:
     if access == "open":
         return True
-    return pass_ is not None and pass_ not in used and (pass_ in recorded) == (access == "token")
+    return (
+        token_hash is not None
+        and token_hash not in spent_hashes
+        and (token_hash in recorded_hashes) == (access == "token")
+    )

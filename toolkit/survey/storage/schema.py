@@ -1,10 +1,10 @@
 """The tables of a collection in the dialects of both databases, their version, and the migration of older versions.
 
-Every version has a table `collection` with one row and a column `version`. Code that finds another version changes
-nothing and explains what to do; `migrate` upgrades an older one, one step per version. A change of a table increments
-VERSION and adds a step. In PostgreSQL, tables that are created again lose the privileges that were granted on them.
+Every version has a table `collection` with one row and a column `version`. If the code finds a different version, it
+changes nothing and explains what to do; `migrate` upgrades an older one, one step per version. To change a table,
+increment VERSION and add a step. In PostgreSQL, tables that are created again lose the privileges granted on them.
 
-`main` is SQLite's name for the tables of its file; in PostgreSQL it stands for the schema (`core/postgres.py`).
+`main` is SQLite's name for the tables of its file; for PostgreSQL, `core/postgres.py` replaces it by the schema.
 """
 
 from collections.abc import Mapping
@@ -24,29 +24,29 @@ _COLUMNS = {
     "issued": ("invitation BYTES! PRIMARY KEY", "blinded BYTES!"),
     "spent": ("hash BYTES! PRIMARY KEY",),
 }
-"""Columns of each table. The tally is a table of its own, so that a batch does not rewrite the collection's row."""
+"""Columns of each table. The tally is a separate table, so that a batch does not rewrite the collection's row."""
 
 
-def _tables(integer: str, text: str, octets: str, ending: str) -> dict[str, str]:
-    types = {"INT": integer, "TEXT": text, "BYTES": octets}
+def _create_statements(integer_type: str, text_type: str, bytes_type: str, suffix: str) -> dict[str, str]:
+    types = {"INT": integer_type, "TEXT": text_type, "BYTES": bytes_type}
     statements = {}
     for table, columns in _COLUMNS.items():
         columns_sql = ", ".join(columns).replace("!", " NOT NULL")
         for placeholder, type_ in types.items():
             columns_sql = columns_sql.replace(f" {placeholder}", f" {type_}")
-        statements[table] = f"CREATE TABLE main.{table} ({columns_sql}){ending}"
+        statements[table] = f"CREATE TABLE main.{table} ({columns_sql}){suffix}"
     return statements
 
 
-SQLITE = _tables("INTEGER", "TEXT", "BLOB", " STRICT, WITHOUT ROWID")
-POSTGRES = _tables("bigint", "text", "bytea", "")
-"""The statement that creates each table, by name."""
+SQLITE_TABLES = _create_statements("INTEGER", "TEXT", "BLOB", " STRICT, WITHOUT ROWID")
+POSTGRES_TABLES = _create_statements("bigint", "text", "bytea", "")
+"""The statement that creates each table, by the table's name."""
 
-_FIRST_VERSIONS = "0.1.0 or 0.2.0"  # a collection of version 1 does not record which of them created it
+_FIRST_VERSIONS = "0.1.0 or 0.2.0"  # a collection of version 1 does not record which release created it
 
 
 def migration_steps(version: int, tables: Mapping[str, str]) -> list[str]:
-    """Return the statements that upgrade a collection of an older version, in SQL for both databases."""
+    """Return the statements that upgrade a collection of an older version, in SQL that both databases understand."""
     return _migrate_from_1(tables) if version == 1 else []
 
 
@@ -75,7 +75,7 @@ def _migrate_from_1(tables: Mapping[str, str]) -> list[str]:
 
 
 def check_version(version: int) -> None:
-    """Reject a collection whose tables have another version, before anything of it is read or changed."""
+    """Reject a collection whose tables have a different version, before anything else is read or changed."""
     rule = f"a collection's tables must be of version {VERSION} for this toolkit"
     if version > VERSION:
         reject(rule, f"the newer version {version}", "use the toolkit that made it, or a newer one")

@@ -1,19 +1,21 @@
 """Disclosure of an open collection in steps, so that no two results before closing differ by one person's report.
 
-A person who sees an estimate before and after somebody answers can take the difference. So the disclosed reports stay
-the same until a whole step of reports can be added at once, and in tables by group each group advances in such steps.
-A person who sends nine reports after somebody else's could subtract them from a step of ten. So whenever reports are
-disclosed another whole step, drawn at random from all waiting reports, is withheld; keys are made by phones and have no
-influence. Somebody who knows nine reports of a step then sees the tenth person's in it half of the time: at most 3 in 4
-guesses at that step are right, where a coin is right half of the time. Guesses that wait for later steps can be right
-more often. The keys of disclosed reports are stored with the collection: every reader gets the same reports, and nobody
-gets more by asking often, elsewhere, or after a restart. In a rehearsal nothing is withheld.
+A person who sees an estimate before and after somebody answers can take the difference. Therefore the disclosed reports
+stay the same until a whole step of reports can be added at once; in tables by group, each group advances in such steps.
+A person who sends nine reports after somebody else's could subtract them from a step of ten. Therefore, whenever
+reports are disclosed, another whole step, drawn at random from all waiting reports, is withheld. The draw does not
+depend on the keys, because phones make them. Somebody who knows nine reports of a step then finds the tenth person's
+report in it half of the time: at most 3 in 4 guesses at that step are right, compared with 1 in 2 by a coin. Guesses
+that wait for later steps can be right more often. The keys of disclosed reports are stored with the collection: every
+reader gets the same reports, and nobody learns more by asking repeatedly, from another machine, or after a restart. In
+a rehearsal nothing is withheld.
 
-Limits: where access is open, a person who sends many reports displaces all others from those that wait, and can read a
-single report from the results, though never the answer behind it. Closing discloses the rest at once, which is fewer
-than two steps, and in tables by group as many more of each group. Tables by different questions advance independently,
-so that somebody who watches several of them may learn more. Plain answers may reveal whose report is in a step. A copy
-of the database of an open collection distinguishes disclosed reports from later ones until closing removes the keys.
+Limits: with open access, a person who sends many reports can crowd out everybody else's among the waiting reports, and
+can then read a single report from the results, though never the answer behind it. Closing discloses the remaining
+reports at once: fewer than two steps, and in tables by group fewer than two more steps of each group. Tables by
+different questions advance independently, so that somebody who watches several of them may learn more. Plain answers
+may reveal whose report is in a step. A copy of the database of an open collection distinguishes disclosed reports from
+later ones until closing removes the keys.
 """
 
 import base64
@@ -35,21 +37,21 @@ FLOODED = (
     "other person sent, though not the answer behind it."
 )
 
-_SETTING = "shown"  # settings with this prefix are deleted when the collection is closed
+_SETTING_PREFIX = "shown"  # settings with this prefix are deleted when the collection is closed
 _MAX_ATTEMPTS = 20
 _RNG = SystemRandom()
 
 Keys = frozenset[bytes]
-Names = tuple[str, ...]
+QuestionNames = tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
 class DisclosedReports:
-    """The reports that a reader gets, in the order of their random keys, and the number that is `stored`."""
+    """The reports that a reader gets, in the order of their random keys, and the number of stored reports."""
 
     state: State
     bodies: tuple[str, ...]
-    stored: int
+    n_stored: int
 
     @property
     def is_open(self) -> bool:
@@ -60,8 +62,8 @@ class DisclosedReports:
 def disclose(store: Collection, survey: Survey, by: Sequence[str] = ()) -> DisclosedReports:
     """Return all reports of a closed collection, and those of an open one in whole steps from the minimum on.
 
-    An open collection of several waves discloses none: by the number that joins waves, the reports that were disclosed
-    first would reveal who came first.
+    An open collection with several waves discloses none. Otherwise the number that joins waves would let a reader
+    connect the reports that were disclosed first with the people who answered first.
     """
     for _ in range(_MAX_ATTEMPTS):
         state = store.state()
@@ -69,38 +71,38 @@ def disclose(store: Collection, survey: Survey, by: Sequence[str] = ()) -> Discl
             bodies = tuple(store.reports())
             return DisclosedReports(state, bodies, len(bodies))
         if survey.waves > 1:
-            return DisclosedReports(state, (), store.count())
-        # Read the narrower set before the wider one, and both before the reports, whose number only grows: so each
-        # set contains the one before it.
-        previous = {names: store.get_setting(_setting(names)) for names in reversed(_groupings(survey, by))}
+            return DisclosedReports(state, (), store.count_reports())
+        # Read the smaller set before the larger one, and both before the reports. Since all of them only grow, each
+        # set then contains the previous one.
+        previous = {names: store.get_setting(_setting_name(names)) for names in reversed(_groupings(survey, by))}
         rows = dict(store.rows())
-        keys = _advance(store, survey, previous, rows)
+        keys = _advance_disclosure(store, survey, previous, rows)
         if keys is not None:
             visible = tuple(rows[key] for key in sorted(keys))
             return DisclosedReports(state, visible if len(visible) >= survey.minimum else (), len(rows))
     reject("the results must be free to be read", "other readers at the same time", "try again", StoreError)
 
 
-def _groupings(survey: Survey, by: Sequence[str]) -> list[Names]:
+def _groupings(survey: Survey, by: Sequence[str]) -> list[QuestionNames]:
     """Return the groupings by which reports are disclosed: first without, then with the groups of `by`.
 
-    Questions that decide whether a randomized question is asked belong to both. Otherwise the estimate of a question
-    that few people are asked could change by one of them.
+    Both include the questions that decide whether a randomized question is asked. Otherwise the estimate of a question
+    that few people are asked could change by the report of one of them.
     """
-    deciding = {name for question in survey.questions if question.randomized for name in question.show_if or {}}
-    return list(dict.fromkeys((tuple(sorted(deciding)), tuple(sorted({*deciding, *by})))))
+    condition_names = {name for question in survey.questions if question.randomized for name in question.show_if or {}}
+    return list(dict.fromkeys((tuple(sorted(condition_names)), tuple(sorted({*condition_names, *by})))))
 
 
-def _advance(
-    store: Collection, survey: Survey, previous: dict[Names, str | None], rows: Mapping[bytes, str]
+def _advance_disclosure(
+    store: Collection, survey: Survey, previous: dict[QuestionNames, str | None], rows: Mapping[bytes, str]
 ) -> Keys | None:
-    """Return the keys to disclose now, first in all and then by group, or None if another reader was faster."""
+    """Return the keys to disclose now, first overall and then by group, or None if another reader was faster."""
     keys: Keys = frozenset(rows)
     for names, text in reversed(previous.items()):
-        earlier = _unpack(text)
+        disclosed = _decode_keys(text)
         groups = {key: _group_of(rows[key], names) for key in keys}
-        keys = enlarge(earlier, groups, survey.step, withheld_count(survey))
-        if keys != earlier and not store.compare_and_set(_setting(names), text, _pack(keys)):
+        keys = enlarge_disclosed(disclosed, groups, survey.step, withheld_count(survey))
+        if keys != disclosed and not store.compare_and_set(_setting_name(names), text, _encode_keys(keys)):
             return None
     return keys
 
@@ -110,67 +112,70 @@ def withheld_count(survey: Survey) -> int:
     return 0 if survey.rehearsal or survey.step == 1 else survey.step
 
 
-def disclosed_count(survey: Survey, count: int) -> int:
-    """Return how many of `count` reports are disclosed while a collection is open."""
-    visible = (count - withheld_count(survey)) // survey.step * survey.step
-    return visible if visible >= survey.minimum else 0
+def disclosed_count(survey: Survey, n_reports: int) -> int:
+    """Return how many of `n_reports` reports are disclosed while a collection is open."""
+    n_visible = (n_reports - withheld_count(survey)) // survey.step * survey.step
+    return n_visible if n_visible >= survey.minimum else 0
 
 
-def first_disclosure(survey: Survey, by: Sequence[str] = ()) -> int:
-    """Return the number of reports from which on an open collection discloses some.
+def first_disclosure_count(survey: Survey, by: Sequence[str] = ()) -> int:
+    """Return the number of reports at which an open collection discloses its first step.
 
-    With groups it is a lower bound, attained when all people are in one group: first a step of all reports is withheld,
-    then a step of each group.
+    With groups this is a lower bound, attained when all people are in one group: first a step of all reports is
+    withheld, then a step of each group.
     """
     return -(-survey.minimum // survey.step) * survey.step + withheld_count(survey) * len(_groupings(survey, by))
 
 
-def enlarge(disclosed: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, withheld: int = 0) -> Keys:
+def enlarge_disclosed(
+    disclosed: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, n_withheld: int = 0
+) -> Keys:
     """Add whole steps of each group to the disclosed keys.
 
-    The withheld reports are drawn at random. Where none are withheld, the smallest keys come first.
+    `groups` has the group of every key. The withheld reports are drawn at random. If none are withheld, the smallest
+    keys are disclosed first.
     """
     waiting: dict[Any, list[bytes]] = {}
     for key in sorted(groups.keys() - disclosed):
         waiting.setdefault(groups[key], []).append(key)
     added: list[bytes] = []
-    for others in waiting.values():
-        count = max((len(others) - withheld) // step * step, 0)
-        added += _RNG.sample(others, count) if withheld else others[:count]
+    for group_keys in waiting.values():
+        count = max((len(group_keys) - n_withheld) // step * step, 0)
+        added += _RNG.sample(group_keys, count) if n_withheld else group_keys[:count]
     return frozenset(disclosed) | frozenset(added)
 
 
 def disclosure_note(survey: Survey, disclosed: DisclosedReports, by: Sequence[str] = ()) -> str:
-    """Return a sentence on how much of the collection is disclosed and why; "" for a closed one."""
+    """Return a sentence on how much of the collection is disclosed and why, or "" for a closed collection."""
     if not disclosed.is_open:
         return ""
     if survey.waves > 1:
         reason = "so that nobody who sees whose links were used learns which reports came with them"
-        count = disclosed.stored // survey.step * survey.step
+        count = disclosed.n_stored // survey.step * survey.step
         return (
             f"While a collection of several waves is {disclosed.state.value}, only how many reports there are is "
             f"shown, at least {count:,}; all of them when it is closed, {reason}."
         )
-    groupings, visible, withheld = _groupings(survey, by), len(disclosed.bodies), withheld_count(survey)
+    groupings, n_visible, n_withheld = _groupings(survey, by), len(disclosed.bodies), withheld_count(survey)
     scopes = [f" of each group by {', '.join(names)}" if names else " of all" for names in groupings]
     scope = scopes[-1] if groupings[-1] else ""
-    waiting = " and then ".join(f"the last {withheld:,}{each if scope else ''}" for each in scopes)
-    withheld_text = f", and {waiting} wait" if withheld else ""
+    waiting = " and then ".join(f"the last {n_withheld:,}{each if scope else ''}" for each in scopes)
+    withheld_text = f", and {waiting} wait" if n_withheld else ""
     opening = (
         f"While the collection is {disclosed.state.value}, it is shown in steps of {survey.step:,}{scope}"
         f"{withheld_text}"
     )
-    stored = "1 is" if disclosed.stored == 1 else f"{disclosed.stored:,} are"
-    if not visible:
-        earliest = f"{'at the earliest ' if scope else ''}from {first_disclosure(survey, by):,} reports on"
+    stored = "1 is" if disclosed.n_stored == 1 else f"{disclosed.n_stored:,} are"
+    if not n_visible:
+        earliest = f"{'at the earliest ' if scope else ''}from {first_disclosure_count(survey, by):,} reports on"
         return f"{opening}: {earliest}. So far {stored} stored."
-    later = "" if scope else f"; the next at {visible + withheld + survey.step:,}"
+    later = "" if scope else f"; the next at {n_visible + n_withheld + survey.step:,}"
     reason = "so that until it is closed no two looks differ by one person's report"
-    return f"{opening}, {reason}. Here are {visible:,} of {disclosed.stored:,} reports{later}."
+    return f"{opening}, {reason}. Here are {n_visible:,} of {disclosed.n_stored:,} reports{later}."
 
 
 def disclosure_remarks(survey: Survey, disclosed: DisclosedReports, by: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the remarks on the results of a collection, except that of a rehearsal, which its reports have."""
+    """Return the remarks on the results of a collection; its reports already carry the remark on a rehearsal."""
     is_open_access = survey.access == "open"
     can_flood = is_open_access and disclosed.is_open and not survey.rehearsal
     sentences = (
@@ -181,23 +186,23 @@ def disclosure_remarks(survey: Survey, disclosed: DisclosedReports, by: Sequence
     return tuple(filter(None, sentences))
 
 
-def _setting(names: Names) -> str:
-    return f"{_SETTING} by {', '.join(names)}" if names else _SETTING
+def _setting_name(names: QuestionNames) -> str:
+    return f"{_SETTING_PREFIX} by {', '.join(names)}" if names else _SETTING_PREFIX
 
 
-def _group_of(body: str, names: Names) -> tuple[Any, ...]:
-    """Return the answers by which a report is grouped, as codes; missing answers form a group of their own."""
+def _group_of(body: str, names: QuestionNames) -> tuple[Any, ...]:
+    """Return the answers by which a report is grouped, as codes; missing answers form a separate group."""
     if not names:
         return ()
-    person = json.loads(body)
-    return tuple(person[UNDERSTOOD] if name == UNDERSTOOD else person["answers"][name] for name in names)
+    report = json.loads(body)
+    return tuple(report[UNDERSTOOD] if name == UNDERSTOOD else report["answers"][name] for name in names)
 
 
-def _pack(keys: Iterable[bytes]) -> str:
-    """Encode keys as text, sorted, so that the order of their disclosure is not stored."""
+def _encode_keys(keys: Iterable[bytes]) -> str:
+    """Encode keys as text; they are sorted, so that the order of their disclosure is not stored."""
     return base64.b64encode(b"".join(sorted(keys))).decode()
 
 
-def _unpack(text: str | None) -> Keys:
+def _decode_keys(text: str | None) -> Keys:
     keys = base64.b64decode(text or "")
     return frozenset(keys[start : start + KEY_BYTES] for start in range(0, len(keys), KEY_BYTES))
