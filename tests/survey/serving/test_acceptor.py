@@ -39,7 +39,7 @@ def pem(tmp_path_factory):
 @pytest.fixture(params=[uvloop.new_event_loop, asyncio.new_event_loop], ids=["uvloop", "asyncio"])
 def tls(request, pem):
     """A server with TLS on each event loop: its port, itself, and what a client needs."""
-    settings = {"new_loop": request.param, "context": server_context(*pem)}
+    settings = {"new_loop": request.param, "tls_context": server_context(*pem)}
     with watched(app, Limits(max_connections=20), **settings) as (port, server):
         yield port, server, ssl.create_default_context(cafile=pem[0])
 
@@ -121,7 +121,7 @@ def test_a_handshake_that_does_not_come_is_not_waited_for(pem):
 @pytest.mark.slow
 def test_who_does_not_say_good_bye_over_tls_is_cut_off(pem):
     """asyncio's TLS that is closed twice can't be aborted, and waits 30 seconds: the answer has closed it once."""
-    settings = {"new_loop": asyncio.new_event_loop, "context": server_context(*pem)}
+    settings = {"new_loop": asyncio.new_event_loop, "tls_context": server_context(*pem)}
     with watched(app, **settings) as (port, server), line(port) as plain:
         context = ssl.create_default_context(cafile=pem[0])
         with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:

@@ -31,9 +31,9 @@ def test_beyond_the_places_whoever_let_us_wait_longest_goes():
         guests = [Guest() for _ in range(5)]
         for guest in guests:
             assert connections.add(guest)
-            connections.mark_waiting(guest, for_server=False)
+            connections.set_idle(guest, is_idle=True)
         assert [guest.told for guest in guests] == [["dropped"], ["dropped"], [], [], []]
-        connections.mark_waiting(guests[2], for_server=False)  # it has said something meanwhile
+        connections.set_idle(guests[2], is_idle=True)  # it has said something meanwhile
         assert connections.add(Guest())
         assert (guests[2].told, guests[3].told) == ([], ["dropped"])
         assert len(connections) == 3
@@ -46,9 +46,9 @@ def test_whoever_waits_for_us_is_not_sent_away():
         guests = [Guest() for _ in range(3)]
         for guest in guests:
             connections.add(guest)
-            connections.mark_waiting(guest, for_server=True)
+            connections.set_idle(guest, is_idle=False)
         assert not connections.add(Guest())
-        connections.mark_waiting(guests[1], for_server=False)
+        connections.set_idle(guests[1], is_idle=True)
         assert connections.add(Guest())
         assert [guest.told for guest in guests] == [[], ["dropped"], []]
 
@@ -60,7 +60,7 @@ def test_a_place_is_handed_over_without_anybody_losing_one():
         arrivals = [Guest() for _ in range(3)]
         for arrival in arrivals:
             connections.add(arrival)
-            connections.mark_waiting(arrival, for_server=False)
+            connections.set_idle(arrival, is_idle=True)
         assert connections.add(Guest(), replaced=arrivals[2])
         assert [arrival.told for arrival in arrivals] == [[], [], []]
         assert len(connections) == 3

@@ -267,22 +267,22 @@ def test_plain_http_uses_port_80_with_a_timeout(monkeypatch):
     monkeypatch.setattr(doctor.http.client, "HTTPConnection", connection)
     for url, plain_http in (("https://survey.example:444/", True), ("http://survey.example:81/", False)):
         with pytest.raises(ConnectionRefusedError):
-            Address.of(url).request("GET", "/", plain_http=plain_http)
+            Address.from_url(url).request("GET", "/", plain_http=plain_http)
     assert places == [("survey.example", 80), ("survey.example", 81)]
-    assert Address.of("http://survey.example").port == 80
+    assert Address.from_url("http://survey.example").port == 80
 
 
 def test_an_address_is_read_with_or_without_its_last_slash():
     for ending in ("", "/", "/#t=x"):
         url = f"https://survey.example.org/survey{ending}"
-        assert Address.of(url) == Address(True, "survey.example.org", 443, "/survey")
-    assert Address.of("http://127.0.0.1:8001/").path("report") == "/report"
+        assert Address.from_url(url) == Address(True, "survey.example.org", 443, "/survey")
+    assert Address.from_url("http://127.0.0.1:8001/").path("report") == "/report"
 
 
 @pytest.mark.parametrize("url", ["survey.example.org", "ftp://survey.example.org/", "https://", ""])
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(ValueError, match="must begin with https:// or http://"):
-        Address.of(url)
+        Address.from_url(url)
 
 
 @pytest.mark.parametrize("status", [200, 301, 302, 303, 304, 307, 308, 404])

@@ -136,7 +136,7 @@ def test_a_closed_collection_is_not_amended(store: Collection) -> None:
 
 def test_an_unreadable_survey_names_its_version() -> None:
     """The version is that of the toolkit that made it."""
-    data = json.loads(new_edition(small_survey()).survey) | {"novelty": 1}
+    data = json.loads(new_edition(small_survey()).survey_json) | {"novelty": 1}
     with pytest.raises(ValueError, match=r"one of toolkit 9\.9\.9 .*: use that version"):
         read_survey(replace(new_edition(small_survey()), survey_json=json.dumps(data), toolkit_version="9.9.9"))
 
@@ -152,10 +152,10 @@ def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> Non
 def test_what_was_right_when_it_was_made_stays_readable_under_later_rules() -> None:
     """A label that today's linter refuses does not take a collection's reports from those who read them."""
     made = new_edition(small_survey())
-    old = json.loads(made.survey)
+    old = json.loads(made.survey_json)
     old["questions"][0]["labels"] = {"yes": {"en": "Yes”, we receive “No\u202e"}}
     with pytest.raises(ValueError, match="must not change the direction of writing"):
         Survey.from_dict(old)
-    read = read_survey(replace(made, survey=json.dumps(old)))
+    read = read_survey(replace(made, survey_json=json.dumps(old)))
     assert read.to_dict() == old
     assert "“Yes’, we receive ‘No”" in read.consent_text()

@@ -84,7 +84,7 @@ def test_an_older_collection_is_refused_with_what_to_do_and_left_as_it_is(filled
     url = filled("token")
     for readonly in (True, False):
         with closing(open_store(url, readonly=readonly)) as store:
-            for use in (store.count, store.survey, lambda store=store: list(store.reports())):
+            for use in (store.count_reports, store.survey, lambda store=store: list(store.reports())):
                 with pytest.raises(ValueError, match=r"version 2 for this toolkit, got the older version 1: .*migrate"):
                     use()
     with closing(open_store(url)) as store:
@@ -145,7 +145,7 @@ def test_a_newer_collection_is_refused_with_what_to_do(tmp_path: Path) -> None:
         database.execute("UPDATE collection SET version = 3")
         database.commit()
     with closing(open_store(f"sqlite:///{path}")) as store:
-        for use in (store.count, store.migrate):
+        for use in (store.count_reports, store.migrate):
             with pytest.raises(
                 ValueError, match="got the newer version 3: use the toolkit that made it, or a newer one"
             ):

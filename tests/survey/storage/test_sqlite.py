@@ -502,7 +502,7 @@ def test_a_database_that_may_not_grow_is_said_and_recovers(store: Collection) ->
 
 
 def test_nothing_is_made_by_looking(store: Collection, path: Path) -> None:
-    for use in (store.state, store.count, lambda: store.add([entry()])):
+    for use in (store.state, store.count_reports, lambda: store.add([entry()])):
         with pytest.raises(StoreError, match="the database must be there"):
             use()
     assert not path.exists()
@@ -517,7 +517,7 @@ def test_tables_without_a_collection_are_said(store: Collection) -> None:
     """As a server leaves them that died before it had begun one."""
     with store._engine.creating():
         pass
-    for use in (store.count, store.survey, lambda: store.add([entry()])):
+    for use in (store.count_reports, store.survey, lambda: store.add([entry()])):
         with pytest.raises(StoreError, match="the database must hold a collection, got none: create one first"):
             use()
     assert opened(store).add([entry()]) == [STORED]
@@ -549,7 +549,7 @@ def test_an_exchanged_file_is_noticed_and_not_written_to(store: Collection, path
     for suffix in ("-wal", "-shm"):
         path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
     changes = (lambda: store.set_setting("port", "8000"), lambda: store.add([entry()]))
-    for use in (store.count, lambda: store.get_setting("port"), *changes):
+    for use in (store.count_reports, lambda: store.get_setting("port"), *changes):
         with pytest.raises(StoreError, match="the same collection as before, got another one"):
             use()
     with look(path) as database:
@@ -570,7 +570,7 @@ def test_the_database_of_something_else_is_left_alone(store: Collection, path: P
 @pytest.mark.parametrize("content", [b"Dear diary, " * 1000, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_file_that_is_no_database_is_said(store: Collection, path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    for use in (store.count, lambda: store.create(small_survey())):
+    for use in (store.count_reports, lambda: store.create(small_survey())):
         with pytest.raises(StoreError, match="the database must be"):
             use()
     assert path.read_bytes() == content
