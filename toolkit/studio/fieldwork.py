@@ -135,7 +135,7 @@ class Fieldwork:
         finally:
             collector._disconnect()
             # Only this function uses the server of the rehearsal, so it must stop the server.
-            if (server := find(database)) is not None:
+            if (server := find_server(database)) is not None:
                 server.stop()
         return {"stored": stored, **self.state(file)}
 
