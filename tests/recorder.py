@@ -83,13 +83,13 @@ def recorded(noise: Iterable[int] = (), choices: Iterable[int] = ()) -> Iterator
         patch.setattr(LatticeSampler, "draw", lattice)
         patch.setattr(laplace, "radial_laplace", vector("radial"))
         patch.setattr(pushing, "cubic_laplace", vector("cubic"))
-        patch.setattr(selection, "_draw", choice)
-        patch.setattr(releases, "rounded_sum", rounded)
-        laplace._real_noise.cache_clear()  # it holds the sampler by itself
+        patch.setattr(selection, "_draw_index", choice)
+        patch.setattr(releases, "draw_rounded_sum", rounded)
+        laplace._grid_noise.cache_clear()  # it holds the sampler by itself
         try:
             yield drawn
         finally:
-            laplace._real_noise.cache_clear()
+            laplace._grid_noise.cache_clear()
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class Meeting:
         self._watch(patch, KeyThreshold, "release", dict, None)
         self._watch(patch, TopK, "choose", np.asarray, lambda one: list(range(one.k)))
         self._watch(patch, RecursiveQuantiles, "choose", np.sort, lambda one: list(range(len(one.quantiles))))
-        self._watch(patch, RecursiveQuantiles, "choose_spread", _values, lambda one: list(range(len(one.quantiles))))
+        self._watch(patch, RecursiveQuantiles, "choose_lazily", _values, lambda one: list(range(len(one.quantiles))))
         self._watch(patch, InverseSensitivity, "_choose_point", np.asarray, lambda one: float(one.bounds.low))
         self._watch(patch, releases.SmoothSensitivity, "_draw", lambda summary: summary, None)
         choose = Exponential.choose
@@ -130,19 +130,19 @@ class Meeting:
             return candidates[0]
 
         patch.setattr(Exponential, "choose", chosen)
-        patch.setattr(releases, "rounded_sum", lambda *_: 7)
+        patch.setattr(releases, "draw_rounded_sum", lambda *_: 7)
 
     def _release(self, one: Laplace | Gaussian, answer: Any) -> Any:
         numbers = [Fraction(number) for number in np.ravel(answer.entries).tolist()]
         if not self._inside:
             self.met.append(Met(one, numbers))
         made = np.arange(answer.size) * 2**33 + len(self.met)
-        if answer.whole:
-            return int(made[0]) if answer.scalar else made, one._integer_law
-        return float(made[0]) if answer.scalar else made.astype(float), one._integer_law
+        if answer.is_whole:
+            return int(made[0]) if answer.is_scalar else made, one._integer_law
+        return float(made[0]) if answer.is_scalar else made.astype(float), one._integer_law
 
     def _integers(self, one: Laplace | Gaussian, numbers: list[int]) -> Any:
-        noisy, law = self._release(one, PrivateValue(np.array(numbers, dtype=object), whole=True, scalar=False))
+        noisy, law = self._release(one, PrivateValue(np.array(numbers, dtype=object), is_whole=True, is_scalar=False))
         return noisy.tolist(), law
 
     def _watch(
@@ -200,7 +200,7 @@ def cost(one: list[Met], other: list[Met]) -> Fraction:
             total += Fraction(choice.loss.amount) * moved / choice.sensitivity
     if gone + come:
         moved = gone + come if mechanism.neighbors == "add_remove" else max(gone, come)
-        total += Fraction(mechanism.loss.amount) * moved / mechanism.rows
+        total += Fraction(mechanism.loss.amount) * moved / mechanism.rows_per_person
     return total
 
 
@@ -233,8 +233,8 @@ def _keys(threshold: KeyThreshold, one: dict[Any, int], other: dict[Any, int]) -
     keys = [*one, *(key for key in other if key not in one)]
     alone = [(set(one) - set(other), one), (set(other) - set(one), other)]
     for own, counts in alone:
-        assert len(own) <= threshold.keys
-        assert max((counts[key] for key in own), default=0) <= threshold.rows
+        assert len(own) <= threshold.keys_per_person
+        assert max((counts[key] for key in own), default=0) <= threshold.rows_per_person
     return _additive(threshold.noise, *([counts.get(key, 0) for key in keys] for counts in (one, other)))
 
 
@@ -246,7 +246,7 @@ def _top(top: TopK, one: Any, other: Any) -> Fraction:
         for chosen in permutations(range(len(counts)), top.k):
             left, log = list(range(len(counts))), 0.0
             for place in chosen:
-                log += math.log(top.round.probabilities(counts[left])[left.index(place)])
+                log += math.log(top.round_mechanism.probabilities(counts[left])[left.index(place)])
                 left.remove(place)
             found[chosen] = log
         return found

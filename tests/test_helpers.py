@@ -15,10 +15,10 @@ from toolkit.analysis.regression.covariates import right_side_without
 from toolkit.analysis.regression.rows import split_missing
 from toolkit.analysis.reports import cell_key
 from toolkit.budget.charges import converted, fitted, price_of
-from toolkit.central.release import equal_diagonal
+from toolkit.central.release import constant_diagonal
 from toolkit.central.robust.releases import SmoothSensitivity
 from toolkit.central.selection import Exponential, PermuteAndFlip
-from toolkit.central.sensitivity import covariance, root_up
+from toolkit.central.sensitivity import covariance, sqrt_rounded_up
 from toolkit.core.checks import explain_call
 from toolkit.core.inference.digits import fixed
 from toolkit.core.inference.fit import format_p
@@ -48,8 +48,8 @@ TABLE = [
     (price_of(Exponential.for_epsilon(1), ceiling=Zcdp(1)), (Pure(1.0), Zcdp(0.125))),
     (price_of(PermuteAndFlip.for_epsilon(1), ceiling=Zcdp(1)), (Pure(1.0), Zcdp(0.5))),
     (fitted(Pure(0.1), Pure(0.2), ceiling=Pure(0.3)), (Pure(0.2), Pure(0.3))),
-    (equal_diagonal(2.0, 2).tolist(), [[2.0, 0.0], [0.0, 2.0]]),
-    ([root_up(4), float(root_up(2))], [2, math.sqrt(2)]),
+    (constant_diagonal(2.0, 2).tolist(), [[2.0, 0.0], [0.0, 2.0]]),
+    ([sqrt_rounded_up(4), float(sqrt_rounded_up(2))], [2, math.sqrt(2)]),
     (covariance((0, 1), (0, 10), 50, neighbors="replace").l1, Fraction(1, 5)),
     ([fixed(-12.345, 1, " %"), fixed(-0.04, 1, " %"), fixed(NAN, 1, " %")], ["−12.3 %", "0.0 %", "—"]),
     ([format_p(p) for p in (0.0261, 3.03e-13, 0.0, 1.0)], ["p = 0.026", "p = 3e-13", "p < 1e-300", "p = 1"]),

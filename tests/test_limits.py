@@ -12,7 +12,7 @@ import pytest
 
 from tests.survey.samples import panel
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.grid import sensible
+from toolkit.central.noise.grid import check_magnitude
 from toolkit.central.publishing.keys import RangeFinder
 from toolkit.central.robust.admissible import PowerLaw
 from toolkit.central.robust.smooth import tables
@@ -42,8 +42,8 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "a power of ten": (lambda power: exact_fraction(f"1e{power}", "x"), 10_000, 10_001),
     "one below zero": (lambda power: exact_fraction(f"1e{power}", "x"), -10_000, -10_001),
     "the name of a schema": (lambda size: address(f"postgresql://host/data?schema={'a' * size}", ""), 63, 64),
-    "a great scale": (lambda scale: sensible(scale, "scale", ""), GREAT, GREAT + 1),
-    "a small scale": (lambda scale: sensible(Fraction(1, scale), "scale", ""), GREAT, GREAT + 1),
+    "a great scale": (lambda scale: check_magnitude(scale, "scale", ""), GREAT, GREAT + 1),
+    "a small scale": (lambda scale: check_magnitude(Fraction(1, scale), "scale", ""), GREAT, GREAT + 1),
     "the first bin": (lambda first: RangeFinder(Laplace.for_epsilon(1), first), -300, -301),
     "the last bin": (lambda last: RangeFinder(Laplace.for_epsilon(1), -300, last), 300, 301),
     "the tail of a power law": (lambda m: PowerLaw(Pure(1), m), 3, 2),

@@ -96,8 +96,8 @@ MUTANTS = {
     "half the sensitivity of a mean": Mutant(
         "07",
         "toolkit.central.sensitivity",
-        '(high - low) / whole(n, "n")',
-        '(high - low) / (2 * whole(n, "n"))',
+        '(high - low) / check_integer(n, "n")',
+        '(high - low) / (2 * check_integer(n, "n"))',
         "mean-sensitivity-check",
     ),
     "k delta for a group": Mutant("02", "toolkit.core.loss", "_geometric_up(self.amount, people)", "people", "cell-51"),
@@ -133,15 +133,15 @@ MUTANTS = {
     "07: Gaussian without noise": Mutant(
         "07",
         "toolkit.central.gaussian",
-        "add_on_grid(answer, sampler.draw(answer.size, rng), exponent)",
-        "add_on_grid(answer, 0 * sampler.draw(answer.size, rng), exponent)",
+        "add_grid_noise(answer, sampler.draw(answer.size, rng), exponent)",
+        "add_grid_noise(answer, 0 * sampler.draw(answer.size, rng), exponent)",
         "vectors-agree",
     ),
     "07: Gaussian with half the noise": Mutant(
         "07",
         "toolkit.central.gaussian",
-        "add_on_grid(answer, sampler.draw(answer.size, rng), exponent)",
-        "add_on_grid(answer, sampler.draw(answer.size, rng) // 2, exponent)",
+        "add_grid_noise(answer, sampler.draw(answer.size, rng), exponent)",
+        "add_grid_noise(answer, sampler.draw(answer.size, rng) // 2, exponent)",
         "vectors-agree",
     ),
     "07: vectors with half the noise": Mutant(
@@ -182,15 +182,15 @@ MUTANTS = {
     "10: smooth noise left out": Mutant(
         "10",
         "toolkit.central.robust.releases",
-        "lambda away: self.noise.tail(away, summary.smooth)",
-        "lambda away: self.noise.tail(away, summary.smooth / 10**9)",
+        "lambda away: self.noise.tail(away, summary.smooth_sensitivity)",
+        "lambda away: self.noise.tail(away, summary.smooth_sensitivity / 10**9)",
         "drawn-check",
     ),
     "10: half the smooth noise": Mutant(
         "10",
         "toolkit.central.robust.releases",
-        "lambda away: self.noise.tail(away, summary.smooth)",
-        "lambda away: self.noise.tail(away, summary.smooth / 2)",
+        "lambda away: self.noise.tail(away, summary.smooth_sensitivity)",
+        "lambda away: self.noise.tail(away, summary.smooth_sensitivity / 2)",
         "drawn-check",
     ),
     "10: a release that smooths too little": Mutant(
@@ -210,8 +210,8 @@ MUTANTS = {
     "10: a smooth sensitivity with twice beta": Mutant(
         "10",
         "toolkit.central.robust.smooth",
-        "return math.exp(-float(positive(beta,",
-        "return math.exp(-2 * float(positive(beta,",
+        "return math.exp(-float(check_positive(beta,",
+        "return math.exp(-2 * float(check_positive(beta,",
         "along-check",
     ),
     "10: a local sensitivity of one side": Mutant(
@@ -246,8 +246,8 @@ MUTANTS = {
     "10: influence without its slope": Mutant(
         "10",
         "toolkit.central.robust.influence",
-        "return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.at) / self.slope)",
-        "return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.at))",
+        "return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.location) / self.slope)",
+        "return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.location))",
         "moved-check",
     ),
     "09: errors ten per cent too small": Mutant(
@@ -368,8 +368,8 @@ MUTANTS = {
     "14: keys at a threshold one lower": Mutant(
         "14",
         "toolkit.central.publishing.keys",
-        "return self.rows + least_reach(",
-        "return self.rows - 1 + least_reach(",
+        "return self.rows_per_person + smallest_threshold(",
+        "return self.rows_per_person - 1 + smallest_threshold(",
         "keys-below-check",
     ),
     "14: agreeing tables without noise": Mutant(
@@ -382,22 +382,22 @@ MUTANTS = {
     "14: agreeing tables with half the noise": Mutant(
         "14",
         "toolkit.central.publishing.agreeing",
-        "return tuple(Laplace.for_epsilon(part, sens",
-        "return tuple(Laplace.for_epsilon(2 * part, sens",
+        "return tuple(Laplace.for_epsilon(budget, sens",
+        "return tuple(Laplace.for_epsilon(2 * budget, sens",
         "margins-below-check",
     ),
     "14: quantiles at 20 epsilon": Mutant(
         "14",
         "toolkit.central.publishing.quantiles",
-        "self.choice(part)._choose_step(",
+        "self.selection_mechanism(split)._choose_step(",
         "Exponential.for_epsilon(20 * self.each, sensitivity=part.share.denominator)._choose_step(",
         "deciles-below-check",
     ),
     "14: quantiles at twice epsilon": Mutant(
         "14",
         "toolkit.central.publishing.quantiles",
-        "return Fraction(self.loss.amount) / self.levels",
-        "return 2 * Fraction(self.loss.amount) / self.levels",
+        "return Fraction(self.loss.amount) / self.n_levels",
+        "return 2 * Fraction(self.loss.amount) / self.n_levels",
         "deciles-below-check",
     ),
     "13: a bound that proves too much": Mutant(
@@ -441,8 +441,8 @@ MUTANTS = {
     "05: a household that adds one each": Mutant(
         "05",
         "toolkit.core.loss",
-        'return Pure(self.amount * whole(k, "k"))',
-        'return Pure(self.amount + whole(k, "k"))',
+        'return Pure(self.amount * check_integer(k, "k"))',
+        'return Pure(self.amount + check_integer(k, "k"))',
         "cell-25",
     ),
     "05: a bet at half epsilon": Mutant(
@@ -511,15 +511,15 @@ MUTANTS = {
     "10: half the gross error of a law": Mutant(
         "10",
         "toolkit.central.robust.influence",
-        "_moments(estimator, population)\n        return Influence(estimator, at, slope, estimator.bound / slope,",
-        "_moments(estimator, population)\n        return Influence(estimator, at, slope, estimator.bound / slope / 2,",
+        "(estimator, population)\n        return Influence(estimator, center, slope, estimator.bound / slope,",
+        "(estimator, population)\n        return Influence(estimator, center, slope, estimator.bound / slope / 2,",
         "table-check",
     ),
     "10: half the gross error of a sample": Mutant(
         "10",
         "toolkit.central.robust.influence",
-        "** 2).mean())\n    return Influence(estimator, at, slope, estimator.bound / slope,",
-        "** 2).mean())\n    return Influence(estimator, at, slope, estimator.bound / slope / 2,",
+        "** 2).mean())\n    return Influence(estimator, center, slope, estimator.bound / slope,",
+        "** 2).mean())\n    return Influence(estimator, center, slope, estimator.bound / slope / 2,",
         "twice-check",
     ),
     "10: a fixed share that is not divided by": Mutant(
@@ -692,8 +692,8 @@ MUTANTS = {
     "14: a table that is charged as one count": Mutant(
         "14",
         "toolkit.central.sensitivity",
-        "return _sensitivity(_apart(caps.max_rows, cells), _apart(caps.max_sum_of_squares, cells), neighbors)",
-        "return _sensitivity(caps.max_rows(cells), caps.max_sum_of_squares(cells), neighbors)",
+        "_disjoint_change(caps.max_rows, n_cells), _disjoint_change(caps.max_sum_of_squares, n_cells), neighbors",
+        "caps.max_rows(n_cells), caps.max_sum_of_squares(n_cells), neighbors",
         "counts-below-check",
     ),
     "16: a liar who weighs half": Mutant(
@@ -742,7 +742,7 @@ MUTANTS |= {
     f"{number}: a choice {words}": Mutant(
         number,
         "toolkit.central.selection",
-        "return _item(candidates, _draw(odds, source))",
+        "return _candidate_at(candidates, _draw_index(odds, source))",
         f"return _item(candidates, {choice})",
         cell,
     )

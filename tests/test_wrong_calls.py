@@ -25,7 +25,7 @@ from toolkit.local import questions
 
 PRIVATE = re.compile(
     r"\b(Keeper|SpreadVerbs|CountingVerbs|PairVerbs|RobustVerbs|QuantileVerbs|FindingVerbs|MarginVerbs|"
-    r"Publishable|Additive|Selection)\b"
+    r"Publishable|AdditiveMechanism|SelectionMechanism)\b"
 )
 ROOMS = ("", ".analysis", ".central", ".central.stream", ".core", ".learning", ".local", ".planning", ".survey")
 

@@ -45,7 +45,7 @@ def test_our_statistics_stay_within_their_sensitivity(name):
     statistic = statistics.total(bounds, "replace", n) if name == "total" else getattr(statistics, name)(bounds, n)
 
     def release(column, rng):
-        value = statistic.of(bounds.sums(np.asarray(column), squares=True))
+        value = statistic.from_sums(bounds.sums(np.asarray(column), squares=True))
         return Laplace.for_epsilon(1, sensitivity=statistic.sensitivity.l1).release(value, rng)
 
     found = replay(release, replacements(SALARIES, (0, 100)), sensitivity=statistic.sensitivity.l1)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.slowly import each
-from toolkit.central.noise.grid import PrivateValue, read
+from toolkit.central.noise.grid import PrivateValue, read_private_value
 from toolkit.central.selection import _LN2, _SURE, UNIT_BITS, Odds, lower_powers, upper_powers
 
 PRECISE = Context(prec=120)
@@ -19,7 +19,7 @@ def power(exponent: Fraction) -> Fraction:
 
 
 def odds(scores: object, rate: object, base: object = None) -> Odds:
-    return Odds(read(scores, "scores"), Fraction(rate), None if base is None else np.asarray(base))
+    return Odds(read_private_value(scores, "scores"), Fraction(rate), None if base is None else np.asarray(base))
 
 
 def test_the_constant_is_the_logarithm_of_2() -> None:
@@ -72,12 +72,12 @@ def check_weights(scores: list[float], rate: object, kind: str | None) -> None:
     for i in range(len(scores)):
         low, high = found.acceptance(i, 160)
         assert high <= 2**160 + 2
-        if found.surely_keeps(i, _SURE - 1):
+        if found.is_surely_accepted(i, _SURE - 1):
             assert low >= _SURE << 96
         if base is not None and base[i] == 0:
             assert (low, high) == (0, 0)
             continue
-        exponent = found.exponent(i)
+        exponent = found.exact_exponent(i)
         if exponent > 4000:
             assert (low, high)[0] == 0
             continue
@@ -107,7 +107,7 @@ def test_so_it_is_of_some_of_them(scores: list[float], kind: str | None) -> None
 def test_nearly_everything_drawn_is_kept(scores: list[float], kind: str | None) -> None:
     """Expected share kept, from the enclosures: at least 85 % whatever the scores, so the time does not tell them."""
     found = odds(scores, "1/2", base_for(kind, len(scores)))
-    assert found.surely_keeps(int(np.argmax(found.envelope(slice(None)))), 0)
+    assert found.is_surely_accepted(int(np.argmax(found.envelope(slice(None)))), 0)
     kept = sum(
         int(found.envelope(slice(i, i + 1))[0]) * Fraction(found.acceptance(i, 64)[0], 2**64)
         for i in range(len(scores))
@@ -134,7 +134,7 @@ def test_the_envelope_is_never_below_the_weight(scores: list[float], weights: li
 def test_logarithms_are_rounded_down_and_hardly(scores: list[float], rate: Fraction) -> None:
     found = odds(scores, rate)
     for i, log in enumerate(found.logs(slice(None)).tolist()):
-        exact = found.exponent(i) * 2**20 / Fraction(_LN2)
+        exact = found.exact_exponent(i) * 2**20 / Fraction(_LN2)
         assert log <= exact
         assert log > exact - 2 or exact > 2**46
 
@@ -146,7 +146,7 @@ def test_the_envelopes_of_all_candidates_add_up_to_less_than_2_to_the_64() -> No
     """
     for bits in (0, 21, 22, 30, 45):
         size = 2**bits
-        found = Odds(PrivateValue(np.broadcast_to(np.int64(7), size), whole=True, scalar=False), Fraction(1))
+        found = Odds(PrivateValue(np.broadcast_to(np.int64(7), size), is_whole=True, is_scalar=False), Fraction(1))
         assert size * (1.0615 * 2**found.unit_bits + 1) < 2**64
         assert found.unit_bits == 40 or size * 2**found.unit_bits >= 2**61
 
@@ -156,11 +156,11 @@ def test_a_candidate_far_behind_keeps_a_positive_probability() -> None:
     for scores in ([0, -160], [-160, 0], [0, -2000], [-2000, 0]):
         found = odds(scores, "1/2")
         far = int(np.argmin(scores))
-        bits = int(found.exponent(far) * 3 / 2) + 64
+        bits = int(found.exact_exponent(far) * 3 / 2) + 64
         low, high = found.acceptance(far, bits)
         assert found.envelope(slice(far, far + 1)) == 2
         assert low > 0
-        expected = power(-found.exponent(far)) * 2**UNIT_BITS / 2
+        expected = power(-found.exact_exponent(far)) * 2**UNIT_BITS / 2
         assert abs(Fraction(low + high, 2) / 2**bits / expected - 1) < Fraction(1, 10**15)
 
 

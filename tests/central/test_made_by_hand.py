@@ -44,24 +44,32 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
     (Exponential, {"loss": Pure(10**200), "sensitivity": 1}, {"sensitivity": [("2 sensitivity", ["1e-200"])]}),
     (KeyThreshold, {"loss": Approx(1, "1e-6"), "neighbors": "replace"}, {
         "loss": [("`loss` must be", [Approx(0, "1/2"), Approx(1, 0), Approx(1, 1), Pure(1)])], "neighbors": [NEIGHBORS],
-        "keys": [("`keys`", COUNT)], "rows": [("`rows`", COUNT)], "rho": [("`rho` must be small", [HALVES[0]])],
+        "keys_per_person": [("`keys_per_person`", COUNT)], "rows_per_person": [("`rows_per_person`", COUNT)],
+        "rho": [("`rho` must be small", [HALVES[0]])],
     }),
-    (RangeFinder, {"noise": Laplace.for_epsilon(1), "first": -300, "last": 300}, {
-        "first": [("`powers`", [300, -301, 0.5])], "last": [("`powers`", [-300, 301])], "beta": [("`beta`", [0, 1])],
+    (RangeFinder, {"noise": Laplace.for_epsilon(1), "first_power": -300, "last_power": 300}, {
+        "first_power": [("`powers`", [300, -301, 0.5])], "last_power": [("`powers`", [-300, 301])],
+        "beta": [("`beta`", [0, 1])],
     }),
-    (TopK, {"loss": Pure(1), "k": 3, "neighbors": "replace", "rows": 2, "together": 2}, {
-        "loss": [EPSILON, KIND], "k": [("`k`", COUNT)], "neighbors": [NEIGHBORS], "rows": [("`rows`", COUNT)],
-        "together": [("`together`", [1, 7, 2.5])],
+    (TopK, {"loss": Pure(1), "k": 3, "neighbors": "replace", "rows_per_person": 2, "max_total_change": 2}, {
+        "loss": [EPSILON, KIND], "k": [("`k`", COUNT)], "neighbors": [NEIGHBORS],
+        "rows_per_person": [("`rows_per_person`", COUNT)], "max_total_change": [("`max_total_change`", [1, 7, 2.5])],
     }),
     (RecursiveQuantiles, {"loss": Pure(1), "quantiles": HALVES, "neighbors": "replace"}, {
-        "loss": [EPSILON, KIND], "neighbors": [NEIGHBORS], "rows": [("`rows`", COUNT)],
-        "quantiles": [("increasing shares between 0 and 1", [(), HALVES * 2, (Fraction("1.5"),), (Fraction("-0.5"),)])],
+        "loss": [EPSILON, KIND], "neighbors": [NEIGHBORS], "rows_per_person": [("`rows_per_person`", COUNT)],
+        "quantiles": [
+            ("increasing shares", [(), HALVES * 2, (exact_fraction(1.5, "q"),), (exact_fraction(-0.5, "q"),)]),
+        ],
     }),
-    (Margins, {"sizes": (2, 2), "tables": ((0,),), "variances": (1,)}, {"variances": [("`variances`", [(0,), ()])]}),
-    (AgreeingTables, {"loss": Pure(1), "sizes": (2, 3), "tables": ((0,), (0, 1), ()), "moved": 1, "moved_square": 1}, {
-        "loss": [KIND], "sizes": [("`sizes`", [(0, 3), (2, 1.5)])], "moved": [("`moved`", COUNT)],
-        "moved_square": [("`moved_square`", COUNT)],
-        "tables": [("`tables`", [(), ((0,), (0,)), ((1, 0),), ((0, 0),), ((2,),), ((-1,),)])],
+    (Margins, {"axis_sizes": (2, 2), "table_axes": ((0,),), "variances": (1,)}, {
+        "variances": [("`variances`", [(0,), ()])],
+    }),
+    (AgreeingTables, {"loss": Pure(1), "axis_sizes": (2, 3), "table_axes": ((0,), (0, 1), ()), "l1_sensitivity": 1,
+                      "squared_l2_sensitivity": 1}, {
+        "loss": [KIND], "axis_sizes": [("`axis_sizes`", [(0, 3), (2, 1.5)])],
+        "l1_sensitivity": [("`l1_sensitivity`", COUNT)],
+        "squared_l2_sensitivity": [("`squared_l2_sensitivity`", COUNT)],
+        "table_axes": [("`table_axes`", [(), ((0,), (0,)), ((1, 0),), ((0, 0),), ((2,),), ((-1,),)])],
     }),
     (PowerLaw, {"loss": Pure(1), "m": 3}, {"loss": [EPSILON], "m": [("`m`", [0, 3.5]), ("epsilon / 2", [1, 2])]}),
     (SmoothLaplace, {"loss": Approx(1, "1e-6")}, {
@@ -88,7 +96,8 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
         "levels": [("`levels`", COUNT)],
     }),
     (InverseSensitivity, {"statistic": Quantile("1/2"), "bounds": Bounds.of((0, 9)), "loss": Pure(1)}, {
-        "loss": [EPSILON, KIND], "groups": [("`groups`", COUNT)], "rows": [("`rows`", COUNT)],
+        "loss": [EPSILON, KIND], "affected_groups": [("`affected_groups`", COUNT)],
+        "rows_per_person": [("`rows_per_person`", COUNT)],
         "statistic": [("`statistic` must be", [Huber, "median", 3])],
     }),
 ]  # fmt: skip
@@ -109,7 +118,7 @@ def test_what_makes_no_promise_cannot_be_made(make: Any, given: dict, change: di
 
 
 NOISE, LIMITS, MIDDLE = Laplace.for_epsilon(1), Bounds.of((0, 9), QUANTILE_BITS), Quantile("1/2")
-LOSS, ONE = Approx(1, "1e-6"), {"neighbors": "replace", "rows": 1}
+LOSS, ONE = Approx(1, "1e-6"), {"neighbors": "replace", "rows_per_person": 1}
 DEFAULTS: list[tuple[Any, ...]] = [
     (Laplace(Pure(2)), Laplace.for_epsilon(2), Laplace(Pure(2), 1, "l1")),
     (Gaussian(Zcdp("1/2"), 1), Gaussian.for_rho("1/2"), Gaussian(Zcdp("1/2"), 1, 1)),
@@ -118,14 +127,14 @@ DEFAULTS: list[tuple[Any, ...]] = [
     (Exponential.for_rho("1/8"), Exponential(Pure(1), 1)),
     (KeyThreshold(LOSS, "replace"), KeyThreshold.for_loss(1, "1e-6", neighbors="replace"),
      KeyThreshold(LOSS, "replace", 1, 1, None)),
-    (KeyThreshold.for_rho(1, "1e-6", neighbors="replace"), KeyThreshold.for_rho(1, "1e-6", keys=1, **ONE)),
+    (KeyThreshold.for_rho(1, "1e-6", neighbors="replace"), KeyThreshold.for_rho(1, "1e-6", keys_per_person=1, **ONE)),
     (RangeFinder(NOISE), RangeFinder(NOISE, -31, 32, Fraction(1, 1000))),
     (TopK.for_epsilon(1, 3, neighbors="replace"), TopK(Pure(1), 3, "replace", 1, 3)),
-    (TopK.for_rho(1, 3, neighbors="replace"), TopK.for_rho(1, 3, together=3, **ONE)),
+    (TopK.for_rho(1, 3, neighbors="replace"), TopK.for_rho(1, 3, max_total_change=3, **ONE)),
     (RecursiveQuantiles(Pure(1), HALVES, "replace"), RecursiveQuantiles.for_epsilon(1, HALVES, neighbors="replace"),
      RecursiveQuantiles(Pure(1), HALVES, "replace", 1, False)),
     (RecursiveQuantiles.for_rho(1, HALVES, neighbors="replace"),
-     RecursiveQuantiles.for_rho(1, HALVES, grouped=False, **ONE)),
+     RecursiveQuantiles.for_rho(1, HALVES, is_grouped=False, **ONE)),
     (PowerLaw(Pure(1)), PowerLaw.for_epsilon(1), PowerLaw(Pure(1), 6)),
     (InverseSensitivity(MIDDLE, LIMITS, Pure(1)), InverseSensitivity.for_epsilon(1, "median", bounds=(0, 9)),
      InverseSensitivity(MIDDLE, LIMITS, Pure(1), 1, 1)),
@@ -166,7 +175,7 @@ THIRDS = {"sensitivity": "3", "norm": "L1", "scale": 6.0, "sd": pytest.approx(1 
             {"parts": [Laplace(Pure("1/2"), 3)._describe() | {"loss": "ε = 0.5"}] * 2},
         ),
         (
-            KeyThreshold(Approx("1/2", "1e-6"), "add_remove", keys=3),
+            KeyThreshold(Approx("1/2", "1e-6"), "add_remove", keys_per_person=3),
             "Laplace noise on counts, which are compared with a threshold",
             THIRDS | {"noise": "Laplace", "threshold": 87, "keys a person": 3},
         ),

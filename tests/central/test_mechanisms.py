@@ -52,7 +52,7 @@ def test_probabilities_of_releases_change_by_at_most_e_to_the_epsilon(epsilon: o
 @pytest.mark.parametrize("size", [1, 2, 1000])
 def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Laplace, size: int) -> None:
     """Scale in steps times epsilon is the sensitivity in steps, rounding included; and the cost of rounding is tiny."""
-    exponent, draw, _ = laplace_module._real_noise(mechanism, size)
+    exponent, draw, _ = laplace_module._grid_noise(mechanism, size)
     scale = draw.args[0] if isinstance(draw, partial) else 1 / draw.__self__._linear
     assert exponent == grid_exponent(mechanism.sensitivity, mechanism._exact_scale)
     unit = Fraction(2) ** exponent
@@ -64,8 +64,8 @@ def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Lapl
 def noise_on_grid(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, LatticeSampler]:
     """The exponent of the grid, and the noise in its steps."""
     if not whole:
-        return gaussian_module._real_noise(mechanism, size)[:2]
-    sampler, bits = mechanism._integer_noise(size)
+        return gaussian_module._grid_noise(mechanism, size)[:2]
+    sampler, bits = mechanism._integer_sampler(size)
     return -bits, sampler
 
 

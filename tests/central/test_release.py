@@ -14,7 +14,7 @@ from tests.central.catalogue import BAD_NUMBERS, MECHANISMS
 from tests.recorder import recorded
 from toolkit.central import Gaussian, Laplace
 from toolkit.central import laplace as laplace_module
-from toolkit.central.noise.grid import grid_exponent, steps_of
+from toolkit.central.noise.grid import grid_exponent, round_to_steps
 from toolkit.core.sampling import LatticeSampler
 
 
@@ -43,12 +43,12 @@ def test_precision_attack_all_outputs_lie_on_one_grid(make: Callable[[], Laplace
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_minus_zero_never_appears(mechanism: Laplace | Gaussian, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LatticeSampler, "draw", lambda _self, size, _rng: np.zeros(size, dtype=np.int64))
-    laplace_module._real_noise.cache_clear()  # it holds on to the method that was there before
+    laplace_module._grid_noise.cache_clear()  # it holds on to the method that was there before
     for value in (-0.0, 0.0, np.float32(-0.0), -1e-300, np.array([-0.0, 0.0, -1e-300])):
         found = np.atleast_1d(mechanism.release(value).value)
         assert np.all(found == 0)
         assert not np.signbit(found).any()
-    laplace_module._real_noise.cache_clear()
+    laplace_module._grid_noise.cache_clear()
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
@@ -84,7 +84,7 @@ def test_extreme_values_are_released_without_warning_or_infinity(mechanism: Lapl
 @pytest.mark.parametrize("mechanism", [Laplace.for_epsilon(1, sensitivity=2), Gaussian.for_rho("1/8", sensitivity=2)])
 def test_integers_of_any_size_get_the_drawn_noise_rounded(mechanism: Laplace | Gaussian) -> None:
     """The noise is rounded to the nearest integer, halves upwards."""
-    unit = 1 << mechanism._integer_noise(4)[1]
+    unit = 1 << mechanism._integer_sampler(4)[1]
     noise = [3 * unit + unit // 2, -2 * unit - unit // 2, unit // 2 - 1 if unit > 1 else 0, -5 * unit]
     rounded = [math.floor(Fraction(one, unit) + Fraction(1, 2)) for one in noise]
     integers = mechanism._perturb_integers
@@ -210,7 +210,7 @@ def test_mechanisms_are_values() -> None:
     assert Laplace.for_epsilon("1/2") == Laplace.for_epsilon(0.5) != Laplace.for_epsilon(0.25)
     assert repr(Laplace.for_epsilon(0.5)) == "<Laplace scale 2; sensitivity 1 (l1); ε = 0.5>"
     assert repr(Gaussian.for_rho(0.5)) == "<Gaussian scale 1; sensitivity 1 (l2); ρ = 0.5>"
-    assert steps_of(Fraction(1, 2), 0) == 1
+    assert round_to_steps(Fraction(1, 2), 0) == 1
 
 
 def test_a_preview_tells_scale_error_and_cost_and_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

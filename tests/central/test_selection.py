@@ -11,14 +11,14 @@ from scipy.stats import chi2, ncx2
 
 from tests.slowly import each
 from toolkit.central import selection
-from toolkit.central.noise.grid import grid_exponent, steps_of
+from toolkit.central.noise.grid import grid_exponent, round_to_steps
 from toolkit.central.selection import (
     UNIT_BITS,
     Exponential,
     NoisyMax,
     Odds,
     PermuteAndFlip,
-    Selection,
+    SelectionMechanism,
     lower_powers,
     upper_powers,
 )
@@ -102,7 +102,7 @@ def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.Monke
             monkeypatch.setattr(
                 selection, "words", lambda *_, left=words_left: np.array([left.pop(0)], dtype=np.uint64)
             )
-            assert selection._draw(odds, None) == (i if kept else 1 - i)
+            assert selection._draw_index(odds, None) == (i if kept else 1 - i)
             assert (len(places_left), len(words_left)) == ((1, 1) if kept else (0, 0))
 
 
@@ -117,7 +117,7 @@ def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.Monke
     ids=["exponential", "flip", "max"],
 )
 def test_draws_accept_epsilon_and_reject_what_is_a_fifth_off(
-    kind: type[Selection], law: Callable[[float], list[float]]
+    kind: type[SelectionMechanism], law: Callable[[float], list[float]]
 ) -> None:
     """3000 draws of each; false alarms 1e-6; the power against a fifth more or less is computed."""
     rng, n, mechanism = np.random.default_rng(28), 3000, kind.for_epsilon(2)
@@ -256,7 +256,7 @@ def test_the_highest_exact_sum_wins_and_the_first_of_equals(
             return np.array(noise, dtype=kind)
 
         monkeypatch.setattr(selection, "discrete_laplace", given)
-        sums = [steps_of(Fraction(score), exponent) + one for score, one in zip(scores, noise, strict=True)]
+        sums = [round_to_steps(Fraction(score), exponent) + one for score, one in zip(scores, noise, strict=True)]
         assert NoisyMax.for_epsilon(1, sensitivity=sensitivity).choose("abc", scores) == "abc"[sums.index(max(sums))]
         assert seen == [2 * sensitivity if whole else 2 * math.ceil(sensitivity * step)]
 
@@ -272,7 +272,7 @@ def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: py
     monkeypatch.setattr(
         selection,
         "falls_below",
-        lambda exponent, prefix, _bits, _rng: bool(asked.append(prefix)) or exponent != odds.exponent(2),
+        lambda exponent, prefix, _bits, _rng: bool(asked.append(prefix)) or exponent != odds.exact_exponent(2),
     )
     for word, expected in (
         (sure - 1, []),
@@ -282,7 +282,7 @@ def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: py
     ):
         stream = np.array([0, word << (64 - UNIT_BITS)], dtype=np.uint64)
         monkeypatch.setattr(selection, "words", lambda *_, stream=stream: stream)
-        heads = PermuteAndFlip.for_epsilon(1)._heads(odds, part, None)
+        heads = PermuteAndFlip.for_epsilon(1)._accepted(odds, part, None)
         assert asked == expected
         assert heads.tolist() == ([0, 1] if word < sure else [0])
         asked.clear()
@@ -293,7 +293,7 @@ def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: py
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_of_every_size_are_served(kind: type[Selection]) -> None:
+def test_scores_of_every_size_are_served(kind: type[SelectionMechanism]) -> None:
     mechanism = kind.for_epsilon(2)
     assert mechanism.choose(["only"], [5]) == "only"
     assert mechanism.choose(["only"], [5.5]) == "only"
@@ -308,7 +308,7 @@ def test_scores_of_every_size_are_served(kind: type[Selection]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_are_refused_in_one_way_that_quotes_nothing(kind: type[Selection]) -> None:
+def test_scores_are_refused_in_one_way_that_quotes_nothing(kind: type[SelectionMechanism]) -> None:
     mechanism, messages = kind.for_epsilon(1), set()
     for bad in (float("nan"), float("inf"), -float("inf")):
         with pytest.raises(ValueError, match="`scores` must be finite") as caught:
@@ -326,7 +326,7 @@ def test_scores_are_refused_in_one_way_that_quotes_nothing(kind: type[Selection]
 
 
 @each(bad=[0, -1, float("nan"), float("inf"), True, "abc", None], kind=KINDS)
-def test_parameters_must_be_positive(kind: type[Selection], bad: object) -> None:
+def test_parameters_must_be_positive(kind: type[SelectionMechanism], bad: object) -> None:
     for arguments in ({"epsilon": bad}, {"epsilon": 1, "sensitivity": bad}):
         with pytest.raises((ValueError, TypeError), match=r"`(epsilon|sensitivity)` must"):
             kind.for_epsilon(**arguments)
@@ -369,7 +369,7 @@ def test_probabilities_of_extreme_scores_are_those_of_their_gaps() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_best_of_very_many_is_found_wherever_it_is(kind: type[Selection]) -> None:
+def test_the_best_of_very_many_is_found_wherever_it_is(kind: type[SelectionMechanism]) -> None:
     scores = np.zeros(40_000, dtype=np.int64)
     for best in (0, 16_383, 16_384, 39_999):
         scores[best] = 1000

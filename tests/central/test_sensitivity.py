@@ -8,7 +8,7 @@ import pytest
 
 from toolkit.central.sensitivity import (
     _all_pairs,
-    _some_pairs,
+    _random_pairs,
     count,
     counts,
     covariance,
@@ -39,7 +39,7 @@ def test_several_counts_together_agree_with_all_small_tables(groups: tuple[list[
         assert claimed.l1 == len(groups)
     for norm, reach in (("l1", claimed.l1), ("l2", float(claimed.l2))):
         found = worst_case(tally, people, 2, neighbors=relation, norm=norm)
-        assert found.complete
+        assert found.is_complete
         assert float(found.at_least) == pytest.approx(float(reach), rel=1e-15)
 
 
@@ -92,7 +92,7 @@ def test_the_length_of_one_number_is_its_size(relation: str) -> None:
         scalars.append(variance((0, 3), 7, neighbors=relation, ddof=0))
         scalars.append(covariance((0, 3), (0, 2), 7, neighbors=relation))
     for found in scalars:
-        assert found.neighbors == found.rows(2).neighbors == relation
+        assert found.neighbors == found.scaled_by_rows(2).neighbors == relation
         assert found.l2_squared == found.l1**2
         assert found.l2 == found.l1
     if relation == "replace":
@@ -102,12 +102,12 @@ def test_the_length_of_one_number_is_its_size(relation: str) -> None:
 def test_an_irrational_length_is_rounded_up_at_the_60th_binary_digit() -> None:
     """A length that is not a fraction is rounded upwards by less than 2**-60."""
     for times in (1, 3, 10**9):
-        found = histogram(neighbors="replace").rows(times)
+        found = histogram(neighbors="replace").scaled_by_rows(times)
         assert (found.l2 - Fraction(1, 2**60)) ** 2 < found.l2_squared < found.l2**2
 
 
 def test_a_person_with_three_rows_moves_three_times_as_far() -> None:
-    three = histogram(neighbors="replace").rows(3)
+    three = histogram(neighbors="replace").scaled_by_rows(3)
     assert (three.l1, three.l2_squared) == (6, 18)
 
 
@@ -158,7 +158,7 @@ def test_a_large_search_is_random_repeatable_and_still_a_lower_bound() -> None:
     arguments = {"neighbors": "add_remove", "limit": 500}
     first, second = (worst_case(sum, range(100), 6, **arguments) for _ in range(2))
     assert first == second
-    assert not first.complete
+    assert not first.is_complete
     assert "random part" in repr(first)
     assert 90 <= first.at_least <= 99
     other = worst_case(sum, range(100), 6, rng=np.random.default_rng(9), **arguments)
@@ -168,7 +168,7 @@ def test_a_large_search_is_random_repeatable_and_still_a_lower_bound() -> None:
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
 def test_random_pairs_are_neighbors_and_reach_all_of_them(relation: str) -> None:
     """1,000 draws of 36 or 15 pairs: one is missed with probability 1e-10."""
-    found = list(_some_pairs(range(3), 2, relation, 1000, np.random.default_rng(1)))
+    found = list(_random_pairs(range(3), 2, relation, 1000, np.random.default_rng(1)))
     assert len(found) == 1000
     every = set(_all_pairs(range(3), 2, relation))
     if relation == "replace":
@@ -185,7 +185,7 @@ def test_a_search_for_nothing_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_without_values_there_is_no_pair_and_no_change() -> None:
     found = worst_case(sum, [], 3, neighbors="add_remove")
-    assert (found.at_least, found.table, found.neighbor, found.tried, found.complete) == (0, (), (), 0, True)
+    assert (found.at_least, found.table, found.neighbor, found.n_pairs, found.is_complete) == (0, (), (), 0, True)
     for values in ([], [7]):
         with pytest.raises(ValueError, match="`values` must hold at least two values"):
             worst_case(sum, values, 3, neighbors="replace")
@@ -195,4 +195,4 @@ def test_without_values_there_is_no_pair_and_no_change() -> None:
 def test_a_search_is_complete_as_long_as_all_pairs_are_within_the_limit(relation: Any, pairs: int) -> None:
     for limit in (pairs, pairs - 1):
         found = worst_case(sum, [0, 1, 5, 7], 2, neighbors=relation, limit=limit)
-        assert (found.complete, found.tried) == (limit == pairs, limit)
+        assert (found.is_complete, found.n_pairs) == (limit == pairs, limit)

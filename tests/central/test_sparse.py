@@ -136,7 +136,7 @@ def test_seeds_are_marked_and_the_secret_is_not_shown() -> None:
     alarm = AboveThreshold(0, epsilon=1)
     assert not alarm.seeded
     assert (alarm.sensitivity, alarm.count) == (1, 1)
-    assert str(alarm._bar) not in repr(alarm)
+    assert str(alarm._noisy_threshold) not in repr(alarm)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, "abc", True, None, [1, 2], np.array([1.0, 2.0])], ids=repr)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.central import sensitivity, statistics
-from toolkit.central.publishing.quantiles import MOST_RANK_UNITS, rank_unit
+from toolkit.central.publishing.quantiles import MAX_SHARE_DENOMINATOR, round_share
 from toolkit.frames.sums import SQUARE_BITS, Bounds
 
 extremes = st.sampled_from(
@@ -54,7 +54,7 @@ def test_sums_move_by_at_most_their_sensitivity(
 ) -> None:
     box = Bounds.of(bounds)
     statistic = statistics.total(box, relation, len(values))
-    one, other = (statistic.of(box.sums(column)) for column in neighbor(values, new, place, relation))
+    one, other = (statistic.from_sums(box.sums(column)) for column in neighbor(values, new, place, relation))
     assert moved(one, other) <= statistic.sensitivity.l1
 
 
@@ -66,7 +66,7 @@ def test_means_and_variances_move_by_at_most_their_sensitivity(
     column, changed = neighbor(values, new, place, "replace")
     for make, box in ((statistics.mean, Bounds.of(bounds)), (statistics.variance, Bounds.of(bounds, SQUARE_BITS))):
         statistic, squares = make(box, len(values)), make is statistics.variance
-        one, other = (statistic.of(box.sums(c, squares=squares)) for c in (column, changed))
+        one, other = (statistic.from_sums(box.sums(c, squares=squares)) for c in (column, changed))
         assert moved(one, other) <= statistic.sensitivity.l1
 
 
@@ -80,9 +80,9 @@ def test_sums_of_cells_change_by_at_most_their_sensitivity(
     if vanishes and relation == "replace":
         changed[place % len(column)] = np.nan
     box = Bounds.of(bounds)
-    alone, two = statistics.totals(box, 1, relation), statistics.totals(box, 2, relation)
-    assert moved(alone.of(box.sums(column)), alone.of(box.sums(changed))) <= alone.sensitivity.l1
-    one, other = ([two.of(box.sums(c[above])) for above in (c > 0, ~(c > 0))] for c in (column, changed))
+    alone, two = statistics.cell_totals(box, 1, relation), statistics.cell_totals(box, 2, relation)
+    assert moved(alone.from_sums(box.sums(column)), alone.from_sums(box.sums(changed))) <= alone.sensitivity.l1
+    one, other = ([two.from_sums(box.sums(c[above])) for above in (c > 0, ~(c > 0))] for c in (column, changed))
     assert moved(one, other) <= two.sensitivity.l1
 
 
@@ -101,7 +101,9 @@ def test_the_tight_mean_is_not_disclosed_by_rounding() -> None:
     ulp = float(np.spacing(1024.0))
     box = Bounds.of((1024, 1024 + 4 * ulp))
     mean = statistics.mean(box, 1000)
-    low, high = (mean.of(box.sums(c)) for c in (np.full(1000, 1024.0), np.r_[np.full(999, 1024.0), 1024 + 4 * ulp]))
+    low, high = (
+        mean.from_sums(box.sums(c)) for c in (np.full(1000, 1024.0), np.r_[np.full(999, 1024.0), 1024 + 4 * ulp])
+    )
     assert 0.9 * mean.sensitivity.l1 < moved(low, high) <= mean.sensitivity.l1 == box.span
     assert mean.offset == 1024
 
@@ -119,7 +121,10 @@ def test_the_way_back_to_the_unit_is_exact_to_the_grid(bounds: tuple[int, int]) 
         (statistics.mean(box, 1000), sums, values.mean(), width * 2**-33),
         (statistics.variance(coarse, 1000), squares, values.var(ddof=1), width**2 * 2**-14),
     ):
-        assert abs(float(statistic.offset + statistic.factor * statistic.of(column)) - truth) <= error + 1e-9 * width
+        assert (
+            abs(float(statistic.offset + statistic.factor * statistic.from_sums(column)) - truth)
+            <= error + 1e-9 * width
+        )
 
 
 @pytest.mark.parametrize("edges", [[1], [2, 1], [1, 1], []])
@@ -150,7 +155,7 @@ def test_neighbors_must_be_said() -> None:
     box = Bounds.of((0, 1))
     for call in (
         lambda relation: statistics.total(box, relation, 3),
-        lambda relation: statistics.totals(box, 2, relation),
+        lambda relation: statistics.cell_totals(box, 2, relation),
     ):
         for relation in ("both", "Replace", None):
             with pytest.raises(ValueError, match="`neighbors` must be one of replace, add_remove"):
@@ -165,7 +170,7 @@ def test_one_pair_moves_a_covariance_by_exactly_its_sensitivity(n: int) -> None:
     furthest = 0
     for others in combinations_with_replacement(points, n - 1):
         found = [
-            statistic.of([n, sum(y for _, y in rows), 0, sum(x for x, _ in rows), sum(x * y for x, y in rows)])
+            statistic.from_sums([n, sum(y for _, y in rows), 0, sum(x for x, _ in rows), sum(x * y for x, y in rows)])
             for rows in ([*others, point] for point in points)
         ]
         furthest = max(furthest, max(found) - min(found))
@@ -190,10 +195,10 @@ def test_n_is_required_where_it_is_public_and_must_be_large_enough() -> None:
 
 def test_the_denominator_of_a_quantile_is_bounded_whatever_is_asked() -> None:
     """And with it every rank score, for any number of rows that fits into memory: 2**42 are 32 TiB of floats."""
-    assert MOST_RANK_UNITS * 2**42 < 2**63
+    assert MAX_SHARE_DENOMINATOR * 2**42 < 2**63
     for q in (Fraction(10**40 + 1, 3 * 10**40), Fraction(1, 2**20 + 7), Fraction(0), Fraction(1), Fraction(1, 3)):
-        near = rank_unit(q)
-        assert near.denominator <= MOST_RANK_UNITS
+        near = round_share(q)
+        assert near.denominator <= MAX_SHARE_DENOMINATOR
         assert abs(near - q) <= Fraction(1, 2**21)
 
 

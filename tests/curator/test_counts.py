@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from toolkit import MISSING, OTHER, BudgetError, Curator, Ledger, Pure, Zcdp, bands, between
-from toolkit.central.statistics import _array
+from toolkit.central.statistics import _integer_array
 from toolkit.curator.counts import Bins
 from toolkit.curator.release import Query
 
@@ -204,7 +204,7 @@ def test_a_person_counts_once_however_many_rows_there_are() -> None:
 @pytest.mark.parametrize("numbers", [[0, 2**63], [-(2**63) - 1, 0], [0, 1], [-(2**63), 2**63 - 1]])
 def test_cells_are_whole_numbers_of_64_bits_or_else_floats(numbers: list[int]) -> None:
     """One cell with longer noise is enough."""
-    found = _array(numbers)
+    found = _integer_array(numbers)
     whole = all(-(2**63) <= number < 2**63 for number in numbers)
     assert found.dtype == (np.int64 if whole else np.float64)
     assert [int(number) for number in found] == ([*numbers] if whole else [int(float(one)) for one in numbers])

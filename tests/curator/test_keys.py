@@ -130,7 +130,7 @@ def test_one_person_moves_the_counts_of_keys_by_what_the_noise_is_for(
         persons = replace(again._unit.persons, key=keeper._unit.persons.key)
         again._unit = replace(again._unit, persons=persons)
         again.keys("city", epsilon=1, delta=1e-6)
-    assert {mechanism.keys for mechanism, _ in seen} == {2}
+    assert {mechanism.keys_per_person for mechanism, _ in seen} == {2}
     everything = {key for _, counts in seen for key in counts}
 
     def apart(one: dict[Any, int], other: dict[Any, int]) -> int:

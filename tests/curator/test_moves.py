@@ -84,13 +84,15 @@ class Noises:
             monkeypatch.setattr(kind, "_perturb_integers", lambda mechanism, numbers, _: self.whole(mechanism, numbers))
 
     def given(self, mechanism: Laplace | Gaussian, answer: PrivateValue) -> Any:
-        assert answer.whole
+        assert answer.is_whole
         self.met.append((mechanism, [int(number) for number in np.ravel(answer.entries)]))
         made = np.arange(answer.size) * 2**33 + len(self.met)
-        return int(made[0]) if answer.scalar else made, mechanism._integer_law
+        return int(made[0]) if answer.is_scalar else made, mechanism._integer_law
 
     def whole(self, mechanism: Laplace | Gaussian, numbers: list[int]) -> Any:
-        noisy, law = self.given(mechanism, PrivateValue(np.array(numbers, dtype=object), whole=True, scalar=False))
+        noisy, law = self.given(
+            mechanism, PrivateValue(np.array(numbers, dtype=object), is_whole=True, is_scalar=False)
+        )
         return noisy.tolist(), law
 
     def run(self, call: Call, table: pd.DataFrame, neighbors: str, pay: dict[str, Any]) -> tuple[Any, str]:

@@ -106,7 +106,7 @@ def test_a_list_and_one_have_the_same_odds_where_there_is_one() -> None:
     one, listed = (keeper.preview.quantile("age", q, bounds=(18, 100), epsilon=1) for q in (0.9, [0.9]))
     assert (one.mechanism, one.loss, one.label) == (listed.mechanism, listed.loss, "0.9 quantile of age")
     mechanism = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors="replace")
-    assert mechanism.choice(mechanism.parts[0])._rate * 10 == Fraction(1, 2)
+    assert mechanism.selection_mechanism(mechanism.splits[0])._rate * 10 == Fraction(1, 2)
 
 
 def test_places_keep_steps_and_tell_equal_values_apart() -> None:
@@ -168,7 +168,7 @@ def test_a_generator_of_shares_is_read_once() -> None:
 def test_the_note_says_how_far_off_one_of_few_values_can_be() -> None:
     note = curator(people(50)).quantile("age", 0.5, bounds=(0, 1), step=1, epsilon=1).notes[0]
     mechanism = RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], neighbors="replace")
-    ranks = [mechanism.off_by(2**51, values, 50) for values in (1, 2, 3)]
+    ranks = [mechanism.rank_error_bound(2**51, values, 50) for values in (1, 2, 3)]
     assert ranks[0] < ranks[1] < ranks[2]
     assert f"at most {ranks[1]} values lie between it" in note
 

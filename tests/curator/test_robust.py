@@ -89,8 +89,8 @@ def test_no_person_moves_statistic_and_scale_further_than_the_noise_is_for(
             SMOOTH[name](curator(np.array([*others, person], dtype=float)), None)
         for mechanism, one in seen:
             for _, other in seen:
-                assert abs(one.value - other.value) <= min(one.smooth, other.smooth)
-                assert one.smooth * mechanism._ratio <= other.smooth * (1 + Fraction(1, 2**100))
+                assert abs(one.value - other.value) <= min(one.smooth_sensitivity, other.smooth_sensitivity)
+                assert one.smooth_sensitivity * mechanism._ratio <= other.smooth_sensitivity * (1 + Fraction(1, 2**100))
 
 
 def watched_lengths(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""A trusted curator adds noise: mechanisms with exact laws, sensitivities, and statistics in whole steps."""
+"""Mechanisms of a trusted curator, with exact noise laws, sensitivities, and statistics computed in integers."""
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace

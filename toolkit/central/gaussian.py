@@ -1,4 +1,4 @@
-"""The Gaussian mechanism: approximate and concentrated privacy, for numbers and for vectors in length."""
+"""The Gaussian mechanism: approximate and concentrated privacy for numbers and for vectors with bounded L2 norm."""
 
 import math
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from toolkit.central.noise.gaussian_delta import grid_bits, is_private, least_ratio, root_of_log_ratio
+from toolkit.central.noise.gaussian_delta import classic_ratio, grid_bits, is_private, smallest_private_ratio
 from toolkit.central.noise.grid import (
-    NO_END,
-    NO_NOISE,
+    NO_FINITE_NOISE,
+    NO_NOISE_NEEDED,
     Noisy,
     PrivateValue,
-    add_on_grid,
-    add_whole,
+    add_grid_noise,
+    add_integer_noise,
+    check_delta,
+    check_magnitude,
     grid_exponent,
-    proper,
     rounded_sensitivity,
-    sensible,
 )
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
-from toolkit.central.release import Additive
+from toolkit.central.release import AdditiveMechanism
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, check_choice, check_level, check_positive, explain_call, reject
 from toolkit.core.inference.special import ndtri
@@ -32,22 +32,22 @@ from toolkit.core.search import smallest_where
 
 @explain_call("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
 @dataclass(frozen=True, repr=False)
-class Gaussian(Additive):
+class Gaussian(AdditiveMechanism):
     """Noise with density proportional to e**(-y**2 / (2 variance)): Approx(epsilon, delta) and Zcdp(rho).
 
-    If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho = sensitivity**2 /
-    (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows. An object whose claim
-    cannot be proven cannot be made. The noise is the discrete Gaussian on a fine grid of powers of two; whole numbers
-    with a sensitivity of at least 1 are afterwards rounded to whole numbers, which costs nothing.
+    If one person changes the statistic by at most `sensitivity` in the L2 norm, the mechanism costs exactly rho =
+    sensitivity**2 / (2 variance). It also satisfies every (epsilon, delta) that the exact delta of the law allows. The
+    constructor rejects a loss that cannot be proven. The noise is a discrete Gaussian on a fine power-of-two grid. If
+    the values are integers and the sensitivity is at least 1, the result is then rounded to integers at no cost.
 
     Parameters
     ----------
     loss : Approx or Zcdp
-        What is claimed.
+        The privacy loss that the mechanism guarantees.
     variance : Fraction
-        Of the noise on each entry.
+        Variance of the noise on each entry.
     sensitivity : Fraction
-        How far one person can move the statistic, in length.
+        Maximum change of the statistic by one person, in the L2 norm.
 
     References
     ----------
@@ -68,8 +68,8 @@ class Gaussian(Additive):
         object.__setattr__(
             self, "variance", check_positive(self.variance, "variance", "without noise nothing is private")
         )
-        object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
-        sensible(self._sigma, "sigma", NO_END)
+        object.__setattr__(self, "sensitivity", check_magnitude(self.sensitivity, "sensitivity", NO_NOISE_NEEDED))
+        check_magnitude(self._sigma, "sigma", NO_FINITE_NOISE)
         if not isinstance(self.loss, Approx | Zcdp):
             reject(
                 "`loss` must be Approx or Zcdp",
@@ -83,7 +83,7 @@ class Gaussian(Additive):
 
     def _is_private(self, loss: Approx) -> bool:
         if not 0 < loss.slack < 1 or loss.amount == math.inf or loss.amount == 0:
-            reject("epsilon must be above 0 and finite, delta between 0 and 1", loss, NO_END)
+            reject("epsilon must be above 0 and finite, delta between 0 and 1", loss, NO_FINITE_NOISE)
         return is_private(Fraction(loss.amount), loss.slack, self._sigma / self.sensitivity)
 
     @classmethod
@@ -100,34 +100,35 @@ class Gaussian(Additive):
         Parameters
         ----------
         epsilon : Number
-            Above 0.
+            The epsilon of the loss, above 0.
         delta : Number
-            Between 0 and 1.
+            The delta of the loss, between 0 and 1.
         sensitivity : Number
-            How far one person can move the statistic, in length.
+            Maximum change of the statistic by one person, in the L2 norm.
         calibration : str
-            "analytic" is the least noise that is proven private. For comparison: "classic" is sqrt(2 ln(1.25/delta))
-            sensitivity / epsilon, proven for epsilon up to 1 and refused above; "lecture" has 2 in place of 1.25.
+            "analytic" uses the smallest noise that is proven private. Two formulas are available for comparison:
+            "classic" is sqrt(2 ln(1.25/delta)) sensitivity / epsilon, which is proven for epsilon up to 1 and rejected
+            above; "lecture" has 2 in place of 1.25.
 
         Returns
         -------
         Gaussian
             The mechanism.
         """
-        amount, slack = check_positive(epsilon, "epsilon", NO_END), proper(delta)
-        size = sensible(sensitivity, "sensitivity", NO_NOISE)
+        amount, slack = check_positive(epsilon, "epsilon", NO_FINITE_NOISE), check_delta(delta)
+        norm_bound = check_magnitude(sensitivity, "sensitivity", NO_NOISE_NEEDED)
         check_choice(calibration, "calibration", ("analytic", "classic", "lecture"))
         if calibration == "analytic":
-            ratio = least_ratio(amount, slack)
+            ratio = smallest_private_ratio(amount, slack)
         else:
             if calibration == "classic" and amount > 1:
                 reject("`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one")
-            ratio = root_of_log_ratio(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
+            ratio = classic_ratio(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
             if not is_private(amount, slack, ratio):
                 reject(
                     f"`epsilon` must be small for the {calibration} formula", epsilon, "its noise is too little here"
                 )
-        return cls(Approx(amount, slack), (ratio * size) ** 2, size)
+        return cls(Approx(amount, slack), (ratio * norm_bound) ** 2, norm_bound)
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> "Gaussian":
@@ -136,54 +137,57 @@ class Gaussian(Additive):
         Parameters
         ----------
         rho : Number
-            Above 0.
+            The zCDP cost, above 0.
         sensitivity : Number
-            How far one person can move the statistic, in length.
+            Maximum change of the statistic by one person, in the L2 norm.
 
         Returns
         -------
         Gaussian
             The mechanism.
         """
-        amount, size = check_positive(rho, "rho", NO_END), sensible(sensitivity, "sensitivity", NO_NOISE)
-        return cls(Zcdp(amount), size**2 / (2 * amount), size)
+        amount, norm_bound = (
+            check_positive(rho, "rho", NO_FINITE_NOISE),
+            check_magnitude(sensitivity, "sensitivity", NO_NOISE_NEEDED),
+        )
+        return cls(Zcdp(amount), norm_bound**2 / (2 * amount), norm_bound)
 
     @classmethod
     def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """Compute the smallest epsilon, to a billionth, whose noise stays within an error.
+        """Compute the smallest epsilon, to within 1e-9, whose noise stays within an error.
 
         Parameters
         ----------
         error : Number
-            The bound of the noise.
+            The bound on the absolute noise.
         delta : Number
-            Between 0 and 1.
+            The delta of the loss, between 0 and 1.
         level : Number
-            Probability that the noise stays within it.
+            Probability that the noise stays within the bound.
         sensitivity : Number
-            How far one person can move the statistic, in length.
+            Maximum change of the statistic by one person, in the L2 norm.
 
         Returns
         -------
         float
-            The epsilon; a billionth where delta alone is enough.
+            The epsilon, or 1e-9 if delta alone suffices.
 
         Examples
         --------
         >>> Gaussian.epsilon_for(error=8.29, delta=1e-6)
         0.99...
         """
-        target, slack = check_positive(error, "error", "no noise has no error"), proper(delta)
-        size = sensible(sensitivity, "sensitivity", NO_NOISE)
-        allowed = min(target, math.floor(target) + Fraction(1, 2)) if size >= 1 else target
-        ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(size) * (1 - 1e-7))
+        target, slack = check_positive(error, "error", "no noise has no error"), check_delta(delta)
+        norm_bound = check_magnitude(sensitivity, "sensitivity", NO_NOISE_NEEDED)
+        allowed = min(target, math.floor(target) + Fraction(1, 2)) if norm_bound >= 1 else target
+        ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(norm_bound) * (1 - 1e-7))
         if is_private(Fraction(0), slack, ratio):
             return 1e-9
         return smallest_where(lambda epsilon: is_private(Fraction(epsilon), slack, ratio), 0.0, 1.0, rtol=1e-10)
 
     @cached_property
     def _sigma(self) -> Fraction:
-        """The root of the variance, rounded down where it is irrational: for the proof, no more than there is."""
+        """The standard deviation, rounded down if it is irrational, so that the proof never assumes too much noise."""
         root = Fraction(math.isqrt(self.variance.numerator), math.isqrt(self.variance.denominator))
         if root**2 == self.variance:
             return root
@@ -197,12 +201,12 @@ class Gaussian(Additive):
 
     @cached_property
     def _integer_law(self) -> RoundedNormalLaw:
-        """The law of the noise on whole numbers, where the sensitivity is at least 1."""
+        """The law of the noise on integers, which requires a sensitivity of at least 1."""
         return RoundedNormalLaw(self.scale)
 
     @property
     def zcdp(self) -> Zcdp:
-        """The cost in the currency of Gaussian noise: sensitivity**2 / (2 variance)."""
+        """The cost in zero-concentrated differential privacy: sensitivity**2 / (2 variance)."""
         return Zcdp(self.sensitivity**2 / (2 * self.variance))
 
     def error(self, level: Number = 0.95) -> float:
@@ -211,7 +215,7 @@ class Gaussian(Additive):
         Parameters
         ----------
         level : Number
-            Probability that the noise stays within it.
+            Probability that the noise stays within the bound.
 
         Returns
         -------
@@ -219,8 +223,8 @@ class Gaussian(Additive):
             The bound.
         """
         share = check_level(level)
-        real = NormalLaw(self.scale * (1 + 1e-8)).quantile(share)
-        return max(real, RoundedNormalLaw(self.scale).quantile(share)) if self.sensitivity >= 1 else real
+        real = NormalLaw(self.scale * (1 + 1e-8)).two_sided_quantile(share)
+        return max(real, RoundedNormalLaw(self.scale).two_sided_quantile(share)) if self.sensitivity >= 1 else real
 
     def density(self, x: ArrayLike) -> Array:
         """Compute the normal density, for teaching.
@@ -233,12 +237,12 @@ class Gaussian(Additive):
         Returns
         -------
         Array
-            The density at each of them.
+            The density at each number.
         """
         return NormalLaw(self.scale).density(x)
 
     def pmf(self, k: ArrayLike) -> Array:
-        """Compute the law of the noise on whole numbers: the normal law rounded to integers.
+        """Compute the probabilities of the noise on integers: the normal law rounded to integers.
 
         Parameters
         ----------
@@ -248,36 +252,38 @@ class Gaussian(Additive):
         Returns
         -------
         Array
-            The probability at each of them.
+            The probability of each integer.
         """
         return RoundedNormalLaw(self.scale).pmf(k)
 
-    @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public, and small)
-    def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
-        exponent = min(self._grid(size), 0)
+    @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public and small)
+    def _integer_sampler(self, n_entries: int) -> tuple[LatticeSampler, int]:
+        exponent = min(self._grid_exponent(n_entries), 0)
         return gaussian_sampler(self.variance / Fraction(4) ** exponent), -exponent
 
-    def _grid(self, size: int) -> int:
+    def _grid_exponent(self, n_entries: int) -> int:
         sigma, loss = Fraction(self.scale), self.loss
-        finest = grid_bits(Fraction(loss.amount), loss.slack, size) if isinstance(loss, Approx) else 0
-        return min(grid_exponent(sigma, self.sensitivity), grid_exponent(sigma, bits=finest))
+        fine_bits = grid_bits(Fraction(loss.amount), loss.slack, n_entries) if isinstance(loss, Approx) else 0
+        return min(grid_exponent(sigma, self.sensitivity), grid_exponent(sigma, bits=fine_bits))
 
     def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
-        if answer.whole and self.sensitivity >= 1:
-            sampler, bits = self._integer_noise(answer.size)
-            return add_whole(answer, (sampler.draw(answer.size, rng) + (1 << bits >> 1)) >> bits), self._integer_law
-        exponent, sampler, law = _real_noise(self, answer.size)
-        return add_on_grid(answer, sampler.draw(answer.size, rng), exponent), law
+        if answer.is_whole and self.sensitivity >= 1:
+            sampler, bits = self._integer_sampler(answer.size)
+            return add_integer_noise(
+                answer, (sampler.draw(answer.size, rng) + (1 << bits >> 1)) >> bits
+            ), self._integer_law
+        exponent, sampler, law = _grid_noise(self, answer.size)
+        return add_grid_noise(answer, sampler.draw(answer.size, rng), exponent), law
 
     def __repr__(self) -> str:
         return f"<Gaussian scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} (l2); {self.loss}>"
 
 
 @lru_cache(maxsize=128)
-def _real_noise(mechanism: Gaussian, size: int) -> tuple[int, LatticeSampler, NoiseLaw]:
-    """Return the exponent of the grid, the noise in its steps for the rounded sensitivity, and its law."""
-    exponent = mechanism._grid(size)
+def _grid_noise(mechanism: Gaussian, n_entries: int) -> tuple[int, LatticeSampler, NoiseLaw]:
+    """Return the grid exponent, a sampler of noise in grid steps for the rounded sensitivity, and the noise law."""
+    exponent = mechanism._grid_exponent(n_entries)
     unit = Fraction(2) ** exponent
-    stretch = rounded_sensitivity(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
-    law = NormalLaw(mechanism.scale * float(stretch), float(unit))
-    return exponent, gaussian_sampler(mechanism.variance * (stretch / unit) ** 2), law
+    inflation = rounded_sensitivity(mechanism.sensitivity / unit, n_entries, "l2") * unit / mechanism.sensitivity
+    law = NormalLaw(mechanism.scale * float(inflation), float(unit))
+    return exponent, gaussian_sampler(mechanism.variance * (inflation / unit) ** 2), law

@@ -8,18 +8,18 @@ from functools import cached_property, lru_cache, partial
 from typing import Literal
 
 from toolkit.central.noise.grid import (
-    NO_END,
-    NO_NOISE,
+    NO_FINITE_NOISE,
+    NO_NOISE_NEEDED,
     Noisy,
     PrivateValue,
-    add_on_grid,
-    add_whole,
+    add_grid_noise,
+    add_integer_noise,
+    check_magnitude,
     grid_exponent,
     rounded_sensitivity,
-    sensible,
 )
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
-from toolkit.central.release import Additive
+from toolkit.central.release import AdditiveMechanism
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, check_choice, check_integer, check_level, check_positive, explain_call, reject
 from toolkit.core.loss import Pure
@@ -32,27 +32,27 @@ NORMS = ("l1", "l2")
 
 @explain_call("Laplace.for_epsilon(1.0, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
 @dataclass(frozen=True, repr=False)
-class Laplace(Additive):
+class Laplace(AdditiveMechanism):
     """Noise with density proportional to e**(-abs(y) / scale), scale = sensitivity / epsilon: Pure(epsilon).
 
-    If one person moves the statistic by at most `sensitivity` in the norm, no release becomes more than
-    e**epsilon times likelier through that person. Whole numbers with a sensitivity of at least 1 get whole
-    noise (the two-sided geometric law); everything else is rounded to a grid of powers of two, fixed by
-    sensitivity and epsilon alone, and what the rounding adds to the sensitivity is added to the noise. The
-    type of the value decides, so it must not depend on data.
+    If one person changes the statistic by at most `sensitivity` in the norm, that person makes no release more than
+    e**epsilon times as likely. Integers with a sensitivity of at least 1 get integer noise (the two-sided geometric
+    law). All other values are rounded to a power-of-two grid that depends on the sensitivity and epsilon alone; the
+    noise also covers the sensitivity that the rounding adds. The type of the value determines the kind of noise, so it
+    must not depend on the data.
 
     Parameters
     ----------
     loss : Pure
-        Pure(epsilon), epsilon above 0 and finite.
+        The privacy loss, with epsilon above 0 and finite.
     sensitivity : Fraction
-        How far one person can move the statistic, in the norm.
+        Maximum change of the statistic by one person, in the norm.
     norm : str
-        "l1" for independent noise on each entry; "l2" for a uniform direction with a Gamma(d, scale) length.
+        "l1" for independent noise on each entry; "l2" for noise with a uniform direction and a Gamma(d, scale) length.
 
     References
     ----------
-    Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009) for whole numbers.
+    Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009) for integers.
 
     Examples
     --------
@@ -70,10 +70,10 @@ class Laplace(Additive):
             reject(
                 "`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise is purely private", TypeError
             )
-        check_positive(self.loss.amount, "epsilon", NO_END)
-        object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
+        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
+        object.__setattr__(self, "sensitivity", check_magnitude(self.sensitivity, "sensitivity", NO_NOISE_NEEDED))
         check_choice(self.norm, "norm", NORMS)
-        sensible(self._exact_scale, "sensitivity / epsilon", NO_END)
+        check_magnitude(self._exact_scale, "sensitivity / epsilon", NO_FINITE_NOISE)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1, norm: Literal["l1", "l2"] = "l1") -> "Laplace":
@@ -84,30 +84,30 @@ class Laplace(Additive):
         epsilon : Number
             The cost.
         sensitivity : Number
-            How far one person can move the statistic, in the norm.
-        norm : str
-            "l1" or "l2".
+            Maximum change of the statistic by one person, in the norm.
+        norm : {"l1", "l2"}
+            The norm of the sensitivity.
 
         Returns
         -------
         Laplace
             The mechanism.
         """
-        amount = check_positive(epsilon, "epsilon", NO_END)
-        return cls(Pure(amount), sensible(sensitivity, "sensitivity", NO_NOISE), norm)
+        amount = check_positive(epsilon, "epsilon", NO_FINITE_NOISE)
+        return cls(Pure(amount), check_magnitude(sensitivity, "sensitivity", NO_NOISE_NEEDED), norm)
 
     @classmethod
     def epsilon_for(cls, *, error: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """Compute the smallest epsilon, to a billionth, whose noise stays within an error.
+        """Compute the smallest epsilon, to within 1e-9, whose noise stays within an error.
 
         Parameters
         ----------
         error : Number
-            The bound of the noise.
+            The bound on the absolute noise.
         level : Number
-            Probability that the noise stays within it.
+            Probability that the noise stays within the bound.
         sensitivity : Number
-            How far one person can move the statistic.
+            Maximum change of the statistic by one person.
 
         Returns
         -------
@@ -120,41 +120,41 @@ class Laplace(Additive):
         0.4992...
         """
         target, share = check_positive(error, "error", "no noise has no error"), check_level(level)
-        size = float(check_positive(sensitivity, "sensitivity", NO_NOISE))
-        start = -math.log1p(-share) * size / float(target)
+        norm_bound = float(check_positive(sensitivity, "sensitivity", NO_NOISE_NEEDED))
+        start = -math.log1p(-share) * norm_bound / float(target)
 
-        def enough(epsilon: float) -> bool:
+        def is_accurate(epsilon: float) -> bool:
             return bool(cls.for_epsilon(epsilon, sensitivity=sensitivity).error(share) <= target)
 
-        return smallest_where(enough, 0.0, start, rtol=1e-10)
+        return smallest_where(is_accurate, 0.0, start, rtol=1e-10)
 
     @cached_property
     def scale(self) -> float:
-        """Sensitivity / epsilon: the mean size of the noise."""
+        """The mean absolute noise, sensitivity / epsilon."""
         return float(self._exact_scale)
 
     @cached_property
     def _integer_law(self) -> GeometricLaw:
-        """The law of the noise on whole numbers, where the sensitivity is at least 1."""
+        """The law of the noise on integers, which requires a sensitivity of at least 1."""
         return GeometricLaw(self.scale)
 
     @cached_property
     def _exact_scale(self) -> Fraction:
-        """Sensitivity / epsilon, exactly."""
+        """The exact value of sensitivity / epsilon."""
         return self.sensitivity / Fraction(self.loss.amount)
 
     def error(self, level: Number = 0.95, *, dimension: int = 1) -> float:
         """Compute the bound that the noise exceeds with probability at most 1 - level.
 
-        Of a vector it bounds each entry for norm "l1", and the length for norm "l2". It holds for whole
-        numbers too, where the sensitivity allows them.
+        For a vector it bounds each entry if the norm is "l1", and the length if the norm is "l2". If the sensitivity is
+        at least 1, it also holds for integer noise.
 
         Parameters
         ----------
         level : Number
-            Probability that the noise stays within it.
+            Probability that the noise stays within the bound.
         dimension : int
-            Length of the vector.
+            Number of entries of the vector.
 
         Returns
         -------
@@ -162,13 +162,13 @@ class Laplace(Additive):
             The bound.
         """
         share = check_level(level)
-        real = LaplaceLaw(self.scale * (1 + 1e-8), 0.0).quantile(share)
+        real = LaplaceLaw(self.scale * (1 + 1e-8), 0.0).two_sided_quantile(share)
         if self.norm == "l2" and check_integer(dimension, "dimension") > 1:
-            return RadialLaw(self.scale * (1 + 1e-8), dimension).length(share)
-        return max(real, GeometricLaw(self.scale).quantile(share)) if self.sensitivity >= 1 else real
+            return RadialLaw(self.scale * (1 + 1e-8), dimension).length_quantile(share)
+        return max(real, GeometricLaw(self.scale).two_sided_quantile(share)) if self.sensitivity >= 1 else real
 
     def density(self, x: ArrayLike) -> Array:
-        """Compute 1 / (2 scale) e**(-abs(x) / scale): the law on the reals, for teaching.
+        """Compute the density of the continuous law, 1 / (2 scale) e**(-abs(x) / scale), for teaching.
 
         Parameters
         ----------
@@ -178,12 +178,12 @@ class Laplace(Additive):
         Returns
         -------
         Array
-            The density at each of them.
+            The density at each number.
         """
         return LaplaceLaw(self.scale).density(x)
 
     def pmf(self, k: ArrayLike) -> Array:
-        """Compute (1-q) / (1+q) q**abs(k), q = e**(-1/scale): the law on the integers, for teaching.
+        """Compute the probabilities of integer noise, (1-q) / (1+q) q**abs(k) with q = e**(-1/scale), for teaching.
 
         Parameters
         ----------
@@ -193,33 +193,37 @@ class Laplace(Additive):
         Returns
         -------
         Array
-            The probability at each of them.
+            The probability of each integer.
         """
         return GeometricLaw(self.scale).pmf(k)
 
-    @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public, and small)
-    def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
-        if self.norm == "l2" and size > 1:
+    @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public and small)
+    def _integer_sampler(self, n_entries: int) -> tuple[LatticeSampler, int]:
+        if self.norm == "l2" and n_entries > 1:
             reject("whole noise needs norm 'l1'", "'l2'", "a direction is not whole; `noisy` adds its noise on a grid")
         return laplace_sampler(self._exact_scale), 0
 
     def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
-        if answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1):
-            return add_whole(answer, self._integer_noise(answer.size)[0].draw(answer.size, rng)), self._integer_law
-        exponent, draw, law = _real_noise(self, answer.size)
-        return add_on_grid(answer, draw(answer.size, rng), exponent), law
+        if answer.is_whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1):
+            return add_integer_noise(
+                answer, self._integer_sampler(answer.size)[0].draw(answer.size, rng)
+            ), self._integer_law
+        exponent, draw, law = _grid_noise(self, answer.size)
+        return add_grid_noise(answer, draw(answer.size, rng), exponent), law
 
     def __repr__(self) -> str:
         return f"<Laplace scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} ({self.norm}); {self.loss}>"
 
 
 @lru_cache(maxsize=128)
-def _real_noise(mechanism: Laplace, size: int) -> tuple[int, Callable[[int, Rng], Integers], NoiseLaw]:
-    """Return the exponent of the grid, the noise in its steps for the rounded sensitivity, and its law."""
+def _grid_noise(mechanism: Laplace, n_entries: int) -> tuple[int, Callable[[int, Rng], Integers], NoiseLaw]:
+    """Return the grid exponent, a sampler of noise in grid steps for the rounded sensitivity, and the noise law."""
     exponent = grid_exponent(mechanism.sensitivity, mechanism._exact_scale)
     unit = Fraction(2) ** exponent
-    scale = rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)
-    width, grid = float(scale * unit), float(unit)
-    if mechanism.norm == "l2" and size > 1:
-        return exponent, partial(radial_laplace, scale), RadialLaw(width, size, grid)
-    return exponent, laplace_sampler(scale).draw, LaplaceLaw(width, grid)
+    scale = rounded_sensitivity(mechanism.sensitivity / unit, n_entries, mechanism.norm) / Fraction(
+        mechanism.loss.amount
+    )
+    width, grid_step = float(scale * unit), float(unit)
+    if mechanism.norm == "l2" and n_entries > 1:
+        return exponent, partial(radial_laplace, scale), RadialLaw(width, n_entries, grid_step)
+    return exponent, laplace_sampler(scale).draw, LaplaceLaw(width, grid_step)

@@ -1,4 +1,4 @@
-"""`Additive`, the base class of mechanisms that add noise, with the estimates and previews that they return."""
+"""`AdditiveMechanism`, the base class of mechanisms that add noise, with their estimates and previews."""
 
 import html
 import math
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from toolkit.central.noise.grid import Noisy, PrivateValue, read
+from toolkit.central.noise.grid import Noisy, PrivateValue, read_private_value
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, check_level, reject
@@ -22,7 +22,7 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import LatticeSampler
 
 
-def released(
+def noise_estimate(
     value: Noisy,
     law: NoiseLaw,
     *,
@@ -31,7 +31,7 @@ def released(
     rng: Rng = None,
     labels: Sequence[str | int] | None = None,
 ) -> Estimate:
-    """Return an `Estimate` whose error is that of the noise alone, without sampling error; n stays private."""
+    """Return an `Estimate` whose error covers the noise but not sampling; n stays private."""
     number = cast("float | Array", value)  # whole numbers stay whole, in int64
     scalar, size = not isinstance(value, np.ndarray), np.size(value)
     names: tuple[str | int, ...] = ("value",) if scalar else tuple(range(size))
@@ -43,16 +43,16 @@ def released(
         value=number,
         se=law.sd if scalar else np.full(size, law.sd),
         labels=names,
-        cov=equal_diagonal(law.sd * law.sd, size),
+        cov=constant_diagonal(law.sd * law.sd, size),
         n=None,
         covers=NOISE,
         method=method,
         basis=NoiseBasis(number, law),
-        **paid(loss, rng),
+        **loss_and_notes(loss, rng),
     )
 
 
-def released_choice(
+def selection_estimate(
     value: float | Sequence[float],
     loss: Loss,
     covers: Covers,
@@ -63,56 +63,59 @@ def released_choice(
     labels: tuple[Any, ...] = ("value",),
     axes: tuple[str, ...] = (),
 ) -> Estimate:
-    """Return a chosen number, or several with labels, without a standard error, which would depend on the data."""
-    several = isinstance(value, Sequence)
+    """Return the estimate of one selected number, or of several with labels.
+
+    It has no standard error, because that would depend on the data.
+    """
+    has_several = isinstance(value, Sequence)
     return Estimate(
         value=np.array(value) if isinstance(value, Sequence) else value,
-        se=np.full(np.size(value), math.nan) if several else math.nan,
+        se=np.full(np.size(value), math.nan) if has_several else math.nan,
         labels=labels,
-        cov=None if several else np.full((1, 1), math.nan),
+        cov=None if has_several else np.full((1, 1), math.nan),
         n=None,
         covers=covers,
         method=method,
         axes=axes,
-        **paid(loss, rng, *notes),
+        **loss_and_notes(loss, rng, *notes),
     )
 
 
-def paid(loss: Loss | None, rng: Rng, *notes: str) -> dict[str, Any]:
-    """Return the loss and the notes of an estimate; a simulation has no loss and a note about it."""
+def loss_and_notes(loss: Loss | None, rng: Rng, *notes: str) -> dict[str, Any]:
+    """Return the `loss` and `notes` of an estimate; a simulation has no loss and an additional note."""
     return {"loss": loss, "notes": notes} if rng is None else {"loss": None, "notes": (*notes, SIMULATED)}
 
 
-def html_table(name: str, rows: Sequence[tuple[str, str]]) -> str:
-    """Return a table of two columns below its name."""
+def html_table(heading: str, rows: Sequence[tuple[str, str]]) -> str:
+    """Return an HTML table of two columns under a heading."""
     body = "".join(f"<tr><th>{html.escape(label)}</th><td>{html.escape(text)}</td></tr>" for label, text in rows)
-    head = f"<thead><tr><th colspan='2'>{html.escape(name)}</th></tr></thead>"
+    head = f"<thead><tr><th colspan='2'>{html.escape(heading)}</th></tr></thead>"
     return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
-def equal_diagonal(variance: float, size: int) -> Array:
-    """Return a matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
+def constant_diagonal(variance: float, n_rows: int) -> Array:
+    """Return a square matrix with `variance` on its diagonal and zeros elsewhere, as a view of 2 * n_rows - 1 numbers.
 
-    Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of a million.
+    Row i is the window that starts at n_rows - 1 - i. So memory grows linearly with the number of rows.
     """
-    if size == 1:
+    if n_rows == 1:
         return np.array([[variance]])
-    band = np.zeros(2 * size - 1)
-    band[size - 1] = variance
-    return np.lib.stride_tricks.sliding_window_view(band, size)[::-1]
+    band = np.zeros(2 * n_rows - 1)
+    band[n_rows - 1] = variance
+    return np.lib.stride_tricks.sliding_window_view(band, n_rows)[::-1]
 
 
 @dataclass(frozen=True)
 class CellNoise:
-    """The effect of noise on a cell in the unit of its column.
+    """The effect of noise on one of `n_cells` cells, in the unit of the column.
 
-    `sd` is its standard deviation if a cell is one number with noise. Otherwise the standard error is about `per_value`
-    divided by the number of values, if these are evenly spread between the bounds.
+    If a cell is a single noisy number, `sd` is its standard deviation. Otherwise the standard error is approximately
+    `se_times_n` divided by the number of values, if the values are spread evenly between the bounds.
     """
 
-    cells: int = 1
+    n_cells: int = 1
     sd: float | None = None
-    per_value: float | None = None
+    se_times_n: float | None = None
 
     __repr__ = concise
 
@@ -124,23 +127,23 @@ class Preview:
     Parameters
     ----------
     mechanism : str
-        The kind of noise or choice.
+        The kind of noise or selection.
     loss : Loss
-        What a release costs.
+        The cost of a release.
     scale : float, optional
-        The scale of the noise of a mechanism, in the unit of the value.
+        The scale of the noise, in the unit of the value.
     error : float, optional
-        The bound that this noise exceeds with probability at most 1 - level.
+        The bound that the noise exceeds with probability at most 1 - level.
     level : float, optional
         The probability that the noise stays within the error.
     label : str
-        The statistic, as it would stand in the ledger.
+        The statistic, as the ledger would list it.
     charged : Loss, optional
-        What the statistic costs, in the ledger's currency.
+        The cost of the statistic in the kind of loss that the ledger counts.
     fits : bool, optional
-        Whether the ledger would pay for the statistic now.
+        Whether the remaining budget of the ledger covers the statistic.
     noise : CellNoise, optional
-        The noise of a cell of the statistic; None where the error depends on the data.
+        The noise of a cell of the statistic; None if the error depends on the data.
 
     Examples
     --------
@@ -167,25 +170,26 @@ class Preview:
     def se(self, n: int | None = None) -> float:
         """Return the standard error of a cell.
 
-        Exact where a cell is one number with noise, else about right for values spread evenly between the bounds.
+        It is exact if a cell is a single noisy number, and otherwise approximate, for values spread evenly between the
+        bounds.
 
         Parameters
         ----------
         n : int, optional
-            How many values the cell has; needed of a mean or a spread.
+            The number of values in the cell; required for a mean or a measure of spread.
 
         Returns
         -------
         float
-            Of the noise alone.
+            The standard error due to the noise alone.
         """
         if self.noise is not None and self.noise.sd is not None:
             return self.noise.sd
-        if self.noise is None or self.noise.per_value is None or n is None:
+        if self.noise is None or self.noise.se_times_n is None or n is None:
             rule = "the error must follow from public things alone"
             consequence = "of a mean or a spread say the number of values; of a quantile it depends on the data"
             reject(rule, "none that does" if self.noise is None else "no n", consequence)
-        return self.noise.per_value / n
+        return self.noise.se_times_n / n
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = []
@@ -198,11 +202,11 @@ class Preview:
         if self.fits is not None:
             rows.append(("fits into the ledger", "yes" if self.fits else "no"))
         if self.noise is not None:
-            rows.append(("cells", f"{self.noise.cells:,}"))
+            rows.append(("cells", f"{self.noise.n_cells:,}"))
             if self.noise.sd is not None:
                 rows.append(("standard error of a cell", short(self.noise.sd)))
-            elif self.noise.per_value is not None:
-                error = f"about {short(self.noise.per_value)} / number of values"
+            elif self.noise.se_times_n is not None:
+                error = f"about {short(self.noise.se_times_n)} / number of values"
                 rows.append(("standard error of a cell", error))
         return rows
 
@@ -216,8 +220,8 @@ class Preview:
         return html_table(self.label or self.mechanism, self._rows())
 
 
-class Additive(ABC):
-    """A mechanism that returns a value with noise; subclasses define its scale, its error and its law."""
+class AdditiveMechanism(ABC):
+    """A mechanism that adds noise to a value; subclasses define the scale, the error and the law of the noise."""
 
     loss: Loss
     sensitivity: Fraction
@@ -225,7 +229,7 @@ class Additive(ABC):
     @property
     @abstractmethod
     def _integer_law(self) -> NoiseLaw:
-        """The law of the noise that is added to whole numbers."""
+        """The law of the noise that is added to integers."""
 
     @property
     @abstractmethod
@@ -237,15 +241,15 @@ class Additive(ABC):
         """Return the bound that the noise exceeds with probability at most 1 - level."""
 
     @abstractmethod
-    def _integer_noise(self, size: int) -> tuple[LatticeSampler, int]:
-        """Return a sampler of noise for `size` whole numbers, and the number of low bits to round off."""
+    def _integer_sampler(self, n_entries: int) -> tuple[LatticeSampler, int]:
+        """Return a sampler of noise for `n_entries` integers, and the number of low bits to round off."""
 
     @abstractmethod
     def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
-        """Return the value with noise, and the law of the noise."""
+        """Return the noisy value and the law of the noise."""
 
     def preview(self, level: Number = 0.95) -> Preview:
-        """Return scale, error and cost before anything is spent.
+        """Return the scale, the error and the cost before anything is spent.
 
         Parameters
         ----------
@@ -255,7 +259,7 @@ class Additive(ABC):
         Returns
         -------
         Preview
-            The three numbers.
+            The scale, the error and the cost.
         """
         return Preview(type(self).__name__, self.loss, self.scale, self.error(level), check_level(level))
 
@@ -267,20 +271,23 @@ class Additive(ABC):
         return words | {"sensitivity": str(self.sensitivity), "norm": norm, "scale": self.scale}
 
     def _describe_noise(self) -> dict[str, Any]:
-        """Describe the noise on counts, as a part of another mechanism."""
+        """Describe the noise on counts, for the description of a mechanism that contains this one."""
         facts = self._describe()
         del facts["words"]
         return {"noise": facts.pop("mechanism"), **facts, "sd": self._integer_law.sd}
 
     def _perturb_integers(self, values: Sequence[int], rng: Rng = None) -> tuple[list[int], NoiseLaw]:
-        """Add integer noise to integers of any size, and return its law; the sensitivity must be at least 1."""
-        sampler, bits = self._integer_noise(len(values))
+        """Add integer noise to integers of any size; return the sums and the noise law.
+
+        The sensitivity must be at least 1.
+        """
+        sampler, bits = self._integer_sampler(len(values))
         noise = (sampler.draw(len(values), check_rng(rng)) + (1 << bits >> 1)) >> bits
         return [value + step for value, step in zip(values, noise.tolist(), strict=True)], self._integer_law
 
     def _perturb(self, value: object, rng: Rng = None) -> Noisy:
-        """Return the value with noise, without an estimate around it."""
-        source, answer = check_rng(rng), read(value)
+        """Return the noisy value as a plain number or array."""
+        source, answer = check_rng(rng), read_private_value(value)
         return self._add_noise(answer, source)[0]
 
     def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
@@ -291,16 +298,16 @@ class Additive(ABC):
         value : int or float or Fraction or sequence
             A number, or a one-dimensional array or list of numbers; finite.
         rng : Generator, optional
-            None draws from the operating system. A Generator is for simulation: the estimate says so, and
-            claims no loss.
+            If left out, the noise comes from the operating system. A Generator is for simulation: the estimate then
+            states this and claims no loss.
         labels : sequence, optional
             A name for each entry.
 
         Returns
         -------
         Estimate
-            Covers the noise, and says what it cost.
+            An estimate with the error of the noise and the privacy loss.
         """
-        source, answer = check_rng(rng), read(value)
+        source, answer = check_rng(rng), read_private_value(value)
         noisy, law = self._add_noise(answer, source)
-        return released(noisy, law, loss=self.loss, method=type(self).__name__, rng=source, labels=labels)
+        return noise_estimate(noisy, law, loss=self.loss, method=type(self).__name__, rng=source, labels=labels)

@@ -1,13 +1,13 @@
 """Private selection of one of many candidates: exponential mechanism, permute-and-flip and report-noisy-max.
 
-A score says how good a candidate is, higher is better, and one person moves each score by at most
-`sensitivity`. All three draw exactly, from integers, in a time that does not depend on the scores. Scores are
-private: they must be finite, and the one refusal of those that are not quotes none of them.
+A higher score means a better candidate, and one person changes each score by at most `sensitivity`. All three
+mechanisms sample exactly, with integers, in a time that does not depend on the scores. Scores are private and must be
+finite; the error message for other scores quotes none of them.
 
-`Odds` are e**(c (score - best)) times a base measure, in integers. A candidate's weight is enclosed between integers
-in units of 2**-40 of the largest. Only operations that IEEE 754 specifies to the last bit are used (subtract,
-multiply, compare, read the bits of a double), with a margin for each rounding; the powers of 2 come from tables of
-integers that are rounded up. Every candidate takes the same steps, whatever its score.
+`Odds` represents the weights e**(rate (score - best)) times a base measure with integers. The weight of a candidate is
+enclosed between integers in units of 2**-40 of the largest. Only operations that IEEE 754 specifies to the last bit are
+used (subtract, multiply, compare, read the bits of a double), with a margin for each rounding. Powers of 2 come from
+tables of integers that are rounded up. The same operations are executed for every candidate.
 """
 
 import math
@@ -22,15 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.central.noise.grid import (
-    NO_END,
-    NO_NOISE,
+    NO_FINITE_NOISE,
+    NO_NOISE_NEEDED,
     PrivateValue,
-    gaps_in_steps,
+    check_magnitude,
     grid_exponent,
-    read,
+    read_private_value,
+    round_to_steps,
     rounded_sensitivity,
-    sensible,
-    steps_of,
+    steps_below_maximum,
 )
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.core.arrays import Array, ArrayLike, Steps
@@ -51,15 +51,15 @@ _SECOND = 22
 
 _CAP = float(2**50)
 
-_BIAS = 1023 << _FRACTION  # of a double's exponent
+_BIAS = 1023 << _FRACTION  # the exponent bias of a double
 
-_CURVE = 90_300  # more than 0.0861 * 2**20, and a unit for the lower half of the bits
+_CURVE = 90_300  # above 0.0861 * 2**20, plus a unit for the lower half of the bits
 
-_PIECE = 1 << 14
+_CHUNK_SIZE = 1 << 14
 
 _SURE = 88 * 2**WORD // 100
 
-_MARGIN = 1 - 2.0**-48  # more than six roundings of 2**-53 each
+_MARGIN = 1 - 2.0**-48  # covers more than six roundings of 2**-53 each
 
 _LN2 = Decimal("0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687")
 
@@ -86,78 +86,80 @@ class Odds:
         entries = self.scores.entries
         return entries.max() if self.base is None else entries.max(where=self.base > 0, initial=entries.min())
 
-    def gaps(self, part: slice) -> npt.NDArray[np.float64]:
-        """Return how far each score is below the best, rounded once or twice. The difference of two int64 may wrap to a
-        negative number; adding 2**64 to those takes the same time for all data, which the processor's own conversion
-        from unsigned integers does not.
+    def gaps(self, chunk: slice) -> npt.NDArray[np.float64]:
+        """Return the distance of each score below the best, rounded once or twice.
+
+        The difference of two int64 may wrap to a negative number, which is corrected by adding 2**64. This takes the
+        same time for all data, unlike the processor's own conversion of unsigned integers.
         """
         with np.errstate(over="ignore"):
-            gaps = (self.best - self.scores.entries[part]).astype(np.float64)
-        return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.whole else gaps)
+            gaps = (self.best - self.scores.entries[chunk]).astype(np.float64)
+        return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.is_whole else gaps)
 
-    def logs(self, part: slice) -> npt.NDArray[np.int64]:
+    def logs(self, chunk: slice) -> npt.NDArray[np.int64]:
         """Return lower bounds of -log2 of e**(-rate * gap), in units of 2**-20, which are at most 2 units too low."""
         with np.errstate(over="ignore"):
-            scaled = self.gaps(part) * self._rate
-        # A gap is negative only where the base is 0; of whole numbers it is then very large.
+            scaled = self.gaps(chunk) * self._rate
+        # A gap is negative only where the base is 0; for integers it is then very large.
         return np.asarray(np.clip(scaled, 0, _CAP, out=scaled).astype(np.int64))
 
     @cached_property
     def levels(self) -> npt.NDArray[np.int64]:
-        """Return lower bounds of -log2 of the weights, in units of 2**-20, up to the constant `offset`.
+        """Lower bounds of -log2 of the weights, in units of 2**-20, up to the constant `level_offset`.
 
-        The upper half of a double's bits is its logarithm with a straight line in place of the curve between
-        powers of 2. The line is never above the curve, and at most 0.0861 below.
+        The upper half of the bits of a double is a piecewise linear approximation of its logarithm, exact at powers of
+        2. The line is never above the logarithm, and at most 0.0861 below.
         """
         levels = np.empty(len(self.scores.entries), dtype=np.int64)
-        for part in self.parts():
-            levels[part] = self.logs(part)
+        for chunk in self.chunks():
+            levels[chunk] = self.logs(chunk)
             if self.base is not None:
-                levels[part] -= self.base[part].astype(np.float64).view(np.int64) >> 32
+                levels[chunk] -= self.base[chunk].astype(np.float64).view(np.int64) >> 32
         return levels
 
     @cached_property
-    def least(self) -> int:
+    def smallest_level(self) -> int:
         return int(self.levels.min())
 
     @property
-    def offset(self) -> int:
+    def level_offset(self) -> int:
         return 0 if self.base is None else _BIAS - _CURVE
 
-    def envelope(self, part: slice) -> npt.NDArray[np.uint64]:
-        """Return integers not below 2**unit_bits times the weights, relative to the largest; at least 2.
+    def envelope(self, chunk: slice) -> npt.NDArray[np.uint64]:
+        """Return integers of at least 2**unit_bits times the weights relative to the largest, and at least 2.
 
-        Read backwards, the same line gives a power of 2 that is never below the true one, and at most 1.0615 times it.
+        Inverted, the same linear approximation gives a power of 2 that is at least the exact one, and at most 1.0615
+        times as large.
         """
         top = (1023 + self.unit_bits) << _FRACTION
-        bits = np.maximum(top + self.least - self.levels[part], _BIAS)
+        bits = np.maximum(top + self.smallest_level - self.levels[chunk], _BIAS)
         return np.asarray((bits << 32).view(np.float64).astype(np.uint64) + np.uint64(1))
 
     @cached_property
     def sums(self) -> npt.NDArray[np.uint64]:
-        """The cumulative sums of the envelope at the end of each part."""
+        """The cumulative sum of the envelope at the end of each chunk."""
         if self._all is not None:
             return np.array([self._all.sum()], dtype=np.uint64)
-        return np.cumsum([self.envelope(part).sum() for part in self.parts()], dtype=np.uint64)
+        return np.cumsum([self.envelope(chunk).sum() for chunk in self.chunks()], dtype=np.uint64)
 
     @cached_property
     def _all(self) -> npt.NDArray[np.uint64] | None:
-        """The whole envelope if all candidates are one part, else None, as it is then computed where it is needed."""
-        return self.envelope(slice(None)) if len(self.scores.entries) <= _PIECE else None
+        """The whole envelope if all candidates fit into one chunk, else None; it is then computed on demand."""
+        return self.envelope(slice(None)) if len(self.scores.entries) <= _CHUNK_SIZE else None
 
-    def _at(self, i: int) -> int:
+    def _envelope_at(self, i: int) -> int:
         return int(self.envelope(slice(i, i + 1))[0] if self._all is None else self._all[i])
 
     def locate(self, position: int) -> int:
-        """Return the candidate at this place of the envelopes laid end to end."""
-        piece = int(np.searchsorted(self.sums, np.uint64(position), side="right"))
-        start, before = piece * _PIECE, int(self.sums[piece - 1]) if piece else 0
-        inside = np.cumsum(self.envelope(slice(start, start + _PIECE)) if self._all is None else self._all)
+        """Return the candidate whose interval of the cumulative envelope contains `position`."""
+        chunk_index = int(np.searchsorted(self.sums, np.uint64(position), side="right"))
+        start, before = chunk_index * _CHUNK_SIZE, int(self.sums[chunk_index - 1]) if chunk_index else 0
+        inside = np.cumsum(self.envelope(slice(start, start + _CHUNK_SIZE)) if self._all is None else self._all)
         return start + int(np.searchsorted(inside, np.uint64(position - before), side="right"))
 
-    def parts(self) -> Iterator[slice]:
-        """Return the candidates in pieces whose working arrays stay in the processor's cache."""
-        return (slice(start, start + _PIECE) for start in range(0, len(self.scores.entries), _PIECE))
+    def chunks(self) -> Iterator[slice]:
+        """Return slices of candidates whose working arrays fit into the processor's cache."""
+        return (slice(start, start + _CHUNK_SIZE) for start in range(0, len(self.scores.entries), _CHUNK_SIZE))
 
     @cached_property
     def _rate(self) -> float:
@@ -165,34 +167,35 @@ class Odds:
 
     @property
     def unit_bits(self) -> int:
-        """The bits of the envelope's unit, fewer for very many candidates so that the sum stays below 2**64."""
+        """The number of bits of the envelope's unit, reduced for very many candidates to keep the sum below 2**64."""
         return min(UNIT_BITS, 62 - len(self.scores.entries).bit_length())
 
-    def exponent(self, i: int) -> Fraction:
+    def exact_exponent(self, i: int) -> Fraction:
         return self.rate * (Fraction(self.best.item()) - Fraction(self.scores.entries[i].item()))
 
-    def surely_keeps(self, i: int, word: int) -> bool:
-        """Return whether a uniform word is so low that candidate i is kept, whatever the digits of its share: where the
-        envelope is not small, that is at least 2**-0.0862 / 1.0616, the two lines for curves, and 1 - 2**-17, the
-        units lost to rounding, together: more than 0.88.
+    def is_surely_accepted(self, i: int, word: int) -> bool:
+        """Return whether a uniform word is so low that candidate i is accepted in any case.
+
+        If the envelope is not small, that probability is above 0.88: a factor of at least 2**-0.0862 / 1.0616 from the
+        two linear approximations, and 1 - 2**-17 from rounding to units.
         """
-        return word < _SURE and self._at(i) >= 2**20
+        return word < _SURE and self._envelope_at(i) >= 2**20
 
     def acceptance(self, i: int, bits: int) -> tuple[int, int]:
         """Return bounds of 2**bits times the acceptance probability of candidate i.
 
-        The share is e**-x with x = exponent - ln2 * level / 2**20 - ln(base * 2**unit_bits / envelope). Each
-        term is rounded to at least 20 digits more than asked.
+        The probability is e**-x with x = exponent - ln2 * level / 2**20 - ln(base * 2**unit_bits / envelope). Each
+        term is computed with at least 20 extra digits.
         """
         if self.base is not None and self.base[i] <= 0:
             return 0, 0
-        exponent = self.exponent(i)
+        exponent = self.exact_exponent(i)
         if exponent > bits + 4096:  # all other terms together are below 4096
             return 0, 1
         measure = Fraction(1 if self.base is None else self.base[i].item())
-        factor = measure * 2**self.unit_bits / self._at(i)
+        factor = measure * 2**self.unit_bits / self._envelope_at(i)
         context = Context(prec=bits * 302 // 1000 + 30)
-        level = context.divide(Decimal(self.least + self.offset), Decimal(2**_FRACTION))
+        level = context.divide(Decimal(self.smallest_level + self.level_offset), Decimal(2**_FRACTION))
         reference = context.multiply(context.ln(Decimal(2)), level)
         power = context.subtract(
             context.add(context.ln(_quotient(context, factor)), reference), _quotient(context, exponent)
@@ -203,7 +206,7 @@ class Odds:
 
 
 def upper_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Return integers above 2**(40 - log), for logs in units of 2**-20, by a factor between 1 + 2**-20 and 2."""
+    """Return integers above 2**(40 - log) by a factor between 1 + 2**-20 and 2, for logs in units of 2**-20."""
     first, second = _tables()
     product = np.take(first, (logs >> _HALF) & _MASK) * np.take(second, logs & _MASK)
     shift = np.minimum((logs >> _FRACTION) + _SECOND, WORD - 1).view(np.uint64)
@@ -216,10 +219,14 @@ def lower_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
     return np.asarray(bound - np.minimum((bound >> np.uint64(19)) + np.uint64(2), bound))
 
 
-def check_base(base: PrivateValue, size: int) -> npt.NDArray[Any]:
-    """Check the weights of the candidates before any score, which are non-negative and not all 0."""
-    if base.size != size:
-        reject("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
+def check_base(base: PrivateValue, n_candidates: int) -> npt.NDArray[Any]:
+    """Check that the base weights of the candidates are non-negative and not all 0."""
+    if base.size != n_candidates:
+        reject(
+            "`base` must have one weight for each candidate",
+            f"{base.size} weights",
+            f"there are {n_candidates} candidates",
+        )
     if base.entries.min() < 0 or base.entries.max() <= 0:
         reject("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
     return np.asarray(base.entries)
@@ -233,19 +240,19 @@ _EXACT = 2**50
 
 
 @dataclass(frozen=True, repr=False)
-class Selection:
+class SelectionMechanism:
     """The base class of selection mechanisms, with a loss, a sensitivity of the scores, and a method `choose`."""
 
     loss: Pure
     sensitivity: Fraction = Fraction(1)
-    _words: ClassVar[str] = ""
+    _description: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
             reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is purely private", TypeError)
-        check_positive(self.loss.amount, "epsilon", NO_END)
-        object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
-        sensible(self._rate, "epsilon / (2 sensitivity)", NO_END)
+        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
+        object.__setattr__(self, "sensitivity", check_magnitude(self.sensitivity, "sensitivity", NO_NOISE_NEEDED))
+        check_magnitude(self._rate, "epsilon / (2 sensitivity)", NO_FINITE_NOISE)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1) -> Self:
@@ -254,25 +261,28 @@ class Selection:
         Parameters
         ----------
         epsilon : Number
-            The cost.
+            The cost of a selection.
         sensitivity : Number
-            How far one person can move each score.
+            Maximum change of each score by one person.
 
         Returns
         -------
         Self
             The mechanism.
         """
-        return cls(Pure(check_positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
+        return cls(
+            Pure(check_positive(epsilon, "epsilon", NO_FINITE_NOISE)),
+            check_magnitude(sensitivity, "sensitivity", NO_NOISE_NEEDED),
+        )
 
     def _describe(self) -> dict[str, Any]:
         """Describe the mechanism for a document, with the sensitivity and the rate that determine the loss."""
-        words = {"mechanism": type(self).__name__, "words": self._words or type(self).__name__}
+        words = {"mechanism": type(self).__name__, "words": self._description or type(self).__name__}
         return words | {"sensitivity": str(self.sensitivity), "rate": str(self._rate)}
 
     @property
     def _rate(self) -> Fraction:
-        """The rate epsilon / (2 sensitivity) at which the log-odds of a candidate fall with its score."""
+        """The rate epsilon / (2 sensitivity) at which the log-odds of a candidate increase with its score."""
         return Fraction(self.loss.amount) / (2 * self.sensitivity)
 
     def choose(self, candidates: Sequence[Any], scores: ArrayLike, *, rng: Rng = None) -> Any:
@@ -281,9 +291,9 @@ class Selection:
         Parameters
         ----------
         candidates : sequence
-            What can be chosen.
+            The candidates.
         scores : array-like
-            How good each candidate is.
+            The score of each candidate; higher is better.
         rng : Generator, optional
             For simulation.
 
@@ -294,9 +304,9 @@ class Selection:
         """
         numbers, source = _read_scores(scores), check_rng(rng)
         _check_lengths(candidates, numbers)
-        return _item(candidates, self._index(numbers, source))
+        return _candidate_at(candidates, self._select_index(numbers, source))
 
-    def _index(self, scores: PrivateValue, rng: Rng) -> int:
+    def _select_index(self, scores: PrivateValue, rng: Rng) -> int:
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -305,18 +315,18 @@ class Selection:
 
 @explain_call("Exponential.for_epsilon(1.0, sensitivity=1)", scores="how good each candidate is, one number each")
 @dataclass(frozen=True, repr=False)
-class Exponential(Selection):
+class Exponential(SelectionMechanism):
     """The exponential mechanism, with probabilities proportional to base * e**(epsilon score / (2 sensitivity)).
 
-    Draws are exact: a candidate is drawn in proportion to an integer not below its weight, and kept with the share of
-    that integer which is its weight, decided with as many digits as it takes. Nearly all are kept at once.
+    Sampling is exact. A candidate is proposed with probability proportional to an integer bound of its weight, and
+    accepted with probability weight / bound, evaluated to as many digits as needed. Nearly all proposals are accepted.
 
     Parameters
     ----------
     loss : Pure
-        Pure(epsilon).
+        The cost of a selection.
     sensitivity : Fraction
-        How far one person can move each score.
+        Maximum change of each score by one person.
 
     References
     ----------
@@ -331,7 +341,7 @@ class Exponential(Selection):
     'a'
     """
 
-    _words = "the exponential mechanism"
+    _description = "the exponential mechanism"
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> Self:
@@ -340,9 +350,9 @@ class Exponential(Selection):
         Parameters
         ----------
         rho : Number
-            The cost.
+            The cost of a selection.
         sensitivity : Number
-            How far one person can move each score.
+            Maximum change of each score by one person.
 
         Returns
         -------
@@ -354,15 +364,17 @@ class Exponential(Selection):
         >>> Exponential.for_rho("1/8").loss
         Pure(1.0)
         """
-        return cls.for_epsilon(root_below(8 * check_positive(rho, "rho", NO_END)), sensitivity=sensitivity)
+        return cls.for_epsilon(
+            sqrt_rounded_down(8 * check_positive(rho, "rho", NO_FINITE_NOISE)), sensitivity=sensitivity
+        )
 
     @property
     def zcdp(self) -> Zcdp:
         """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021).
 
-        One person moves ln(probability) of the candidates by amounts that lie within epsilon of each other, as each
-        score moves by at most `sensitivity` and what makes the sum 1 is the same for all. Of two laws whose logarithms
-        differ within such a range the Rényi divergence of every order a is at most a * epsilon**2 / 8.
+        One person changes each score by at most `sensitivity`, and the normalizing constant is the same for all
+        candidates. So the changes of their log-probabilities differ by at most epsilon. For two laws with this bounded
+        range the Rényi divergence of every order a is at most a * epsilon**2 / 8.
         """
         return Zcdp(Fraction(self.loss.amount) ** 2 / 8)
 
@@ -374,11 +386,11 @@ class Exponential(Selection):
         Parameters
         ----------
         candidates : sequence
-            What can be chosen.
+            The candidates.
         scores : array-like
-            How good each candidate is.
+            The score of each candidate; higher is better.
         base : array-like, optional
-            Weights of the candidates before any score; evenly if left out.
+            The base measure: a weight for each candidate; equal weights if left out.
         rng : Generator, optional
             For simulation.
 
@@ -389,25 +401,25 @@ class Exponential(Selection):
         """
         odds, source = self._odds(scores, base), check_rng(rng)
         _check_lengths(candidates, odds.scores)
-        return _item(candidates, _draw(odds, source))
+        return _candidate_at(candidates, _draw_index(odds, source))
 
     def _choose_point(
         self, edges: ArrayLike, scores: ArrayLike, *, exponent: int | None = None, rng: Rng = None
     ) -> float:
-        """Choose a point of the line, where the score is constant between edges.
+        """Choose a real number, given a score that is constant between edges.
 
-        Its density is proportional to e**(epsilon score / (2 sensitivity)). The candidates are the multiples of
-        2**exponent from the first to the last edge, both included. An interval holds the candidates from its
-        lower edge on, below its upper one, and the last also its end.
+        The density is proportional to e**(epsilon score / (2 sensitivity)). The candidates are the multiples of
+        2**exponent from the first to the last edge, both included. An interval includes its lower edge; the last
+        interval also includes its upper edge.
 
         Parameters
         ----------
         edges : array-like
-            Not decreasing; the first and the last are public, those between may be private.
+            Non-decreasing edges; the first and the last are public, the others may be private.
         scores : array-like
-            Of the intervals; may be private.
+            The score of each interval; may be private.
         exponent : int, optional
-            Of the grid; public. None: fine against the distance of the outer edges.
+            The public exponent of the grid. If left out, the grid is fine relative to the distance of the outer edges.
         rng : Generator, optional
             For simulation.
 
@@ -421,9 +433,9 @@ class Exponential(Selection):
         >>> 1 <= Exponential.for_epsilon(2)._choose_point([0, 1, 2, 10], [0, 100, 0], exponent=-3) < 2
         True
         """
-        source, ends = check_rng(rng), read(edges, "edges")
-        limits = ends.entries if not ends.scalar else np.array([ends.entries])
-        spacing = _spacing(limits) if exponent is None else int(exponent)
+        source, ends = check_rng(rng), read_private_value(edges, "edges")
+        limits = ends.entries if not ends.is_scalar else np.array([ends.entries])
+        spacing = _default_exponent(limits) if exponent is None else int(exponent)
         first = _first_steps(limits, spacing)
         if len(first) != np.size(scores) + 1:
             reject("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
@@ -433,29 +445,29 @@ class Exponential(Selection):
             reject("`edges` must not decrease", "edges out of order", "sort them")
         return float(self._choose_step(first, scores, source) * Fraction(2) ** spacing)
 
-    def _choose_step(self, first: Steps, scores: ArrayLike, rng: Rng = None) -> int:
-        """Choose a whole number, where the score is constant between the increasing `first` numbers of intervals.
+    def _choose_step(self, starts: Steps, scores: ArrayLike, rng: Rng = None) -> int:
+        """Choose an integer, given a score that is constant on intervals.
 
-        `first` ends with the number after the last interval.
+        `starts` holds the first integer of each interval in increasing order, then the integer after the last interval.
         """
-        counts = np.diff(first)
-        index = _draw(Odds(_read_scores(scores), self._rate, counts), check_rng(rng))
-        return int(first[index]) + big_below(int(counts[index]), rng)
+        counts = np.diff(starts)
+        index = _draw_index(Odds(_read_scores(scores), self._rate, counts), check_rng(rng))
+        return int(starts[index]) + big_below(int(counts[index]), rng)
 
     def probabilities(self, scores: ArrayLike, base: ArrayLike | None = None) -> Array:
-        """Compute the law of the choice, as floats, for teaching and tests.
+        """Compute the selection probabilities in floating point, for teaching and tests.
 
         Parameters
         ----------
         scores : array-like
-            How good each candidate is.
+            The score of each candidate; higher is better.
         base : array-like, optional
-            Weights of the candidates before any score.
+            The base measure: a weight for each candidate.
 
         Returns
         -------
         Array
-            A probability per candidate.
+            The probability of each candidate.
         """
         odds = self._odds(scores, base)
         with np.errstate(over="ignore", under="ignore"):
@@ -466,25 +478,28 @@ class Exponential(Selection):
 
     def _odds(self, scores: ArrayLike, base: ArrayLike | None) -> Odds:
         numbers = _read_scores(scores)
-        return Odds(numbers, self._rate, None if base is None else check_base(read(base, "base"), numbers.size))
+        return Odds(
+            numbers, self._rate, None if base is None else check_base(read_private_value(base, "base"), numbers.size)
+        )
 
 
 @explain_call("PermuteAndFlip.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
-class PermuteAndFlip(Selection):
+class PermuteAndFlip(SelectionMechanism):
     """Permute-and-flip: candidates in random order, each accepted with e**(epsilon (score - best) / (2 sensitivity)).
 
-    It costs Pure(epsilon). Never worse than the exponential mechanism, at the same epsilon; its concentrated cost has
-    no such discount: for two candidates whose equal scores may move apart it is nearly epsilon**2 / 2 when epsilon is
-    small. The first candidate taken in random order is evenly one of all whose coins say yes, so all coins are
-    flipped and one of those is drawn: the time tells nothing of the scores.
+    It costs Pure(epsilon) and is never worse than the exponential mechanism with the same epsilon. Its zCDP cost,
+    however, can be larger: for two candidates with equal scores that may move apart it is nearly epsilon**2 / 2 when
+    epsilon is small. The first accepted candidate in random order is uniformly distributed among all accepted ones. So
+    the implementation decides on all candidates and then draws one of the accepted, and its running time reveals
+    nothing about the scores.
 
     Parameters
     ----------
     loss : Pure
-        Pure(epsilon).
+        The cost of a selection.
     sensitivity : Fraction
-        How far one person can move each score.
+        Maximum change of each score by one person.
 
     References
     ----------
@@ -496,36 +511,38 @@ class PermuteAndFlip(Selection):
     'a'
     """
 
-    def _index(self, scores: PrivateValue, rng: Rng) -> int:
+    def _select_index(self, scores: PrivateValue, rng: Rng) -> int:
         odds = Odds(scores, self._rate)
-        heads = np.concatenate([part.start + self._heads(odds, part, rng) for part in odds.parts()])
-        return int(heads[int(below(len(heads), 1, rng)[0])])
+        accepted = np.concatenate([chunk.start + self._accepted(odds, chunk, rng) for chunk in odds.chunks()])
+        return int(accepted[int(below(len(accepted), 1, rng)[0])])
 
-    def _heads(self, odds: Odds, part: slice, rng: Rng) -> npt.NDArray[np.intp]:
-        """Return which candidates of a part are accepted."""
-        logs = odds.logs(part)
+    def _accepted(self, odds: Odds, chunk: slice, rng: Rng) -> npt.NDArray[np.intp]:
+        """Return the indices, within a chunk, of the accepted candidates."""
+        logs = odds.logs(chunk)
         uniform = words(len(logs), WORD, rng) >> np.uint64(WORD - UNIT_BITS)
-        taken = uniform < lower_powers(logs + 2)
-        for i in np.flatnonzero(~taken & (uniform < upper_powers(logs))):
-            taken[i] = falls_below(exp_of(odds.exponent(part.start + int(i))), int(uniform[i]), UNIT_BITS, rng)
-        return np.flatnonzero(taken)
+        is_accepted = uniform < lower_powers(logs + 2)
+        for i in np.flatnonzero(~is_accepted & (uniform < upper_powers(logs))):
+            is_accepted[i] = falls_below(
+                exp_of(odds.exact_exponent(chunk.start + int(i))), int(uniform[i]), UNIT_BITS, rng
+            )
+        return np.flatnonzero(is_accepted)
 
 
 @explain_call("NoisyMax.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
-class NoisyMax(Selection):
-    """Report-noisy-max: the highest score after Laplace noise of scale 2 sensitivity / epsilon on each.
+class NoisyMax(SelectionMechanism):
+    """Report-noisy-max: the highest score after Laplace noise of scale 2 sensitivity / epsilon is added to each.
 
-    Only the winner is told, not its score; among equals the first. For fixed noise on the others a candidate
-    wins when its own noise reaches a threshold, which one person moves by at most twice the sensitivity; on a
-    grid of whole steps, too.
+    Only the winner is released, not its score; ties go to the first candidate. Given the noise of all other candidates,
+    a candidate wins if its own noise reaches a threshold. One person changes this threshold by at most twice the
+    sensitivity. The same holds on a grid of whole steps.
 
     Parameters
     ----------
     loss : Pure
-        Pure(epsilon).
+        The cost of a selection.
     sensitivity : Fraction
-        How far one person can move each score.
+        Maximum change of each score by one person.
 
     References
     ----------
@@ -537,32 +554,32 @@ class NoisyMax(Selection):
     'a'
     """
 
-    def _index(self, scores: PrivateValue, rng: Rng) -> int:
-        whole = scores.whole and self.sensitivity >= 1
-        exponent = 0 if whole else grid_exponent(self.sensitivity, 1 / self._rate)
+    def _select_index(self, scores: PrivateValue, rng: Rng) -> int:
+        is_whole = scores.is_whole and self.sensitivity >= 1
+        exponent = 0 if is_whole else grid_exponent(self.sensitivity, 1 / self._rate)
         sensitivity = self.sensitivity
-        if not whole:
+        if not is_whole:
             sensitivity = rounded_sensitivity(sensitivity / Fraction(2) ** exponent, 1, "l1")
         noise = discrete_laplace(2 * sensitivity / Fraction(self.loss.amount), scores.size, rng)
-        if scores.whole > whole or noise.dtype == object or np.abs(noise).max() > _EXACT:
+        if scores.is_whole > is_whole or noise.dtype == object or np.abs(noise).max() > _EXACT:
             pairs = zip(scores.entries.tolist(), noise, strict=True)
-            steps = [steps_of(Fraction(score), exponent) + int(k) for score, k in pairs]
+            steps = [round_to_steps(Fraction(score), exponent) + int(k) for score, k in pairs]
             return steps.index(max(steps))
-        # Where noise - gap is above -2**50, as the best score's is, both are below 2**52 and so exact as floats.
-        return int(np.argmax(noise - gaps_in_steps(scores, exponent)))
+        # If noise - gap is above -2**50, as for the best score, both are below 2**52 and therefore exact floats.
+        return int(np.argmax(noise - steps_below_maximum(scores, exponent)))
 
 
-def root_below(square: Fraction) -> Fraction:
-    """Return a square root, rounded down to 60 binary digits after the first."""
+def sqrt_rounded_down(square: Fraction) -> Fraction:
+    """Return a square root, rounded down to 60 binary digits after the leading one."""
     shift = 60 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
     return Fraction(math.isqrt(math.floor(square * 4**shift)), 2**shift)
 
 
 def _read_scores(scores: object) -> PrivateValue:
     if isinstance(scores, np.ndarray) and scores.dtype == np.int64 and scores.ndim == 1 and len(scores):
-        return PrivateValue(scores, whole=True, scalar=False)  # as every rank is, without a look
-    numbers = read(scores, "scores")
-    return PrivateValue(np.array([numbers.entries]), numbers.whole, False) if numbers.scalar else numbers
+        return PrivateValue(scores, is_whole=True, is_scalar=False)  # the dtype of ranks, for which no check is needed
+    numbers = read_private_value(scores, "scores")
+    return PrivateValue(np.array([numbers.entries]), numbers.is_whole, False) if numbers.is_scalar else numbers
 
 
 def _check_lengths(candidates: Sequence[Any], scores: PrivateValue) -> None:
@@ -571,21 +588,21 @@ def _check_lengths(candidates: Sequence[Any], scores: PrivateValue) -> None:
         reject("`candidates` must have one score each", received, "pair them first")
 
 
-def _item(candidates: Sequence[Any], index: int) -> Any:
+def _candidate_at(candidates: Sequence[Any], index: int) -> Any:
     return candidates.iloc[index] if hasattr(candidates, "iloc") else candidates[index]
 
 
-def _draw(odds: Odds, rng: Rng) -> int:
+def _draw_index(odds: Odds, rng: Rng) -> int:
     """Draw a candidate with probability proportional to its weight, by rejection sampling from the envelope."""
     total = int(odds.sums[-1])
     while True:
         index = odds.locate(int(below(total, 1, rng)[0]))
         word = int(words(1, WORD, rng)[0])
-        if odds.surely_keeps(index, word) or falls_below(partial(odds.acceptance, index), word, WORD, rng):
+        if odds.is_surely_accepted(index, word) or falls_below(partial(odds.acceptance, index), word, WORD, rng):
             return index
 
 
-def _spacing(edges: npt.NDArray[Any]) -> int:
+def _default_exponent(edges: npt.NDArray[Any]) -> int:
     """Return the exponent of a grid that is fine relative to the distance of the edges, but not finer than floats."""
     low, high = Fraction(edges[0].item()), Fraction(edges[-1].item())
     if low >= high:
@@ -594,7 +611,7 @@ def _spacing(edges: npt.NDArray[Any]) -> int:
 
 
 def _first_steps(edges: npt.NDArray[Any], exponent: int) -> npt.NDArray[np.int64]:
-    """Return for each edge the first step of the grid at or above it; the last edge belongs to the last interval."""
+    """Return the first grid step at or above each edge; the last edge belongs to the last interval."""
     low, high = (Fraction(edges[i].item()) / Fraction(2) ** exponent for i in (0, -1))
     if max(abs(low), abs(high)) > 2**53:
         reject("`exponent` must not be finer than 2**-53 of the outer edges", exponent, "floats are no finer")

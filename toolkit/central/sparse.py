@@ -1,11 +1,19 @@
-"""The sparse vector technique: comparisons with a threshold, of which only the answers "above" cost privacy."""
+"""The sparse vector technique: comparisons with a threshold in which only the answer "above" costs privacy."""
 
 import os
 import threading
 from fractions import Fraction
 from typing import NoReturn
 
-from toolkit.central.noise.grid import NO_END, NO_NOISE, grid_exponent, read, rounded_sensitivity, sensible, steps_of
+from toolkit.central.noise.grid import (
+    NO_FINITE_NOISE,
+    NO_NOISE_NEEDED,
+    check_magnitude,
+    grid_exponent,
+    read_private_value,
+    round_to_steps,
+    rounded_sensitivity,
+)
 from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, reject
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
@@ -15,25 +23,25 @@ from toolkit.core.sampling import discrete_laplace
 class AboveThreshold:
     """Noisy comparisons of numbers with a threshold, until `count` of them are answered yes.
 
-    Numbers below the threshold cost nothing further. With e = epsilon / count, each round has a threshold with fresh
-    Laplace noise of scale 2 sensitivity / e, and each number has fresh noise of scale 4 sensitivity / e. A yes ends the
-    round, and no question is answered after the last yes. All noise is on one grid, and ties are answered yes.
+    Numbers below the threshold cost nothing. Let e = epsilon / count. In each round the threshold gets fresh Laplace
+    noise of scale 2 sensitivity / e, and each number gets fresh noise of scale 4 sensitivity / e. A yes ends the round,
+    and no question is answered after the last yes. All noise is on the same grid, and ties are answered yes.
 
-    The noisy threshold must not be used twice, so the object cannot be copied, pickled or used in a forked process,
-    and threads use it one at a time.
+    The noisy threshold must not be reused after a copy, so the object cannot be copied, pickled or used in a forked
+    process. A lock admits one thread at a time.
 
     Parameters
     ----------
     threshold : Number
         The public threshold.
     epsilon : Number
-        The cost of all answers together.
+        The total cost of all answers.
     sensitivity : Number
         The sensitivity of each number.
     count : int
-        The largest number of yes answers.
+        The maximum number of yes answers.
     rng : Generator, optional
-        For a simulation.
+        For simulation.
 
     References
     ----------
@@ -49,20 +57,22 @@ class AboveThreshold:
     def __init__(
         self, threshold: Number, *, epsilon: Number, sensitivity: Number = 1, count: int = 1, rng: Rng = None
     ) -> None:
-        self.loss = Pure(check_positive(epsilon, "epsilon", NO_END))
-        self.sensitivity = sensible(sensitivity, "sensitivity", NO_NOISE)
+        self.loss = Pure(check_positive(epsilon, "epsilon", NO_FINITE_NOISE))
+        self.sensitivity = check_magnitude(sensitivity, "sensitivity", NO_NOISE_NEEDED)
         self.threshold = exact_fraction(threshold, "threshold")
         self.count = check_integer(count, "count")
         self._rng = check_rng(rng)
-        scale = sensible(
-            2 * self.sensitivity * self.count / Fraction(self.loss.amount), "sensitivity * count / epsilon", NO_END
+        scale = check_magnitude(
+            2 * self.sensitivity * self.count / Fraction(self.loss.amount),
+            "sensitivity * count / epsilon",
+            NO_FINITE_NOISE,
         )
         self._exponent = grid_exponent(self.sensitivity, scale)
         sensitivity = rounded_sensitivity(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
         self._scale = 2 * sensitivity * self.count / Fraction(self.loss.amount)
         self._remaining = self.count
         self._lock, self._process = threading.Lock(), os.getpid()
-        self._bar = self._fresh_bar()
+        self._noisy_threshold = self._draw_threshold()
 
     @property
     def open(self) -> bool:
@@ -75,12 +85,12 @@ class AboveThreshold:
         return self._rng is not None
 
     def ask(self, value: object) -> bool:
-        """Return whether the number with fresh noise is at least the noisy threshold.
+        """Return whether the number plus fresh noise is at least the noisy threshold.
 
         Parameters
         ----------
         value : int or float or Fraction
-            A number that one person moves by at most `sensitivity`.
+            A number that one person changes by at most `sensitivity`.
 
         Returns
         -------
@@ -95,23 +105,23 @@ class AboveThreshold:
         if os.getpid() != self._process:
             rule = "`ask` must stay in the process that made the object"
             reject(rule, "another process", "both would use the same noise")
-        answer = read(value)
-        if not answer.scalar:
+        answer = read_private_value(value)
+        if not answer.is_scalar:
             reject("`value` must be one number", f"{answer.size} numbers", "ask for each in turn", TypeError)
         with self._lock:
             if not self.open:
                 rule = "`ask` must come before the last yes"
                 reject(rule, "a question after it", "all of epsilon is spent", RuntimeError)
             noise = int(discrete_laplace(2 * self._scale, 1, self._rng)[0])
-            above = steps_of(Fraction(answer.entries), self._exponent) + noise >= self._bar
-            if above:
+            is_above = round_to_steps(Fraction(answer.entries), self._exponent) + noise >= self._noisy_threshold
+            if is_above:
                 self._remaining -= 1
                 if self.open:
-                    self._bar = self._fresh_bar()
-            return above
+                    self._noisy_threshold = self._draw_threshold()
+            return is_above
 
-    def _fresh_bar(self) -> int:
-        return steps_of(self.threshold, self._exponent) + int(discrete_laplace(self._scale, 1, self._rng)[0])
+    def _draw_threshold(self) -> int:
+        return round_to_steps(self.threshold, self._exponent) + int(discrete_laplace(self._scale, 1, self._rng)[0])
 
     def __reduce__(self) -> NoReturn:
         reject("an AboveThreshold must not be copied or pickled", "a copy", "both would use the same noise", TypeError)

@@ -1,9 +1,9 @@
-"""Statistics with one whole number per cell of a table: values are clamped, rounded to a public grid and added exactly.
+"""Statistics with one integer per cell of a table: values are clamped, rounded to a public grid and added exactly.
 
-Each function returns a `LinearStatistic` from public arguments alone. Noise is added to whole numbers, and the division
-comes last. So the order of the rows, rounding and overflow cannot cause a difference that the sensitivity omits.
+Each function returns a `LinearStatistic` from public arguments alone. Noise is added to integers, and division comes
+last. So row order, rounding and overflow cannot cause a change that the sensitivity does not cover.
 
-A missing value (NaN) that is dropped makes the number of values private under either relation.
+If missing values (NaN) are dropped, the number of values is private under either neighbor relation.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ import numpy as np
 
 from toolkit.central import sensitivity
 from toolkit.central.noise.laws import NoiseLaw
-from toolkit.central.release import CellNoise, released
+from toolkit.central.release import CellNoise, noise_estimate
 from toolkit.central.sensitivity import Sensitivity
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import check_integer, check_neighbors, exact_fraction, reject
@@ -27,45 +27,45 @@ from toolkit.frames.sums import Bounds, format_number
 
 
 class Statistic(Protocol):
-    """Whole numbers from the cells of a table that are released with noise, and the estimate computed from them."""
+    """A statistic computed from integers per table cell, which are released with noise."""
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """The sensitivity of all numbers together."""
+        """The joint sensitivity of the integers of all cells."""
         ...
 
     def integers(self, cells: Iterable[Any]) -> list[int] | None:
-        """Return the numbers of all cells from the exact sums of each.
+        """Return the integers of all cells, given the exact sums of each cell.
 
-        The result is None if the table does not have its public number of rows, because the sensitivity and the unit
+        The result is None if the table does not have the public number of rows, because the sensitivity and the unit
         would then be wrong.
         """
         ...
 
-    def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, scalar: bool) -> Estimate:
-        """Estimate the statistic of each cell, or of the only cell as a `scalar`, from the noisy numbers."""
+    def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, as_scalar: bool) -> Estimate:
+        """Estimate the statistic of each cell from the noisy integers; `as_scalar` is for a single cell."""
         ...
 
     def noise(self, law: NoiseLaw) -> CellNoise:
-        """Return the effect of the noise on a cell, for a preview."""
+        """Return the effect of the noise on one cell, for a preview."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class LinearStatistic:
-    """A whole number per cell, which in the column's unit is offset + factor * of(sums)."""
+    """A statistic with an integer `from_sums(sums)` per cell; its value is offset + factor * this integer."""
 
     sensitivity: Sensitivity
-    of: Callable[[Any], int | None]
+    from_sums: Callable[[Any], int | None]
     factor: Fraction = Fraction(1)
     offset: Fraction = Fraction(0)
 
     def integers(self, cells: Iterable[Any]) -> list[int] | None:
-        numbers = [self.of(cell) for cell in cells]
+        numbers = [self.from_sums(cell) for cell in cells]
         return None if None in numbers else numbers  # type: ignore[return-value]
 
-    def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, scalar: bool) -> Estimate:
-        estimate = released(noisy[0] if scalar else _array(noisy), law)
+    def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, as_scalar: bool) -> Estimate:
+        estimate = noise_estimate(noisy[0] if as_scalar else _integer_array(noisy), law)
         factor, offset = float(self.factor), float(self.offset)
         return estimate if (factor, offset) == (1, 0) else estimate.rescaled(factor, offset)
 
@@ -73,58 +73,64 @@ class LinearStatistic:
         return CellNoise(sd=float(self.factor) * law.sd)
 
 
-def _array(noisy: Sequence[int]) -> Any:
-    """Return an array of 64-bit integers, or of floats if some numbers are longer."""
+def _integer_array(noisy: Sequence[int]) -> Any:
+    """Return an array of 64-bit integers, or of floats if an integer is too large."""
     fits = min(noisy) >= -(2**63) and max(noisy) < 2**63
     return np.array(noisy, dtype=np.int64) if fits else np.array([float(number) for number in noisy])
 
 
 def total(bounds: Bounds, neighbors: str, n: int | None = None) -> LinearStatistic:
-    """Make the sum of values, where missing ones are filled or add nothing; "replace" requires the public n."""
+    """Make the statistic for a sum; missing values are filled or add nothing, and "replace" requires the public n."""
     if check_neighbors(neighbors) == "add_remove":
-        return totals(bounds, 1, neighbors)
+        return cell_totals(bounds, 1, neighbors)
     rows = check_integer(n, "n", minimum=0)
     change = sensitivity.total((0, bounds.span), neighbors="replace")
-    return LinearStatistic(change, partial(_first, rows), bounds.step, rows * bounds.low_steps * bounds.step)
+    return LinearStatistic(
+        change, partial(_total_if_complete, rows), bounds.step, rows * bounds.low_steps * bounds.step
+    )
 
 
-def totals(bounds: Bounds, cells: int, neighbors: str, people: Caps = ONE_ROW) -> LinearStatistic:
-    """Make the sum of each cell when the number of its values is private."""
+def cell_totals(bounds: Bounds, n_cells: int, neighbors: str, caps: Caps = ONE_ROW) -> LinearStatistic:
+    """Make the statistic for the sum of each cell if the number of its values is private."""
     change = sensitivity.table_sums(
-        Fraction(bounds.low_steps), Fraction(bounds.high_steps), cells, check_neighbors(neighbors), people
+        Fraction(bounds.low_steps), Fraction(bounds.high_steps), n_cells, check_neighbors(neighbors), caps
     )
     return LinearStatistic(change, lambda sums: sums[1] + sums[0] * bounds.low_steps, bounds.step)
 
 
 def mean(bounds: Bounds, n: int) -> LinearStatistic:
-    """Make the mean of n values under "replace", with sensitivity (high - low) / n."""
-    rows = _enough(n, 1)
-    change = sensitivity.mean((0, bounds.span), rows, neighbors="replace").rows(rows)
-    return LinearStatistic(change, partial(_first, rows), bounds.step / rows, bounds.low_steps * bounds.step)
+    """Make the statistic for the mean of n values under "replace", with sensitivity (high - low) / n."""
+    rows = _check_rows(n, 1)
+    change = sensitivity.mean((0, bounds.span), rows, neighbors="replace").scaled_by_rows(rows)
+    return LinearStatistic(
+        change, partial(_total_if_complete, rows), bounds.step / rows, bounds.low_steps * bounds.step
+    )
 
 
 def variance(bounds: Bounds, n: int) -> LinearStatistic:
-    """Make the sample variance of n values under "replace", which is a whole number after multiplying by n (n - 1)."""
-    rows = _enough(n, 2)
+    """Make the statistic for the sample variance of n values under "replace", an integer divided by n (n - 1)."""
+    rows = _check_rows(n, 2)
     unit = rows * (rows - 1)
-    change = sensitivity.variance((0, bounds.span), rows, neighbors="replace").rows(unit)
+    change = sensitivity.variance((0, bounds.span), rows, neighbors="replace").scaled_by_rows(unit)
 
-    def of(sums: Sequence[int]) -> int | None:
+    def from_sums(sums: Sequence[int]) -> int | None:
         return rows * sums[2] - sums[1] ** 2 if sums[0] == rows else None
 
-    return LinearStatistic(change, of, bounds.step**2 / unit)
+    return LinearStatistic(change, from_sums, bounds.step**2 / unit)
 
 
 def covariance(bounds: tuple[Bounds, Bounds], n: int) -> LinearStatistic:
-    """Make the sample covariance of n pairs under "replace", from the sums of 1, y, y**2, x, x y, …"""
-    rows, (first, second) = _enough(n, 2), bounds
+    """Make the statistic for the sample covariance of n pairs under "replace", from sums of 1, y, y**2, x, x y, …"""
+    rows, (first_bounds, second_bounds) = _check_rows(n, 2), bounds
     unit = rows * (rows - 1)
-    change = sensitivity.covariance((0, first.span), (0, second.span), rows, neighbors="replace").rows(unit)
+    change = sensitivity.covariance(
+        (0, first_bounds.span), (0, second_bounds.span), rows, neighbors="replace"
+    ).scaled_by_rows(unit)
 
-    def of(sums: Sequence[int]) -> int | None:
+    def from_sums(sums: Sequence[int]) -> int | None:
         return rows * sums[4] - sums[3] * sums[1] if sums[0] == rows else None
 
-    return LinearStatistic(change, of, first.step * second.step / unit)
+    return LinearStatistic(change, from_sums, first_bounds.step * second_bounds.step / unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,21 +157,21 @@ class Edges:
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:
-        """The lower edges of the bins, and the bins below, between and above these edges, where -1 is no bin."""
+        """The edges of the bins, and the index of the bin below, between and above these edges; -1 means no bin."""
         closed = [*self.limits[:-1].tolist(), float(np.nextafter(self.limits[-1], np.inf))]
         return closed, [*range(-1, len(closed) - 1), -1]
 
     def codes(self, values: Array) -> Steps:
-        """Return the bin of each number, or -1 if it is in none."""
+        """Return the index of the bin of each number, or -1 if it is in no bin."""
         closed, codes = self.cuts
         return np.array(codes)[np.searchsorted(closed, values, side="right")]  # NaN is sorted above all edges
 
 
-def _first(rows: int, sums: Sequence[int]) -> int | None:
-    return sums[1] if sums[0] == rows else None
+def _total_if_complete(n_rows: int, sums: Sequence[int]) -> int | None:
+    return sums[1] if sums[0] == n_rows else None
 
 
-def _enough(n: int, least: int) -> int:
-    if n < least:
-        reject(f"a column must have at least {least} rows", n, "under 'replace' their number is public")
+def _check_rows(n: int, minimum: int) -> int:
+    if n < minimum:
+        reject(f"a column must have at least {minimum} rows", n, "under 'replace' their number is public")
     return n

@@ -113,20 +113,20 @@ class MomentStatistic:
         shares = np.array([entry / self.unit for entry in noisy]).reshape(-1, len(self.terms))
         return NoisyMoments(shares @ self.slopes.T, self.slopes / self.unit, law)
 
-    def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, scalar: bool) -> Estimate:
+    def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, as_scalar: bool) -> Estimate:
         """Estimate the statistic of each cell, together with the number of values, rounded to a whole number."""
         moments = self.moments(noisy, law)
         number = counts(moments)
         if np.all(np.abs(number.value) < 2**62):
             number = replace(number, value=np.rint(number.value).astype(np.int64))
         cells = self.estimator(moments).rescaled(self.factor, self.offset, self.within)
-        return cells.estimate(scalar=scalar, counts=number.estimate(scalar=scalar))
+        return cells.estimate(as_scalar=as_scalar, counts=number.estimate(as_scalar=as_scalar))
 
     def noise(self, law: NoiseLaw) -> CellNoise:
         """Return the standard error of a cell times the number of values, for many values that are evenly spread."""
         many = 1e9
         moments = NoisyMoments(many * np.array([_EVEN[len(self.back)]]), self.slopes / self.unit, law)
-        return CellNoise(per_value=many * self.factor * float(self.estimator(moments).se[0]))
+        return CellNoise(se_times_n=many * self.factor * float(self.estimator(moments).se[0]))
 
 
 @lru_cache(maxsize=128)
@@ -216,7 +216,7 @@ def quantile_of_combination(law: NoiseLaw, factors: Sequence[float], level: floa
     if not isinstance(law, GeometricLaw):
         return -float(ndtri((1 - level) / 2)) * law.sd * math.hypot(*sizes) + sum(sizes)
     if len(sizes) == 1:
-        return sizes[0] * law.quantile(level)
+        return sizes[0] * law.two_sided_quantile(level)
     return _laplace_quantile(law.scale, sizes, level)
 
 
@@ -291,11 +291,11 @@ class CellEstimates:
     se: Array
     limits: LevelLimits
     methods: tuple[str, ...] = ("noise",)
-    scalar: bool = False
+    is_scalar: bool = False
 
     def interval(self, level: float, method: str) -> Interval:
         low, high = self.limits(level)
-        if self.scalar:
+        if self.is_scalar:
             return Interval(float(low[0]), float(high[0]), level, method)
         return Interval(low, high, level, method)
 
@@ -305,17 +305,17 @@ class CellEstimates:
         limits = partial(_rescaled_limits, self.limits, factor, offset, within)
         return CellEstimates(value, factor * self.se, limits, self.methods)
 
-    def estimate(self, *, scalar: bool = False, counts: Estimate | None = None) -> Estimate:
-        """Return an `Estimate` without labels and loss; with `scalar`, of the only cell as floats."""
+    def estimate(self, *, as_scalar: bool = False, counts: Estimate | None = None) -> Estimate:
+        """Return an `Estimate` without labels and loss; with `as_scalar`, of the only cell as floats."""
         return Estimate(
-            value=self.value[0].item() if scalar else self.value,
-            se=float(self.se[0]) if scalar else self.se,
-            labels=("value",) if scalar else tuple(range(len(self.value))),
+            value=self.value[0].item() if as_scalar else self.value,
+            se=float(self.se[0]) if as_scalar else self.se,
+            labels=("value",) if as_scalar else tuple(range(len(self.value))),
             cov=np.diag(self.se**2) if len(self.se) <= _MOST_COVARIANCES else None,
             n=None,
             loss=None,
             covers=NOISE,
-            basis=replace(self, scalar=scalar),
+            basis=replace(self, is_scalar=as_scalar),
             counts=counts,
         )
 

@@ -63,7 +63,7 @@ def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> 
     """Describe the sum of a column clamped to bounds."""
     variable, unit, rows = query.variable(column, bounds, missing), query.unit, query.rows
     if variable.fill is None or rows.may_omit_rows or unit.n is None:
-        statistic = statistics.totals(variable.limits, rows.n_cells, unit.neighbors, unit.caps)
+        statistic = statistics.cell_totals(variable.limits, rows.n_cells, unit.neighbors, unit.caps)
     else:
         statistic = statistics.total(variable.limits, unit.neighbors, unit.n)
     read = partial(power_sums, query.frame, rows, variable, 1)

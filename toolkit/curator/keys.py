@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
-from toolkit.central.release import released_choice
+from toolkit.central.release import selection_estimate
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps
 from toolkit.core.checks import Number, check_integer, exact_fraction, reject
@@ -34,7 +34,7 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
     check_keys(query.frame.column(column))
     make = KeyThreshold.for_loss if query.price.is_epsilon else KeyThreshold.for_rho
     most = caps.rows if caps.groups is None else min(caps.rows, caps.groups)
-    mechanism = make(query.price.amount, delta, neighbors=unit.neighbors, keys=most)
+    mechanism = make(query.price.amount, delta, neighbors=unit.neighbors, keys_per_person=most)
 
     def draw(counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng) -> Estimate:
         return replace(mechanism.release(counts, rng=rng), axes=(name,))
@@ -60,7 +60,7 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     def draw(counts: Steps, rng: Rng) -> Estimate:
         low, high = mechanism.choose(counts, rng)
         limits = [float(low), float(high)]
-        return released_choice(
+        return selection_estimate(
             limits, mechanism.loss, _COUNTS, type(noise).__name__, rng, labels=("low", "high"), axes=("limit",)
         )
 
@@ -79,7 +79,7 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
     axis = Keys.of(query.frame, column, choices, "options")
     counts_query, name = query.by(axis), axis.name
     make = TopK.for_epsilon if query.price.is_epsilon else TopK.for_rho
-    limits = {"rows": unit.caps.max_rows(1), "together": unit.caps.max_rows(check_integer(k, "k"))}
+    limits = {"rows_per_person": unit.caps.max_rows(1), "max_total_change": unit.caps.max_rows(check_integer(k, "k"))}
     mechanism = make(query.price.amount, k, neighbors=unit.neighbors, **limits)
     if mechanism.k > counts_query.rows.n_cells:
         reject("`k` must be at most the number of options", k, f"write k={counts_query.rows.n_cells} for all of them")
@@ -88,12 +88,12 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
         indices = mechanism.choose(counts, rng)
         names = tuple(_key(choices[index], axis.labels[index]) for index in indices)
         ranks = range(1, mechanism.k + 1)
-        return released_choice(ranks, mechanism.loss, _COUNTS, "Exponential", rng, labels=names, axes=(name,))
+        return selection_estimate(ranks, mechanism.loss, _COUNTS, "Exponential", rng, labels=names, axes=(name,))
 
     note = (
         "numbers are places: 1 was chosen first; "
         f"with probability 95 % no option that was left at a choice has more than "
-        f"{mechanism.off_by(counts_query.rows.n_cells):,} rows more than the chosen one"
+        f"{mechanism.error_bound(counts_query.rows.n_cells):,} rows more than the chosen one"
     )
     label = f"top {mechanism.k} of {name} ({counts_query.rows.n_cells}){query.rows.words}"
     return counts_query.release(

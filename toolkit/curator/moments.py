@@ -124,8 +124,8 @@ def _half(limits: Bounds) -> float:
 def _root_noise(squared: Callable[[], CellNoise], limits: Bounds, n: int | None) -> CellNoise:
     """Return the noise of a standard deviation, by the slope of the root for uniform values: 1 / (2 half / sqrt 3)."""
     noise = squared()
-    per_value = noise.sd * n if noise.sd is not None and n is not None else noise.per_value or 0.0
-    return CellNoise(noise.cells, per_value=per_value * math.sqrt(3) / (2 * _half(limits)))
+    se_times_n = noise.sd * n if noise.sd is not None and n is not None else noise.se_times_n or 0.0
+    return CellNoise(noise.n_cells, se_times_n=se_times_n * math.sqrt(3) / (2 * _half(limits)))
 
 
 def _root(variance: Array) -> Array:

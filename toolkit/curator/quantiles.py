@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, StepCounts, rank_unit
-from toolkit.central.release import released_choice
+from toolkit.central.publishing.quantiles import MAX_ROWS, RecursiveQuantiles, StepCounts, round_share
+from toolkit.central.release import selection_estimate
 from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, check_probability, reject
 from toolkit.core.covers import Covers, ErrorSource
@@ -47,10 +47,10 @@ def quantiles(
             values_by_cell = split_by_cell(np.where(positions < 0, -1, read[0]), positions, rows.n_cells)
             cuts = [mechanism.choose(cell, grid.most, rng) for cell in values_by_cell]
         else:
-            cuts = [mechanism.choose_spread(StepCounts(counts, grid.extra, rng), rng) for counts in read]
+            cuts = [mechanism.choose_lazily(StepCounts(counts, grid.extra, rng), rng) for counts in read]
         values = [grid.value(cell[ordered.index(share)]) for cell in cuts for share in shares]
         cells = cells_by(rows, "quantile", names)
-        estimate = released_choice(values, mechanism.loss, _RANKS, "Exponential", rng, **cells)
+        estimate = selection_estimate(values, mechanism.loss, _RANKS, "Exponential", rng, **cells)
         return replace(estimate, value=values[0], se=math.nan, axes=()) if single and not rows.axes else estimate
 
     keys = {axis.name: list(axis.labels) for axis in rows.axes} | ({} if single else {"quantile": names})
@@ -61,14 +61,14 @@ def quantiles(
         draw,
         variables=[Variable(column, limits, None, name, "missing left out")],
         query={"by": keys} if keys else None,
-        notes=(_note(mechanism, grid, unit.n or MOST_ROWS, rows.n_cells),),
+        notes=(_note(mechanism, grid, unit.n or MAX_ROWS, rows.n_cells),),
     )
 
 
 @lru_cache(maxsize=256)
 def _mechanism(price: Price, shares: tuple[Fraction, ...], relation: str, most: int, groups: int) -> RecursiveQuantiles:
     make = RecursiveQuantiles.for_epsilon if price.is_epsilon else RecursiveQuantiles.for_rho
-    return make(price.amount, shares, neighbors=relation, rows=most, grouped=groups > 1)
+    return make(price.amount, shares, neighbors=relation, rows_per_person=most, is_grouped=groups > 1)
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ class Grid:
 
 
 def _note(mechanism: RecursiveQuantiles, grid: Grid, rows: int, groups: int) -> str:
-    ranks = mechanism.off_by(grid.most, grid.limits.span + 1, rows)
+    ranks = mechanism.rank_error_bound(grid.most, grid.limits.span + 1, rows)
     each = "it" if len(mechanism.quantiles) * groups == 1 else "each"
     where = f" of its group, in each of {groups} groups for itself" if groups > 1 else ""
-    more = f", and of all values {mechanism.levels} in 2,097,152" if mechanism.rounded else ""
+    more = f", and of all values {mechanism.n_levels} in 2,097,152" if mechanism.has_rounded_share else ""
     return f"with probability 95 % at most {ranks:,} values{more} lie between {each} and its true quantile{where}"
 
 
@@ -111,7 +111,7 @@ def _shares(q: Iterable[Number]) -> list[Fraction]:
     values = as_list(q, "q")
     if len(values) > _MAX_SHARES:
         reject(f"`q` must have at most {_MAX_SHARES:,} shares", f"{len(values):,}", "ask for fewer")
-    shares = [rank_unit(check_probability(share, "q")) for share in values]
+    shares = [round_share(check_probability(share, "q")) for share in values]
     if not shares or len(set(shares)) < len(shares):
         received = "repetitions" if shares else "none"
         reject("`q` must be distinct shares, at least one", received, "write q=[0.25, 0.5, 0.75]")

@@ -17,10 +17,10 @@ from toolkit.budget.ledger import Ledger
 from toolkit.budget.publishing import ReleaseFacts
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.grid import NO_END
+from toolkit.central.noise.grid import NO_FINITE_NOISE
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.release import CellNoise, Preview, paid
-from toolkit.central.selection import root_below
+from toolkit.central.release import CellNoise, Preview, loss_and_notes
+from toolkit.central.selection import sqrt_rounded_down
 from toolkit.central.sensitivity import Sensitivity
 from toolkit.central.statistics import Statistic
 from toolkit.central.tables import Composed, side_by_side
@@ -59,9 +59,9 @@ class Price:
     def of(cls, epsilon: Number | None, rho: Number | None) -> "Price":
         """Check that exactly one of the two is given, above 0."""
         if epsilon is not None and rho is None:
-            return cls(check_positive(epsilon, "epsilon", NO_END), True)
+            return cls(check_positive(epsilon, "epsilon", NO_FINITE_NOISE), True)
         if rho is not None and epsilon is None:
-            return cls(check_positive(rho, "rho", NO_END), False)
+            return cls(check_positive(rho, "rho", NO_FINITE_NOISE), False)
         consequence = "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling"
         reject("exactly one of `epsilon` and `rho` must be given", "none" if epsilon is None else "both", consequence)
 
@@ -75,7 +75,7 @@ class Price:
     @property
     def choice(self) -> Fraction:
         """The epsilon of an exponential mechanism at this price; for rho it solves rho = epsilon**2 / 8."""
-        return self.amount if self.is_epsilon else root_below(8 * self.amount)
+        return self.amount if self.is_epsilon else sqrt_rounded_down(8 * self.amount)
 
 
 @dataclass(frozen=True)
@@ -264,16 +264,19 @@ def noisy_sums(
             if integers is None:
                 return CHANGED
             noisy, law = part._perturb_integers(integers, rng)
-            estimates.append(statistic.estimate(noisy, law, scalar=not rows.axes and not several))
+            estimates.append(statistic.estimate(noisy, law, as_scalar=not rows.axes and not several))
         estimate = side_by_side(estimates) if several else estimates[0]
         names = [variable.name for variable in variables] if several else []
-        fields = cells_by(rows, "column", names) | {"method": type(mechanisms[0]).__name__, **paid(mechanism.loss, rng)}
+        fields = cells_by(rows, "column", names) | {
+            "method": type(mechanisms[0]).__name__,
+            **loss_and_notes(mechanism.loss, rng),
+        }
         counts = None if estimate.counts is None else replace(estimate.counts, **fields)
         return replace(estimate, counts=counts, **fields)
 
     def noise() -> CellNoise:
         noises = [statistic.noise(part._integer_law) for statistic, part in zip(statistics, mechanisms, strict=True)]
-        return replace(max(noises, key=lambda noise: noise.per_value or 0), cells=rows.n_cells * len(noises))
+        return replace(max(noises, key=lambda noise: noise.se_times_n or 0), n_cells=rows.n_cells * len(noises))
 
     more: dict[str, Any] = {"noise": noise, "noise_unit": noise_unit, "notes": notes, "variables": variables}
     return query.release(f"{label}{rows.words}", mechanism, read, draw, **more)

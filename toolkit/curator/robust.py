@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.central.release import released_choice
+from toolkit.central.release import selection_estimate
 from toolkit.core.arrays import Array, Codes, Label
 from toolkit.core.checks import Number, check_probability, exact_fraction, reject
 from toolkit.core.estimate import Estimate
@@ -20,7 +20,7 @@ from toolkit.frames.reader import cell_values
 from toolkit.frames.sums import BoundsLike, Missing, Variable, format_number, split_by_cell
 
 if TYPE_CHECKING:  # imported inside the functions, so that `import toolkit` stays fast
-    from toolkit.central.robust.releases import Summary
+    from toolkit.central.robust.releases import SmoothSummary
 
 
 def location(query: Query, column: Label, estimator: object, bounds: BoundsLike, step: Number | None) -> Release[Any]:
@@ -39,7 +39,12 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
     groups = 2 if rows.n_cells > 1 and query.unit.neighbors == "replace" else 1
     epsilon = groups * replace(query.price, amount=query.price.amount / groups).choice
     mechanism = InverseSensitivity.for_epsilon(
-        epsilon, estimator, bounds=bounds, step=step, groups=groups, rows=query.unit.caps.max_rows(rows.n_cells)
+        epsilon,
+        estimator,
+        bounds=bounds,
+        step=step,
+        affected_groups=groups,
+        rows_per_person=query.unit.caps.max_rows(rows.n_cells),
     )
 
     def draw(read: tuple[Codes, Array], rng: Rng) -> Estimate:
@@ -48,7 +53,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
         if not rows.axes:
             return mechanism._release(next(scores), rng)
         points, kind = [mechanism._choose_point(cell, rng) for cell in scores], type(mechanism).__name__
-        return released_choice(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
+        return selection_estimate(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
 
     each = (f"each of {rows.n_cells} groups for itself: {mechanism._note}",) if rows.axes else ()
     return query.release(
@@ -95,7 +100,7 @@ def smooth(
         consequence = f"without it the number of values would be private; write missing={middle}, for example"
         reject(rule, "none" if missing is None else repr(missing), consequence)
 
-    def read() -> "Summary | None":
+    def read() -> "SmoothSummary | None":
         values = numbers.floats()
         if len(values) != n:
             return None

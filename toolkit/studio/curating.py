@@ -234,7 +234,7 @@ class CuratorPage:
             "price": str(preview.loss),
             "fits": preview.fits,
             "sd": None if noise is None else noise.sd,
-            "per_value": None if noise is None else noise.per_value,
+            "per_value": None if noise is None else noise.se_times_n,
             "code": f"curator.{statistic['verb']}({code})",
         }
         context = [session["neighbors"], session["ceiling"], source.header, source.schema()]

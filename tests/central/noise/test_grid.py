@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.slowly import each
 from toolkit.central.noise import grid
 from toolkit.central.noise.grid import (
-    add_on_grid,
-    add_whole,
-    gaps_in_steps,
+    add_grid_noise,
+    add_integer_noise,
+    check_magnitude,
     grid_exponent,
-    read,
+    read_private_value,
+    round_to_steps,
     rounded_sensitivity,
-    sensible,
-    steps_of,
+    steps_below_maximum,
 )
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -30,8 +30,8 @@ MAX = sys.float_info.max
 @given(x=FLOATS, exponent=st.integers(-60, 60))
 def test_arrays_are_rounded_as_fractions_are(x: float, exponent: int) -> None:
     """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest included."""
-    rounded = grid._rounded(np.array([x]), exponent)[0]
-    assert Fraction(float(rounded)) == steps_of(Fraction(x), exponent) * Fraction(2) ** exponent
+    rounded = grid._round_to_grid(np.array([x]), exponent)[0]
+    assert Fraction(float(rounded)) == round_to_steps(Fraction(x), exponent) * Fraction(2) ** exponent
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_arrays_are_rounded_as_fractions_are(x: float, exponent: int) -> None:
     ],
 )  # fmt: skip
 def test_halves_and_near_halves_are_rounded_exactly(x: float) -> None:
-    assert grid._rounded(np.array([x]), 0)[0] == math.floor(Fraction(x) + Fraction(1, 2))
+    assert grid._round_to_grid(np.array([x]), 0)[0] == math.floor(Fraction(x) + Fraction(1, 2))
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_rounding_never_moves_two_numbers_further_apart_than_charged(
     x: float, distance: Fraction, exponent: int, sign: int
 ) -> None:
     unit = Fraction(2) ** exponent
-    apart = steps_of(Fraction(x) + sign * distance, exponent) - steps_of(Fraction(x), exponent)
+    apart = round_to_steps(Fraction(x) + sign * distance, exponent) - round_to_steps(Fraction(x), exponent)
     assert abs(apart) <= rounded_sensitivity(distance / unit, 1, "l1") == math.ceil(distance / unit)
 
 
@@ -64,7 +64,7 @@ def test_rounding_never_moves_two_vectors_further_apart_than_charged(
     pairs: list[tuple[Fraction, Fraction]], exponent: int
 ) -> None:
     unit = Fraction(2) ** exponent
-    moves = [abs(steps_of(x + move, exponent) - steps_of(x, exponent)) for x, move in pairs]
+    moves = [abs(round_to_steps(x + move, exponent) - round_to_steps(x, exponent)) for x, move in pairs]
     size, l1, l2 = len(pairs), sum(abs(move) for _, move in pairs), sum(move**2 for _, move in pairs)
     assert sum(moves) <= max(rounded_sensitivity(l1 / unit, size, "l1"), 0)
     upper = Fraction(math.isqrt(math.ceil(l2 * 4**40)) + 1, 2**40)
@@ -86,20 +86,20 @@ def test_what_rounding_adds_to_a_distance_is_reached_and_no_more(size: int, apar
 @pytest.mark.parametrize("exponent", [-3, 0, 2])
 def test_gaps_in_steps_are_differences_of_rounded_scores(exponent: int) -> None:
     scores = [0.5, -1.25, 7.0, 6.9375, 100.5]
-    steps = [steps_of(Fraction(score), exponent) for score in scores]
-    assert gaps_in_steps(read(scores), exponent).tolist() == [max(steps) - step for step in steps]
-    assert gaps_in_steps(read([2**63 - 1, 0, -(2**63)]), 0).tolist() == [0.0, 2.0**63, 2.0**64]
+    steps = [round_to_steps(Fraction(score), exponent) for score in scores]
+    assert steps_below_maximum(read_private_value(scores), exponent).tolist() == [max(steps) - step for step in steps]
+    assert steps_below_maximum(read_private_value([2**63 - 1, 0, -(2**63)]), 0).tolist() == [0.0, 2.0**63, 2.0**64]
 
 
 def check_sum(x: float, noise: int, exponent: int) -> None:
-    exact = (steps_of(Fraction(x), exponent) + noise) * Fraction(2) ** exponent
+    exact = (round_to_steps(Fraction(x), exponent) + noise) * Fraction(2) ** exponent
     expected = float(exact) if abs(exact) <= Fraction(MAX) else math.copysign(MAX, exact)
     for value, step in (
         (x, np.array([noise])),
         (np.array([x]), np.array([noise])),
         (np.array([x]), np.array([noise], dtype=object)),
     ):
-        found = np.atleast_1d(add_on_grid(read(value), step, exponent))[0]
+        found = np.atleast_1d(add_grid_noise(read_private_value(value), step, exponent))[0]
         assert found == expected
         assert not (found == 0 and np.signbit(found))
 
@@ -126,8 +126,10 @@ def test_so_it_does_where_floats_end(x: float, noise: int, exponent: int) -> Non
 def test_whole_sums_are_cut_to_64_bits_and_never_wrap(x: int, noise: int) -> None:
     expected = min(max(x + noise, -(2**63)), 2**63 - 1)
     for kind in (np.int64, object):
-        assert add_whole(read(np.array([x])), np.array([noise], dtype=kind)).tolist() == [expected]
-    assert add_whole(read(x), np.array([noise])) == x + noise
+        assert add_integer_noise(read_private_value(np.array([x])), np.array([noise], dtype=kind)).tolist() == [
+            expected
+        ]
+    assert add_integer_noise(read_private_value(x), np.array([noise])) == x + noise
 
 
 @pytest.mark.parametrize(
@@ -143,17 +145,17 @@ def test_whole_sums_are_cut_to_64_bits_and_never_wrap(x: int, noise: int) -> Non
     ],
 )
 def test_numbers_are_read_exactly(value: object, entries: object, whole: bool) -> None:
-    answer = read(value)
-    assert (answer.entries, answer.whole, answer.scalar) == (entries, whole, True)
+    answer = read_private_value(value)
+    assert (answer.entries, answer.is_whole, answer.is_scalar) == (entries, whole, True)
 
 
 def test_arrays_and_lists_are_read_by_type_not_by_value() -> None:
-    assert read([1, 2**80, -(2**80)]).entries.tolist() == [1, 2**63 - 1, -(2**63)]
-    assert read(np.array([1, 2**64 - 1], dtype=np.uint64)).entries.tolist() == [1, 2**63 - 1]
-    assert read([1, 2.5]).entries.tolist() == [1.0, 2.5]
-    assert read([10**400, 2.5, np.int64(-(2**60))]).entries.tolist() == [2.0**53, 2.5, -(2.0**53)]
-    assert read(np.array([1.5], dtype=np.float32)).entries.dtype == np.float64
-    assert read((1, np.int32(5))).whole
+    assert read_private_value([1, 2**80, -(2**80)]).entries.tolist() == [1, 2**63 - 1, -(2**63)]
+    assert read_private_value(np.array([1, 2**64 - 1], dtype=np.uint64)).entries.tolist() == [1, 2**63 - 1]
+    assert read_private_value([1, 2.5]).entries.tolist() == [1.0, 2.5]
+    assert read_private_value([10**400, 2.5, np.int64(-(2**60))]).entries.tolist() == [2.0**53, 2.5, -(2.0**53)]
+    assert read_private_value(np.array([1.5], dtype=np.float32)).entries.dtype == np.float64
+    assert read_private_value((1, np.int32(5))).is_whole
 
 
 @each(
@@ -178,7 +180,7 @@ def test_arrays_and_lists_are_read_by_type_not_by_value() -> None:
 )
 def test_other_types_are_refused_by_type(value: object) -> None:
     with pytest.raises(TypeError, match="`value` must"):
-        read(value)
+        read_private_value(value)
 
 
 @pytest.mark.parametrize(
@@ -186,14 +188,14 @@ def test_other_types_are_refused_by_type(value: object) -> None:
 )
 def test_other_shapes_are_refused_by_shape(value: object) -> None:
     with pytest.raises(ValueError, match="one-dimensional and not empty"):
-        read(value)
+        read_private_value(value)
 
 
 def test_what_is_not_finite_is_refused_in_one_way_that_quotes_nothing() -> None:
     messages = set()
     for bad in (math.nan, math.inf, -math.inf, np.float32("nan"), [1.0, math.nan], np.array([12345.0, math.inf])):
         with pytest.raises(ValueError, match="must be finite") as caught:
-            read(bad)
+            read_private_value(bad)
         messages.add(str(caught.value))
     assert messages == {
         "`value` must be finite, got NaN or an infinity: settle missing and infinite values before a release."
@@ -211,14 +213,18 @@ def test_the_grid_is_finer_than_every_size_by_thirty_powers_of_two() -> None:
 @example(scores=[2**62, 2**62 + 1])
 @example(scores=[-(2**63), -(2**63) + 1, 2**63 - 1])
 def test_gaps_of_whole_scores_do_not_overflow(scores: list[int]) -> None:
-    assert gaps_in_steps(read(np.array(scores)), 0).tolist() == [float(max(scores) - score) for score in scores]
+    assert steps_below_maximum(read_private_value(np.array(scores)), 0).tolist() == [
+        float(max(scores) - score) for score in scores
+    ]
 
 
 @pytest.mark.slow
 @given(scores=st.lists(FLOATS, min_size=1, max_size=8), exponent=st.integers(-40, 40))
 def test_gaps_of_real_scores_are_exact_below_2_to_the_53_steps(scores: list[float], exponent: int) -> None:
-    steps = [steps_of(Fraction(score), exponent) for score in scores]
-    for gap, step in zip(gaps_in_steps(read(np.array(scores)), exponent).tolist(), steps, strict=True):
+    steps = [round_to_steps(Fraction(score), exponent) for score in scores]
+    for gap, step in zip(
+        steps_below_maximum(read_private_value(np.array(scores)), exponent).tolist(), steps, strict=True
+    ):
         true = max(steps) - step
         assert gap == true if true < 2**53 else gap >= 2**53
 
@@ -226,9 +232,9 @@ def test_gaps_of_real_scores_are_exact_below_2_to_the_53_steps(scores: list[floa
 @pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, True, "abc", "1e-301", 10**301, None])
 def test_a_size_is_a_positive_number_within_reach_of_floats(bad: object) -> None:
     with pytest.raises((ValueError, TypeError), match="`sensitivity` must"):
-        sensible(bad, "sensitivity", "why")  # type: ignore[arg-type]
+        check_magnitude(bad, "sensitivity", "why")  # type: ignore[arg-type]
     for last in (Fraction(1, 10**300), Fraction(10**300)):
-        assert sensible(last, "sensitivity", "why") == last
+        assert check_magnitude(last, "sensitivity", "why") == last
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 10, 1000, 10**6 + 1])
@@ -243,7 +249,7 @@ def test_the_root_that_rounding_adds_to_a_length_is_never_rounded_down(size: int
 def test_noise_beyond_the_floats_is_added_exactly_in_arrays(steps: int) -> None:
     """As a float the noise alone would lose its last digit, and the sum would be rounded twice."""
     for value in (1.0, -1.0, 3.0):
-        found = add_on_grid(read(np.array([value])), np.array([steps]), 0)
+        found = add_grid_noise(read_private_value(np.array([value])), np.array([steps]), 0)
         assert found.tolist() == [float(int(value) + steps)]  # type: ignore[union-attr]
 
 
@@ -252,5 +258,5 @@ def test_a_sum_beyond_the_floats_is_the_last_of_them(sign: int) -> None:
     last = sign * sys.float_info.max
     for kind in (np.int64, object):
         noise = np.array([sign * 2**60], dtype=kind)  # of 2**970 each
-        assert add_on_grid(read(last), noise, 970) == last
-        assert add_on_grid(read(np.array([last])), noise, 970).tolist() == [last]  # type: ignore[union-attr]
+        assert add_grid_noise(read_private_value(last), noise, 970) == last
+        assert add_grid_noise(read_private_value(np.array([last])), noise, 970).tolist() == [last]  # type: ignore[union-attr]

@@ -16,9 +16,9 @@ TOLD = [TRUTH, TRUTH.sum(axis=1), TRUTH.sum(axis=0), TRUTH.sum()]
 @pytest.mark.parametrize("loss", [Pure(1), Zcdp("1/50")])
 def test_the_parts_of_the_budget_add_up_to_it(loss: Pure | Zcdp) -> None:
     mechanism = AgreeingTables(loss, SIZES, TABLES, 1, 1)
-    assert sum(Fraction(noise.loss.amount) for noise in mechanism.noises) == Fraction(loss.amount)
-    assert mechanism.noises[0].scale < mechanism.noises[-1].scale
-    halves = [Fraction(noise.loss.amount) ** 2 / 2 for noise in mechanism.noises]
+    assert sum(Fraction(noise.loss.amount) for noise in mechanism.mechanisms) == Fraction(loss.amount)
+    assert mechanism.mechanisms[0].scale < mechanism.mechanisms[-1].scale
+    halves = [Fraction(noise.loss.amount) ** 2 / 2 for noise in mechanism.mechanisms]
     assert mechanism.zcdp == (loss if isinstance(loss, Zcdp) else Zcdp(sum(halves)))
 
 
@@ -43,7 +43,7 @@ def test_tables_agree_are_unbiased_and_have_their_covariance(loss: Pure | Zcdp) 
 
 @pytest.mark.parametrize("most", [20, 19])
 def test_covariances_are_told_up_to_a_number_of_cells(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolkit.central.publishing.agreeing._MOST_COVARIANCES", most)
+    monkeypatch.setattr("toolkit.central.publishing.agreeing._MAX_COVARIANCE_CELLS", most)
     assert (AgreeingTables(Pure(1), SIZES, TABLES, 1, 1).covariance is None) == (most < 20)
 
 
@@ -57,18 +57,18 @@ def test_a_real_release_says_what_it_cost_and_how_good_its_intervals_are(loss: P
 
 @pytest.mark.parametrize(("loss", "power"), [(Pure(1), 1 / 3), (Zcdp("1/50"), 1 / 2)])
 def test_the_budget_is_split_by_the_root_of_the_cells(loss: Pure | Zcdp, power: float) -> None:
-    parts = [float(noise.loss.amount) for noise in AgreeingTables(loss, SIZES, TABLES, 1, 1).noises]
+    parts = [float(noise.loss.amount) for noise in AgreeingTables(loss, SIZES, TABLES, 1, 1).mechanisms]
     assert [part / parts[-1] for part in parts] == pytest.approx([12**power, 3**power, 4**power, 1], rel=1e-6)
 
 
 def test_gaussian_noise_is_for_the_length_of_what_one_person_moves() -> None:
-    noises = AgreeingTables(Zcdp(1), (4,), ((0,), ()), moved=7, moved_square=9).noises
+    noises = AgreeingTables(Zcdp(1), (4,), ((0,), ()), l1_sensitivity=7, squared_l2_sensitivity=9).mechanisms
     assert [float(noise.variance) for noise in noises] == pytest.approx([9 / (4 / 3), 9 / (2 / 3)])
 
 
 def test_every_table_gets_the_noise_of_its_part_and_keeps_it() -> None:
     """Laplace noise of 7 on the only cell of the total: it is spread over the tables by least squares."""
-    mechanism = AgreeingTables(Pure(1), (2,), ((0,), ()), moved=3, moved_square=9)
+    mechanism = AgreeingTables(Pure(1), (2,), ((0,), ()), l1_sensitivity=3, squared_l2_sensitivity=9)
     with recorded([0, 0, 7]) as drawn:
         found = mechanism.release([np.array([5, 6]), np.array(11)], range(3))
     parts = np.array([2 ** (1 / 3), 1]) / (2 ** (1 / 3) + 1)

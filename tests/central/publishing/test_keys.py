@@ -30,14 +30,14 @@ AR, RP = "add_remove", "replace"
 )  # fmt: skip
 def test_laplace_thresholds_are_those_of_the_formula(epsilon: float, delta: float, keys: int, expected: int) -> None:
     """1 + k for the least k with q**k / (1+q) <= 1 - (1-delta)**(1/keys), computed apart with 50 digits."""
-    found = KeyThreshold.for_loss(epsilon, delta, neighbors=AR, keys=keys)
+    found = KeyThreshold.for_loss(epsilon, delta, neighbors=AR, keys_per_person=keys)
     assert found.threshold == expected
     assert found.loss == Approx(epsilon, delta)
 
 
 def test_replacing_doubles_the_scale_and_rows_raise_the_threshold() -> None:
     assert KeyThreshold.for_loss(1, 1e-6, neighbors=RP).threshold == 28
-    assert KeyThreshold.for_loss(1, 1e-5, neighbors=AR, rows=3).threshold == 36
+    assert KeyThreshold.for_loss(1, 1e-5, neighbors=AR, rows_per_person=3).threshold == 36
 
 
 SLOW = [
@@ -53,7 +53,7 @@ def test_gaussian_thresholds_stay_within_the_claim(case: tuple[float, float, int
     """rho within (epsilon, delta/2), sigma**2 = keys / (2 rho), the tail of rounded noise for delta/2."""
     epsilon, delta, keys, expected = case
     rho = Zcdp.within(Approx(epsilon, Fraction(str(delta)) / 2)).rho
-    found = KeyThreshold.for_rho(rho, delta, neighbors=AR, keys=keys)
+    found = KeyThreshold.for_rho(rho, delta, neighbors=AR, keys_per_person=keys)
     assert found.threshold == expected
     assert found.loss <= Approx(epsilon, delta)
 
@@ -114,7 +114,7 @@ def test_replacing_a_person_with_unique_keys_stays_within_delta() -> None:
 
 
 def test_a_person_with_two_keys_stays_within_delta() -> None:
-    found = KeyThreshold.for_loss(1, 1e-3, neighbors=AR, keys=2)
+    found = KeyThreshold.for_loss(1, 1e-3, neighbors=AR, keys_per_person=2)
     q = Fraction(math.exp(-0.5))
     cases = [(0, 0), (0, 1), (0, 20), (1, 1), (20, 20)]
     worst = max(exact_delta([a + 1, b + 1], [a, b], q, q**-2, found.threshold) for a, b in cases)
@@ -123,7 +123,7 @@ def test_a_person_with_two_keys_stays_within_delta() -> None:
 
 
 def test_rows_in_one_key_stay_within_delta() -> None:
-    found = KeyThreshold.for_loss(1, 1e-5, neighbors=AR, rows=3)
+    found = KeyThreshold.for_loss(1, 1e-5, neighbors=AR, rows_per_person=3)
     q = Fraction(math.exp(-1 / 3))
     worst = max(exact_delta([n + c], [n], q, q**-3, found.threshold) for n in (0, 1, 5) for c in (1, 2, 3))
     assert float(worst) == pytest.approx(9.7e-6, rel=0.01)
@@ -184,8 +184,8 @@ def test_a_delta_that_is_none_is_refused(delta: float) -> None:
 @pytest.mark.parametrize(
     ("threshold", "law", "scale", "unit"),
     [
-        (KeyThreshold.for_loss(1, 1e-6, neighbors=RP, keys=2), "laplace", Fraction(4), 1),
-        (KeyThreshold.for_rho("1/8", 1e-6, neighbors=AR, keys=4), "gaussian", 16 * Fraction(4) ** 29, 2**29),
+        (KeyThreshold.for_loss(1, 1e-6, neighbors=RP, keys_per_person=2), "laplace", Fraction(4), 1),
+        (KeyThreshold.for_rho("1/8", 1e-6, neighbors=AR, keys_per_person=4), "gaussian", 16 * Fraction(4) ** 29, 2**29),
     ],
 )
 def test_what_is_compared_and_told_is_the_noisy_count(
@@ -204,7 +204,7 @@ def test_what_is_compared_and_told_is_the_noisy_count(
 
 
 def test_keys_that_come_in_parts_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolkit.central.publishing.keys._AT_A_TIME", 2)
+    monkeypatch.setattr("toolkit.central.publishing.keys._BATCH_SIZE", 2)
     mechanism = KeyThreshold.for_loss(1, 1e-6, neighbors=AR)
     for number in range(6):
         with recorded() as drawn:
@@ -216,5 +216,5 @@ def test_keys_that_come_in_parts_are_all_told(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(("neighbors", "squares"), [(AR, 18), (RP, 36)])
 def test_gaussian_noise_is_for_the_length_of_what_a_person_changes(neighbors: str, squares: int) -> None:
     """Two keys, three rows in each; under "replace" of who goes and of who comes."""
-    noise = KeyThreshold.for_rho("1/8", 1e-6, neighbors=neighbors, keys=2, rows=3).noise
+    noise = KeyThreshold.for_rho("1/8", 1e-6, neighbors=neighbors, keys_per_person=2, rows_per_person=3).noise
     assert 0 <= noise.sensitivity**2 / squares - 1 < Fraction(1, 10**12)

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from toolkit.central.publishing import quantiles
 from toolkit.central.publishing.quantiles import RecursiveQuantiles, StepCounts, rank_scores
-from toolkit.central.selection import Exponential, root_below
+from toolkit.central.selection import Exponential, sqrt_rounded_down
 from toolkit.core.loss import Zcdp
 
 AR, RP = "add_remove", "replace"
@@ -25,13 +25,13 @@ def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
     """Of all cuts together: every part's own law, one after the other."""
     ordered = np.sort(np.array(values, dtype=np.int64))
     state: dict[tuple[tuple[int, int], ...], float] = {((-1, 0), (len(mechanism.quantiles), most)): 1.0}
-    for part in mechanism.parts:
+    for part in mechanism.splits:
         following: dict[tuple[tuple[int, int], ...], float] = defaultdict(float)
         for cuts, mass in state.items():
             low, high = dict(cuts)[part.start - 1], dict(cuts)[part.stop]
             inside = ordered[(ordered >= low) & (ordered < high)]
             first, scores = rank_scores(inside, part.share, low, high)
-            chances = mechanism.choice(part).probabilities(scores, np.diff(first)).tolist()
+            chances = mechanism.selection_mechanism(part).probabilities(scores, np.diff(first)).tolist()
             for chance, (start, stop) in zip(chances, itertools.pairwise(first.tolist()), strict=True):
                 for cut in range(start, stop):
                     following[(*cuts, (part.index, cut))] += mass * chance / (stop - start)
@@ -56,17 +56,17 @@ def test_lazily_drawn_digits_have_the_law_of_digits_drawn_at_once() -> None:
         places = [2 * step + digit for step, digit in zip([0, 0, 2, 2, 2], digits, strict=True)]
         for cuts, mass in law(listed, tuple(places), most=6).items():
             expected[cuts] += mass / 2**5
-    seen = [Counter(tuple(listed.choose_spread(StepCounts(np.array([2, 0, 3]), 1, rng), rng)) for _ in range(draws))]
+    seen = [Counter(tuple(listed.choose_lazily(StepCounts(np.array([2, 0, 3]), 1, rng), rng)) for _ in range(draws))]
     laws = [expected]
     median, laws = RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], neighbors=AR), [*laws, defaultdict(float)]
     for counts in itertools.product(range(13), repeat=3):
         if sum(counts) <= 12:
             ranks = np.cumsum([0, *counts, 12 - sum(counts)])
-            chances = median.choice(median.parts[0]).probabilities(-np.abs(2 * ranks - 12))
+            chances = median.selection_mechanism(median.splits[0]).probabilities(-np.abs(2 * ranks - 12))
             mass = math.factorial(12) / math.prod(map(math.factorial, np.diff(ranks).tolist())) / 4**12
             for cut, chance in enumerate(chances.tolist()):
                 laws[1][cut,] += mass * chance
-    seen.append(Counter(tuple(median.choose_spread(StepCounts(np.array([12]), 2, rng), rng)) for _ in range(draws)))
+    seen.append(Counter(tuple(median.choose_lazily(StepCounts(np.array([12]), 2, rng), rng)) for _ in range(draws)))
     for found, law_of in zip(seen, laws, strict=True):
         assert sum(law_of.values()) == pytest.approx(1)
         assert found.keys() <= law_of.keys()
@@ -105,13 +105,13 @@ def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkey
     drawn, seen = Exponential._choose_step, []
     monkeypatch.setattr(Exponential, "_choose_step", lambda self, *given: seen.append(given) or drawn(self, *given))
     start, number = values.rank(low), values.rank(high) - values.rank(low)
-    for part in mechanism.parts:
+    for part in mechanism.splits:
         scores = {
             cut: -abs(part.share.denominator * (values.rank(cut) - start) - part.share.numerator * number)
             for cut in range(low, high + 1)
         }
         for _ in range(20):
-            assert mechanism._cut(part, values, low, high, rng) in scores
+            assert mechanism._draw_cut(part, values, low, high, rng) in scores
         for edges, best, _ in seen:
             assert (edges[0], edges[-1]) == (low, high + 1)
             for (first, stop), score in zip(itertools.pairwise(edges.tolist()), best.tolist(), strict=True):
@@ -122,17 +122,21 @@ def test_no_cut_has_a_better_score_than_its_interval(low: int, high: int, monkey
 def test_cuts_are_accepted_by_their_score_or_intervals_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exponent of what is flipped is the rate times the ranks that the cut is worse by; none is flipped for 0."""
     values = StepCounts(np.array([5, 0, 70, 3, 1]), 3, np.random.default_rng(4))
-    (part,) = (mechanism := RecursiveQuantiles.for_epsilon("1/100", [Fraction(1, 3)], neighbors=AR)).parts
+    (part,) = (mechanism := RecursiveQuantiles.for_epsilon("1/100", [Fraction(1, 3)], neighbors=AR)).splits
     cuts, seen, flipped = (17, 18, 22, 2, 24), [], []
     drawn = iter(cuts)
     monkeypatch.setattr(Exponential, "_choose_step", lambda _, *given: seen.append(given[:2]) or next(drawn))
     monkeypatch.setattr(quantiles, "exp_of", lambda exponent: exponent)
     monkeypatch.setattr(quantiles, "falls_below", lambda exponent, *_: flipped.append(exponent))
-    assert mechanism._cut(part, values, 0, 40, None) == 24
+    assert mechanism._draw_cut(part, values, 0, 40, None) == 24
     for place, (cut, (edges, best)) in enumerate(zip(cuts, seen, strict=True)):
         inside = int(np.searchsorted(edges, cut, side="right")) - 1
         worse = int(best[inside]) + abs(3 * values.rank(cut) - 79)
-        assert flipped[place:] == [] if cut == 24 else flipped[place] == mechanism.choice(part)._rate * worse > 0
+        assert (
+            flipped[place:] == []
+            if cut == 24
+            else flipped[place] == mechanism.selection_mechanism(part)._rate * worse > 0
+        )
         if cut != 24:
             middle = int(edges[inside] + edges[inside + 1]) // 2
             assert seen[place + 1][0].tolist() == sorted({*edges.tolist(), middle})
@@ -143,7 +147,7 @@ def test_cuts_with_little_noise_leave_their_shares_below(digits: int) -> None:
     """With hardly any noise, each cut has its share of the values below it."""
     values = StepCounts(np.array([10, 10, 0, 10, 10]), digits)
     mechanism = RecursiveQuantiles.for_epsilon(10**4, THREE, neighbors=AR)
-    assert [values.rank(cut) for cut in mechanism.choose_spread(values)] == [10, 20, 30]
+    assert [values.rank(cut) for cut in mechanism.choose_lazily(values)] == [10, 20, 30]
     steps = np.repeat([0, 1, 3, 4], 10)
     assert [np.count_nonzero(steps < cut) for cut in mechanism.choose(steps, 5)] == [10, 20, 30]
 
@@ -151,9 +155,9 @@ def test_cuts_with_little_noise_leave_their_shares_below(digits: int) -> None:
 def test_of_few_coins_each_may_be_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     """All bits of the words are set: so many coins as were asked for are heads, also beyond a word and a block."""
     monkeypatch.setattr(quantiles, "words", lambda size, *_: np.full(size, 2**64 - 1, dtype=np.uint64))
-    monkeypatch.setattr(quantiles, "_COINS", 128)
+    monkeypatch.setattr(quantiles, "_COIN_BATCH", 128)
     for number in (0, 1, 63, 64, 65, 127, 128, 129, 300):
-        assert quantiles._heads(number, None) == number
+        assert quantiles._draw_heads(number, None) == number
 
 
 def neighbors(n: int, relation: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -206,8 +210,8 @@ def test_the_rate_of_add_remove_would_break_the_promise_about_replacing() -> Non
     """
 
     class OnePartOnly(RecursiveQuantiles):
-        def choice(self, part):
-            return RecursiveQuantiles(self.loss, self.quantiles, AR).choice(part)
+        def selection_mechanism(self, part):
+            return RecursiveQuantiles(self.loss, self.quantiles, AR).selection_mechanism(part)
 
     found = []
     for kind in (RecursiveQuantiles, OnePartOnly):
@@ -219,7 +223,7 @@ def test_the_rate_of_add_remove_would_break_the_promise_about_replacing() -> Non
 
 def test_moving_between_groups_is_paid_for_by_half_the_rate() -> None:
     """Two tables, a person leaves one and enters the other: the product of both laws, exactly."""
-    mechanism = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors=RP, grouped=True)
+    mechanism = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors=RP, is_grouped=True)
     both = [(0, 1, 2), (2, 3, 4)]
     moved = [(0, 1), (2, 3, 4, 4)]
     first, second = ([law(mechanism, table) for table in tables] for tables in (both, moved))
@@ -229,7 +233,7 @@ def test_moving_between_groups_is_paid_for_by_half_the_rate() -> None:
     )  # fmt: skip
     assert worst == pytest.approx(0.3097, abs=1e-4)
     alone = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors=RP)
-    assert alone.choice(alone.parts[0])._rate > mechanism.choice(mechanism.parts[0])._rate
+    assert alone.selection_mechanism(alone.splits[0])._rate > mechanism.selection_mechanism(mechanism.splits[0])._rate
 
 
 @pytest.mark.slow
@@ -247,24 +251,24 @@ def test_what_is_drawn_follows_the_law() -> None:
 def test_levels_costs_and_parts_of_deciles() -> None:
     deciles = [Fraction(k, 10) for k in range(1, 10)]
     mechanism = RecursiveQuantiles.for_epsilon(1, deciles, neighbors=RP)
-    assert mechanism.levels == 4
+    assert mechanism.n_levels == 4
     assert mechanism.zcdp == Zcdp(Fraction(1, 32))
-    assert [part.index for part in mechanism.parts][:2] == [4, 2]
-    assert mechanism.parts[1].share == Fraction(3, 5)
-    assert sorted(part.index for part in mechanism.parts) == list(range(9))
-    assert RecursiveQuantiles.for_epsilon(1, [0, 1], neighbors=RP).levels == 2  # the ends are quantiles, too
+    assert [part.index for part in mechanism.splits][:2] == [4, 2]
+    assert mechanism.splits[1].share == Fraction(3, 5)
+    assert sorted(part.index for part in mechanism.splits) == list(range(9))
+    assert RecursiveQuantiles.for_epsilon(1, [0, 1], neighbors=RP).n_levels == 2  # the ends are quantiles, too
 
 
 def test_rho_buys_the_epsilon_whose_choices_cost_it() -> None:
-    for said in ({}, {"rows": 3, "grouped": True}):
+    for said in ({}, {"rows_per_person": 3, "is_grouped": True}):
         mechanism = RecursiveQuantiles.for_rho("1/100", THREE, neighbors=AR, **said)
-        loss, rest = mechanism.loss, (said.get("rows", 1), said.get("grouped", False))
+        loss, rest = mechanism.loss, (said.get("rows_per_person", 1), said.get("is_grouped", False))
         assert mechanism == RecursiveQuantiles(loss, tuple(THREE), AR, *rest)
         assert mechanism == RecursiveQuantiles.for_epsilon(loss.amount, THREE, neighbors=AR, **said)
         assert mechanism.zcdp <= Zcdp("1/100")
         assert float(mechanism.zcdp.amount) == pytest.approx(0.01, rel=1e-12)
     for square in (Fraction(2), Fraction(10) ** 40, Fraction(1, 3 * 10**40), Fraction(1, 8), Fraction(9, 4)):
-        root = root_below(square)
+        root = sqrt_rounded_down(square)
         assert root**2 <= square < (root * (1 + Fraction(1, 2**59))) ** 2
 
 
@@ -272,15 +276,21 @@ def test_rates_are_those_of_the_proof() -> None:
     add, replace = (
         RecursiveQuantiles.for_epsilon(1, [Fraction(1, 4), Fraction(1, 2)], neighbors=one) for one in (AR, RP)
     )
-    second = add.parts[1]
+    second = add.splits[1]
     assert second.share == Fraction(1, 2)
     unit = second.share.denominator
-    assert add.choice(second)._rate * unit == Fraction(1, 2)  # epsilon_level / (2 d), d = 1/2
-    assert replace.choice(second)._rate * unit == Fraction(1, 4)
+    assert add.selection_mechanism(second)._rate * unit == Fraction(1, 2)  # epsilon_level / (2 d), d = 1/2
+    assert replace.selection_mechanism(second)._rate * unit == Fraction(1, 4)
     for neighbors, grouped, alone in ((AR, False, 1), (RP, False, Fraction(1, 2)), (RP, True, Fraction(1, 2))):
-        said = {"neighbors": neighbors, "grouped": grouped}
-        one, three = (RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], rows=rows, **said) for rows in (1, 3))
-        assert one.choice(one.parts[0])._rate * 2 == 3 * three.choice(three.parts[0])._rate * 2 == alone
+        said = {"neighbors": neighbors, "is_grouped": grouped}
+        one, three = (
+            RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], rows_per_person=rows, **said) for rows in (1, 3)
+        )
+        assert (
+            one.selection_mechanism(one.splits[0])._rate * 2
+            == 3 * three.selection_mechanism(three.splits[0])._rate * 2
+            == alone
+        )
 
 
 @pytest.mark.parametrize("neighbors", [AR, RP])
@@ -292,7 +302,7 @@ def test_cuts_are_near_the_quantiles_and_never_decrease(neighbors: str) -> None:
     cuts = mechanism.choose(values, 2**40, rng)
     assert cuts == sorted(cuts)
     ranks = [int((values < cut).sum()) for cut in cuts]
-    assert max(abs(rank - 1000 * (k + 1)) for k, rank in enumerate(ranks)) <= mechanism.off_by(2**40)
+    assert max(abs(rank - 1000 * (k + 1)) for k, rank in enumerate(ranks)) <= mechanism.rank_error_bound(2**40)
 
 
 @pytest.mark.parametrize("values", [[], [3] * 50, [0, 4]])
@@ -335,8 +345,8 @@ def test_one_quantile_is_off_by_no_more_than_is_told_on_the_worst_tables(neighbo
     the gap have just the equal ones against them. Three quarters of what is told would be too little there.
     """
     mechanism = RecursiveQuantiles.for_epsilon(epsilon, [Fraction(1, 2)], neighbors=neighbors)
-    steps, rate = 256, float(mechanism.choice(mechanism.parts[0])._rate * 2)
-    told = mechanism.off_by(steps << 31, steps)
+    steps, rate = 256, float(mechanism.selection_mechanism(mechanism.splits[0])._rate * 2)
+    told = mechanism.rank_error_bound(steps << 31, steps)
 
     def passes(reach: int, equal: int) -> float:
         below = np.zeros(2 * equal + 20, dtype=np.int64)
@@ -347,18 +357,18 @@ def test_one_quantile_is_off_by_no_more_than_is_told_on_the_worst_tables(neighbo
     assert max(passes(told, equal) for equal in (told + 1, told + 2, 2 * told)) <= 0.05
     if epsilon == "1/4":
         assert passes(3 * told // 4, 3 * told // 4 + 1) > 0.05
-    assert told < mechanism.off_by(steps << 31)
+    assert told < mechanism.rank_error_bound(steps << 31)
 
 
 def test_the_error_of_one_quantile_adds_to_others_by_its_share() -> None:
     """The error of another quantile counts with the share that lies on its side."""
     mechanism = RecursiveQuantiles.for_epsilon(1, THREE, neighbors=AR)
     own = math.log((2**52 + 3) * 2 * 20.01) / 0.5 + 8  # 1/2 of epsilon a level, d = 1/2; C cuts, two levels
-    assert mechanism.off_by(2**52) == math.ceil(own + own / 2)
+    assert mechanism.rank_error_bound(2**52) == math.ceil(own + own / 2)
     five = [Fraction(share, 100) for share in (10, 25, 50, 75, 90)]
-    walked = RecursiveQuantiles.for_epsilon("1/5", five, neighbors=AR, rows=2)
+    walked = RecursiveQuantiles.for_epsilon("1/5", five, neighbors=AR, rows_per_person=2)
     places = 1_310_721 << 31
-    told = walked.off_by(places, 1_310_721), walked.off_by(places, 1_310_721, rows=5000)
+    told = walked.rank_error_bound(places, 1_310_721), walked.rank_error_bound(places, 1_310_721, max_rows=5000)
     assert told == (3238, 2182)  # 4,721 when all levels were added up, and any two places were rivals
 
 
@@ -367,8 +377,8 @@ def test_values_lie_as_close_as_is_said_no_more_often_than_is_said(
     rows: int, run: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All digits of so many values of one step with 16 places."""
-    monkeypatch.setattr(quantiles, "_LEFT", 0.2)
-    width = quantiles.least_distance(16, rows, run)
+    monkeypatch.setattr(quantiles, "_CLOSE_PROBABILITY", 0.2)
+    width = quantiles.smallest_distance(16, rows, run)
     assert width >= 1
     every = np.sort(np.array(list(itertools.product(range(16), repeat=rows))), axis=1)
     closest = np.min(every[:, run - 1 :] - every[:, : rows - run + 1], axis=1)
@@ -381,7 +391,7 @@ def test_deciles_of_tied_values_are_off_by_no_more_than_is_told() -> None:
     """
     deciles, rng = [Fraction(k, 10) for k in range(1, 10)], np.random.default_rng(4)
     mechanism = RecursiveQuantiles.for_epsilon(20, deciles, neighbors=AR)
-    told = mechanism.off_by(1000 << 42, 1000, rows=600)
+    told = mechanism.rank_error_bound(1000 << 42, 1000, max_rows=600)
     for _ in range(20):
         steps = rng.choice([0, 3, 4, 5, 999], 600, p=[0.05, 0.6, 0.05, 0.2, 0.1])
         cuts = mechanism.choose((steps << 42) | rng.integers(0, 2**42, 600), 1000 << 42, rng)
@@ -393,9 +403,9 @@ def test_deciles_of_tied_values_are_off_by_no_more_than_is_told() -> None:
 
 
 def test_a_share_of_a_part_that_is_rounded_is_noticed() -> None:
-    assert not RecursiveQuantiles.for_epsilon(1, THREE, neighbors=AR).rounded
+    assert not RecursiveQuantiles.for_epsilon(1, THREE, neighbors=AR).has_rounded_share
     near = [Fraction(1, 1_000_003), Fraction(1, 999_983), Fraction(1, 2)]
-    assert RecursiveQuantiles.for_epsilon(1, near, neighbors=AR).rounded
+    assert RecursiveQuantiles.for_epsilon(1, near, neighbors=AR).has_rounded_share
 
 
 def test_seventeen_values_at_one_place_are_as_improbable_as_is_said() -> None:

@@ -10,7 +10,7 @@ from toolkit.central.publishing.keys import RangeFinder
 
 
 def counts(finder: RangeFinder, values: list[float]) -> np.ndarray:
-    return np.bincount(finder.codes(np.array(values)) + 1, minlength=finder.bins + 1)[1:]
+    return np.bincount(finder.codes(np.array(values)) + 1, minlength=finder.n_bins + 1)[1:]
 
 
 @pytest.mark.slow
@@ -25,9 +25,9 @@ def test_thresholds_are_those_of_the_formula(
     epsilon: float, beta: str, first: int, last: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The least k with q**k / (1+q) <= 1 - (1-beta)**(1/bins); 128 and 2,100 bins."""
-    monkeypatch.setattr("toolkit.central.publishing.keys._FARTHEST", 600)
+    monkeypatch.setattr("toolkit.central.publishing.keys._MAX_POWER", 600)
     finder = RangeFinder(Laplace.for_epsilon(epsilon), first, last, Fraction(beta))
-    assert finder.bins in (128, 2100)
+    assert finder.n_bins in (128, 2100)
     assert finder.threshold == expected
 
 
@@ -35,7 +35,7 @@ def test_every_value_is_in_one_bin_and_a_missing_one_in_none() -> None:
     finder = RangeFinder(Laplace.for_epsilon(1), -2, 3)
     values = [0.0, -0.0, 0.24, 0.25, 1.0, 7.99, 8.0, 1e300, np.inf, -np.inf, -0.1, -8.0, np.nan]
     assert counts(finder, values).tolist() == [2, 0, 0, 0, 0, 1, 3, 1, 0, 1, 0, 4]
-    assert finder.bins == len(finder.edges) - 1
+    assert finder.n_bins == len(finder.edges) - 1
 
 
 def test_one_person_moves_one_bin_or_two() -> None:
@@ -59,13 +59,13 @@ def test_an_empty_bin_passes_with_probability_beta_at_most() -> None:
     """Simulated: 400 empty tables at beta = 1/10; 40 expected, more than 67 with probability 1e-5."""
     finder = RangeFinder(Laplace.for_epsilon(1), beta=Fraction(1, 10))
     rng, whole = np.random.default_rng(2), (finder.edges[0], finder.edges[-1])
-    empty = np.zeros(finder.bins, dtype=np.int64)
+    empty = np.zeros(finder.n_bins, dtype=np.int64)
     passed = sum(finder.choose(empty, rng) != whole for _ in range(400))
     assert 5 < passed <= 67
 
 
 def test_what_is_compared_with_the_threshold_is_the_noisy_count_of_a_bin() -> None:
-    finder = RangeFinder(Laplace.for_epsilon(1, sensitivity=2), first=0, last=2)
+    finder = RangeFinder(Laplace.for_epsilon(1, sensitivity=2), first_power=0, last_power=2)
     counts = np.array([0, 0, 0, finder.threshold + 9, 0, finder.threshold - 1])
     with recorded([0, 0, 0, -10, finder.threshold, 1]) as drawn:
         assert finder.choose(counts) == (1, 4)

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.publishing.keys import geometric_tail, least_reach, rounded_normal_tail, tail_of
+from toolkit.central.publishing.keys import geometric_tail, integer_noise_tail, rounded_normal_tail, smallest_threshold
 
 PRECISE = Context(prec=120)
 
@@ -34,13 +34,13 @@ def test_a_mechanism_has_the_tail_of_what_it_draws() -> None:
     rng = np.random.default_rng(3)
     for noise, k in ((Laplace.for_epsilon(1), 3), (Gaussian.for_rho("1/8"), 4)):
         drawn = np.asarray(noise.release(np.zeros(200_000, dtype=np.int64), rng=rng).value)
-        share = float(tail_of(noise)(k))
+        share = float(integer_noise_tail(noise)(k))
         assert abs((drawn >= k).mean() - share) < 4.5 * math.sqrt(share / 200_000)
 
 
 def test_the_least_reach_is_found_from_either_side() -> None:
     tail = geometric_tail(Fraction(5))
     for limit in (Fraction(1, 3), Fraction(1, 100), Fraction(1, 10**9)):
-        found = least_reach(tail, lambda share, limit=limit: share <= limit)
+        found = smallest_threshold(tail, lambda share, limit=limit: share <= limit)
         assert tail(found) <= limit
         assert found == 1 or tail(found - 1) > limit

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
-from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace, log_up
+from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace, log_rounded_up
 from toolkit.core.loss import Pure
 
 
@@ -30,7 +30,7 @@ def worst_log_ratio(t: float, a: float, c: float) -> float:
 def test_the_power_law_uses_its_epsilon_up_exactly_and_never_more(epsilon: float) -> None:
     for m in (3, 6, 20):
         law = PowerLaw(Pure(epsilon), m)
-        worst = worst_log_ratio(epsilon / m, m + 1, float(law.factor))
+        worst = worst_log_ratio(epsilon / m, m + 1, float(law.relative_scale))
         assert worst <= epsilon * (1 + 1e-12)
         assert worst == pytest.approx(epsilon, abs=1e-3)
 
@@ -49,7 +49,7 @@ def test_the_power_law_has_its_moments_and_quantiles() -> None:
         square = 2 * quad(lambda z, law=law: z * z * float(law.density(z)), 0, np.inf, limit=200)[0]
         assert mass == pytest.approx(1, abs=1e-8)
         assert math.sqrt(square) == pytest.approx(law.sd, rel=1e-4)
-        inside = 2 * quad(lambda z, law=law: float(law.density(z)), 0, law.quantile(0.95))[0]
+        inside = 2 * quad(lambda z, law=law: float(law.density(z)), 0, law.two_sided_quantile(0.95))[0]
         assert inside == pytest.approx(0.95, abs=1e-8)
 
 
@@ -73,7 +73,7 @@ def laplace_delta(epsilon: float, scale: float, other: float, shift: float) -> f
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (1, 1e-6), (2, 1e-4)])
 def test_smooth_laplace_noise_keeps_its_delta_at_the_worst_allowed_pair(epsilon: float, delta: float) -> None:
     law = SmoothLaplace.for_loss(epsilon, delta)
-    t, scale = float(law.smoothness), float(law.factor)
+    t, scale = float(law.smoothness), float(law.relative_scale)
     found = max(
         laplace_delta(epsilon, scale, scale * r, shift * min(1, r))
         for r, shift in product((math.exp(-t), 1.0, math.exp(t)), (0, 1))
@@ -84,7 +84,7 @@ def test_smooth_laplace_noise_keeps_its_delta_at_the_worst_allowed_pair(epsilon:
 
 def test_smooth_laplace_at_one_in_a_million_is_as_computed_elsewhere() -> None:
     law = SmoothLaplace.for_loss(1, 1e-6)
-    scale, r = float(law.factor), math.exp(-float(law.smoothness))
+    scale, r = float(law.relative_scale), math.exp(-float(law.smoothness))
     assert laplace_delta(1, scale, scale * r, r) == pytest.approx(4.1e-9, rel=0.05)
 
 
@@ -122,17 +122,19 @@ def test_tails_are_enclosed_between_floats_of_the_law() -> None:
     smooth = Fraction(7, 3)
     for law in (PowerLaw.for_epsilon(1), SmoothLaplace.for_loss(1, 1e-6), SmoothGaussian.for_loss(1, 1e-6)):
         for level in (0.5, 0.95, 0.999):
-            assert law.quantile(level) > 0
-            low, high = law.tail(Fraction(law.quantile(level)) * smooth, smooth)(64)
+            assert law.two_sided_quantile(level) > 0
+            low, high = law.tail(Fraction(law.two_sided_quantile(level)) * smooth, smooth)(64)
             assert low / 2**64 == pytest.approx(1 - level, rel=1e-9)
             assert 0 <= high - low <= 8
-        assert quad(lambda level, law=law: law.quantile(level) ** 2, 0, 1)[0] == pytest.approx(law.sd**2, rel=1e-4)
+        assert quad(lambda level, law=law: law.two_sided_quantile(level) ** 2, 0, 1)[0] == pytest.approx(
+            law.sd**2, rel=1e-4
+        )
 
 
 @pytest.mark.parametrize("number", [Fraction(2), Fraction(1001, 1000), Fraction(10**80, 3), Fraction(2, 10**7)])
 def test_logarithms_are_rounded_up_at_the_thirtieth_digit(number: Fraction) -> None:
     exact = Fraction(Context(prec=80).ln(Context(prec=80).divide(number.numerator, number.denominator)))
-    assert 0 < log_up(number) - exact <= Fraction(2, 10**30)
+    assert 0 < log_rounded_up(number) - exact <= Fraction(2, 10**30)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (2, 1e-4)])
@@ -141,7 +143,10 @@ def test_noise_and_smoothness_are_those_of_the_paper(epsilon: float, delta: floa
         math.log(2 / delta),
         *(one.for_loss(epsilon, delta) for one in (SmoothLaplace, SmoothGaussian)),
     )
-    assert (laplace.factor, float(laplace.smoothness)) == (2 / Fraction(epsilon), pytest.approx(epsilon / (2 * log)))
+    assert (laplace.relative_scale, float(laplace.smoothness)) == (
+        2 / Fraction(epsilon),
+        pytest.approx(epsilon / (2 * log)),
+    )
     assert gaussian.sd == pytest.approx(5 * math.sqrt(2 * log) / epsilon, rel=1e-14)
     assert float(gaussian.smoothness) == pytest.approx(epsilon / (4 * (1 + log)), rel=1e-14)
 

@@ -6,7 +6,7 @@ from toolkit.central.robust.smooth import (
     distance,
     local_by_brute_force,
     neighbors,
-    reaches_by_brute_force,
+    sensitivities_by_brute_force,
     smooth_sensitivity,
     tables,
 )
@@ -37,7 +37,7 @@ def test_the_reach_of_the_sum_is_the_width_once_everybody_may_differ() -> None:
     assert local_by_brute_force(sum, [1, 1], [0, 1, 4]) == 3
     assert local_by_brute_force(sum, [0, 4], [0, 4]) == 4
     assert local_by_brute_force(sum, [1, 1], [1]) == 0  # there is no neighbor
-    assert reaches_by_brute_force(sum, [1, 1], [1]) == [0, 0, 0]
-    assert reaches_by_brute_force(sum, [1, 1], [0, 1, 4]) == [3, 4, 4]
+    assert sensitivities_by_brute_force(sum, [1, 1], [1]) == [0, 0, 0]
+    assert sensitivities_by_brute_force(sum, [1, 1], [0, 1, 4]) == [3, 4, 4]
     for q, smooth in ((0.5, 3), (0.9, 3.6)):
         assert smooth_sensitivity(sum, [1, 1], domain=[0, 1, 4], q=q) == pytest.approx(smooth)

@@ -42,7 +42,7 @@ def test_the_errors_are_those_of_the_table(row: tuple[int, float, int, int, int,
     approx = SmoothSensitivity.for_loss(epsilon, 1e-6, "median", n=n + 1, bounds=BOUNDS)
     for _ in range(sets):
         values, odd = incomes(n, rng), incomes(n + 1, rng)
-        scales = [m.noise.sd * float(m._summarize(odd).smooth * m.bounds.step) for m in (pure, approx)]
+        scales = [m.noise.sd * float(m._summarize(odd).smooth_sensitivity * m.bounds.step) for m in (pure, approx)]
         squares.append(
             (
                 chosen_error(middle, values, float(np.median(values))),

@@ -24,7 +24,7 @@ def test_psi_is_odd_and_never_beyond_its_bound_which_it_reaches(estimator: MEsti
     if np.isfinite(estimator.bound):
         assert np.abs(values).max() == pytest.approx(estimator.bound, abs=1e-6)
         assert np.abs(values).max() <= estimator.bound + 1e-12
-    assert estimator.monotone == bool(np.all(np.diff(values) >= -1e-14))  # the last bit of tanh may fall
+    assert estimator.is_monotone == bool(np.all(np.diff(values) >= -1e-14))  # the last bit of tanh may fall
 
 
 def test_far_values_overflow_nowhere() -> None:

@@ -118,7 +118,7 @@ def test_the_slope_at_a_kink_is_the_mean_of_both_sides() -> None:
     """
     for moved in (0.0, 1e-13, -1e-13, 0.1, 1e3):
         found = influence(Huber(1), np.array([0.0, 1.0, 100.0]) + moved)
-        assert found.at - moved == pytest.approx(1, abs=1e-8)
+        assert found.location - moved == pytest.approx(1, abs=1e-8)
         assert found.slope == pytest.approx(1 / 2)
 
 

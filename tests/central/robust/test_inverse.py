@@ -103,7 +103,7 @@ def test_a_huber_location_is_found_between_mean_and_median() -> None:
 
 def test_groups_share_epsilon_equally_and_rows_widen_the_sensitivity() -> None:
     """The sensitivity of the selection is the number of rows of a person."""
-    made = InverseSensitivity.for_epsilon(1, "median", bounds=(0, 9), step=1, groups=2, rows=3)
+    made = InverseSensitivity.for_epsilon(1, "median", bounds=(0, 9), step=1, affected_groups=2, rows_per_person=3)
     assert made._selection == Exponential.for_epsilon("1/2", sensitivity=3)
     assert (made.loss, made.zcdp) == (Pure(1), Zcdp("1/16"))
     values = np.array([1.0, 4.0, 4.0])

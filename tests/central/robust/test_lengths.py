@@ -68,7 +68,7 @@ def test_one_person_moves_no_length_by_more_than_one() -> None:
     every = [table for n in range(6) for table in tables(range(span + 1), n)]
     for length in (
         *(partial(quantile_lengths, span=span, q=q) for q in (Fraction(1, 2), Fraction(1, 3))),
-        *(partial(huber_lengths, span=span, cutoff=cutoff, unit=1) for cutoff in (1, 3, 6)),
+        *(partial(huber_lengths, span=span, cutoff=reach, unit=1) for reach in (1, 3, 6)),
     ):
         found = {table: length(steps(table)) for table in every}
         for table in (table for table in every if table):

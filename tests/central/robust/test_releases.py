@@ -37,7 +37,7 @@ def mechanism(kind: str, epsilon: Any = 1) -> SmoothSensitivity:
 def law(release: SmoothSensitivity, table: tuple[int, ...]) -> np.ndarray:
     """Probabilities of the whole numbers -60 ... 60, the ends with all beyond them."""
     found = release._summarize_steps(np.array(table, dtype=np.int64))
-    width, power = float(release.noise.factor * found.smooth), release.noise.m
+    width, power = float(release.noise.relative_scale * found.smooth_sensitivity), release.noise.m
     edges = np.arange(-60, 60) + 0.5 - float(found.value)
     tails = (width / (width + np.abs(edges))) ** power / 2
     upto = np.where(edges < 0, tails, 1 - tails)
@@ -72,12 +72,12 @@ def test_statistic_and_sensitivity_are_exact_and_smooth(kind: str) -> None:
         found[table] = release._summarize_steps(np.array(table, dtype=np.int64))
         expected = smooth_sensitivity(name, table, bounds=(0, SPAN), q=release._ratio, **options)
         floor = Fraction(1, release.statistic.divisor)
-        assert 0 <= found[table].smooth - max(expected, floor) <= Fraction(1, 2**128)
+        assert 0 <= found[table].smooth_sensitivity - max(expected, floor) <= Fraction(1, 2**128)
     for table, one in found.items():
         for near in neighbors(table, range(SPAN + 1)):
             other = found[near]
-            assert abs(one.value - other.value) <= min(one.smooth, other.smooth)
-            assert one.smooth * least <= other.smooth
+            assert abs(one.value - other.value) <= min(one.smooth_sensitivity, other.smooth_sensitivity)
+            assert one.smooth_sensitivity * least <= other.smooth_sensitivity
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_a_large_sample_has_the_smooth_sensitivity_of_the_reference() -> None:
         found = release._summarize(values)
         beta = -math.log(release._ratio)
         expected = smooth_sensitivity(name, values, bounds=(0, 10**6), beta=beta, **options)
-        assert float(found.smooth * release.bounds.step) == pytest.approx(expected, rel=1e-5)
+        assert float(found.smooth_sensitivity * release.bounds.step) == pytest.approx(expected, rel=1e-5)
         assert beta == pytest.approx(1 / 6, rel=1e-3)
 
 
@@ -124,13 +124,15 @@ def test_small_tables_have_the_smooth_sensitivity_of_the_reference(kind: str) ->
         values = [0 if math.isnan(one) else one for one in table[:n]]
         found, ordered = release._summarize(table[:n]), sorted(values)
         expected = smooth_sensitivity(name, values, bounds=(0, SPAN), q=release._ratio, **options)
-        assert found.smooth == pytest.approx(max(expected, Fraction(1, release.statistic.divisor)), rel=1e-12)
+        assert found.smooth_sensitivity == pytest.approx(
+            max(expected, Fraction(1, release.statistic.divisor)), rel=1e-12
+        )
         assert found.value == Fraction(int(release.statistic._evaluate(ordered)), release.statistic.divisor)
 
 
 def test_of_a_grid_of_few_steps_the_floor_is_one_of_them() -> None:
     release = SmoothSensitivity(RankStatistic.from_name("median", 1001), GRID, PowerLaw.for_epsilon(1))
-    assert release._summarize(np.full(1001, 3.0)).smooth == 1
+    assert release._summarize(np.full(1001, 3.0)).smooth_sensitivity == 1
 
 
 @pytest.mark.parametrize(("noise", "law_of"), [("laplace", SmoothLaplace), ("gaussian", SmoothGaussian)])
@@ -150,9 +152,9 @@ def test_a_distance_of_quartiles_does_not_start_at_the_lower_bound() -> None:
 def test_values_that_all_agree_get_noise_for_the_floor_and_are_soon_done() -> None:
     release = SmoothSensitivity.for_epsilon(1, "median", n=200_000, bounds=(0, 10**6))
     found = release._summarize(np.full(200_000, 5000.0))
-    assert found.smooth == max(1, release.bounds.span >> FLOOR_BITS) / Fraction(2)
+    assert found.smooth_sensitivity == max(1, release.bounds.span >> FLOOR_BITS) / Fraction(2)
     assert abs(float(release._draw(found)) - 5000) < 100
-    assert release._farthest < 110
+    assert release._max_distance < 110
 
 
 def test_nothing_about_a_release_but_its_number_depends_on_the_data() -> None:
@@ -206,7 +208,7 @@ def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_law(noise: str, 
     assert isinstance(release.noise, law_of)
     summary = release._summarize(values)
     factor, law_there = {"laplace": (2, "laplace"), "gaussian": (5 * math.sqrt(2 * math.log(2e6)), "norm")}[noise]
-    scale = factor * float(summary.smooth * release.bounds.step)
+    scale = factor * float(summary.smooth_sensitivity * release.bounds.step)
     drawn = np.array([float(release._draw(summary, rng)) for _ in range(draws)])
     assert kstest((drawn - 50) / scale, law_there).pvalue > 1e-4
     squares = ((drawn - 50) / scale) ** 2
@@ -225,7 +227,7 @@ def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
     bound = release.scale_bound("1/6")
     assert bound.loss == Pure("1/6")
     assert bound.laplace.sensitivity >= release.noise.smoothness
-    sd = release.noise.sd * float(release._summarize(values).smooth * release.bounds.step)
+    sd = release.noise.sd * float(release._summarize(values).smooth_sensitivity * release.bounds.step)
     assert sum(bound.release(values, rng) >= sd for _ in range(200)) >= 176
 
 
@@ -236,7 +238,7 @@ def test_a_smooth_release_is_the_statistic_with_noise_for_its_own_scale() -> Non
     with recorded([2**20]) as drawn:
         told = float(made.release(values))
     (draw,) = drawn
-    width = made.noise.factor * summary.smooth
+    width = made.noise.relative_scale * summary.smooth_sensitivity
     assert float(1 - draw.scale) == pytest.approx(1 - float((width / (width + 1)) ** 6), rel=1e-6)
     assert told == pytest.approx(20 + float(2**20 * made.bounds.step), rel=1e-9)
 
@@ -246,7 +248,7 @@ def test_the_bound_of_the_scale_is_the_scale_times_what_its_noise_may_hide() -> 
     release = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
     bound, values = release.scale_bound("1/6"), [0.0, 10.0, 50.0, 70.0, 100.0]
     assert 0 < bound.laplace.sensitivity - release.noise.smoothness < Fraction(1, 10**9)  # for logarithms in floats
-    sd = release.noise.sd * float(release._summarize(values).smooth * release.bounds.step)
+    sd = release.noise.sd * float(release._summarize(values).smooth_sensitivity * release.bounds.step)
     for level in ("1/2", "9/10", "95/100"):
         with recorded() as drawn:
             found = bound.release(values, level=level)

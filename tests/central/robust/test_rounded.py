@@ -7,17 +7,17 @@ import pytest
 from scipy.stats import chisquare, norm
 
 from toolkit.central.robust import admissible
-from toolkit.central.robust.admissible import LazyUniform, normal_tail, pi, rounded_sum
+from toolkit.central.robust.admissible import LazyUniform, draw_rounded_sum, normal_tail, pi
 from toolkit.core.randomness import Enclosure, Rng
 from toolkit.core.sampling import exp_of
 
 
 def laplace_about(center: Fraction, scale: Fraction, rng: Rng) -> int:
-    return rounded_sum(center, lambda away: exp_of(away / scale), rng)
+    return draw_rounded_sum(center, lambda away: exp_of(away / scale), rng)
 
 
 def normal(sigma: Fraction, rng: Rng) -> int:
-    return rounded_sum(Fraction(-7, 4), lambda away: normal_tail((away / sigma) ** 2), rng)
+    return draw_rounded_sum(Fraction(-7, 4), lambda away: normal_tail((away / sigma) ** 2), rng)
 
 
 def laplace_cdf(x: np.ndarray, scale: float) -> np.ndarray:
@@ -44,10 +44,12 @@ def test_scales_far_below_and_far_above_the_grid_work() -> None:
     """A scale far below the grid gives the nearest whole number and one far above is no trouble."""
     for center in (Fraction(5, 2), Fraction(-5, 2), Fraction(7), Fraction(1, 3)):
         nearest = math.floor(center + Fraction(1, 2))
-        drawn = {rounded_sum(center, lambda away: exp_of(away * 10**30), np.random.default_rng(i)) for i in range(20)}
+        drawn = {
+            draw_rounded_sum(center, lambda away: exp_of(away * 10**30), np.random.default_rng(i)) for i in range(20)
+        }
         # A half goes up or down with the sign of the noise, however small that is.
         assert drawn == ({nearest} if (center + Fraction(1, 2)).denominator > 1 else {nearest, nearest - 1})
-    assert abs(rounded_sum(Fraction(0), lambda away: exp_of(away / 10**60))) > 10**40
+    assert abs(draw_rounded_sum(Fraction(0), lambda away: exp_of(away / 10**60))) > 10**40
 
 
 def test_the_rounded_sum_is_the_center_plus_a_quantile_of_the_law(monkeypatch) -> None:

@@ -27,7 +27,7 @@ def test_the_law_of_a_published_number_is_that_of_the_noise_in_it() -> None:
         noise = CalibratedNoise(way, Zcdp("1/2"), 1, 1)
         law = noise.law(7)
         assert law.sd == noise.sd[6] == pytest.approx(way.error_factors[6] * float(way._l2_squared()) ** 0.5)
-        assert law.quantile(0.95) == pytest.approx(1.959964 * law.sd + half, rel=1e-6)
+        assert law.two_sided_quantile(0.95) == pytest.approx(1.959964 * law.sd + half, rel=1e-6)
 
 
 @pytest.mark.parametrize(

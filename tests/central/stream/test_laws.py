@@ -16,17 +16,17 @@ def test_the_law_of_a_sum_is_the_convolution(scale: float, count: int) -> None:
     law = GeometricSumLaw(scale, count)
     assert law.sd == pytest.approx(float(np.sqrt(np.sum(whole * place**2))))
     for error in (0, 1, round(law.sd), round(3 * law.sd)):
-        assert law.tail(error) == pytest.approx(float(whole[place > error].sum()), abs=1e-11)
+        assert law.tail_probability(error) == pytest.approx(float(whole[place > error].sum()), abs=1e-11)
     for level in (0.5, 0.95, 0.999):
-        inside = int(law.quantile(level))
+        inside = int(law.two_sided_quantile(level))
         assert whole[place <= inside].sum() >= level - 1e-11
         assert whole[place <= inside - 1].sum() < level
 
 
 def test_large_scales_have_the_law_of_real_noise() -> None:
     fine, coarse = GeometricSumLaw(300.0, 12), GeometricSumLaw(30_000.0, 12)
-    assert coarse.quantile(0.95) / fine.quantile(0.95) == pytest.approx(100, rel=1e-3)
-    assert GeometricSumLaw(1e6, 1).quantile(0.95) == pytest.approx(-1e6 * np.log(0.05), rel=1e-5)
+    assert coarse.two_sided_quantile(0.95) / fine.two_sided_quantile(0.95) == pytest.approx(100, rel=1e-3)
+    assert GeometricSumLaw(1e6, 1).two_sided_quantile(0.95) == pytest.approx(-1e6 * np.log(0.05), rel=1e-5)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 12])
@@ -36,4 +36,4 @@ def test_the_law_of_real_noise_is_that_of_whole_noise_half_a_step_on(
     law = GeometricSumLaw(200.0, count)
     monkeypatch.setattr("toolkit.central.stream.calibration._MOST_TERMS", 10**6)
     for error in (0, 100, 500, 2000):
-        assert law._smooth_tail(error + 0.5) == pytest.approx(law.tail(error), rel=1e-4)  # type: ignore[arg-type]
+        assert law._smooth_tail(error + 0.5) == pytest.approx(law.tail_probability(error), rel=1e-4)  # type: ignore[arg-type]

@@ -131,7 +131,7 @@ def test_a_ratio_of_noisy_numbers_agrees_and_claims_no_half_for_one_side() -> No
     """Its interval guarantees both sides together; which side misses more often is not known."""
     value, se = np.array([0.4]), np.array([0.1])
     cells = CellEstimates(value, se, lambda level: (0.4 - level / np.array([4]), 0.4 + level**2 / np.array([3])))
-    estimate = cells.estimate(scalar=True)
+    estimate = cells.estimate(as_scalar=True)
     for null in (0.2, 0.3, 0.38, 0.45, 0.6):
         p = estimate.test(null).p
         for level in (0.3, 0.8, 0.95):

@@ -1,10 +1,11 @@
-"""Private numbers on a public grid: they are read, rounded, and noise is added, independently of the data.
+"""Private numbers on a public grid: reading, rounding and adding noise, in ways that do not depend on the data.
 
-Whole numbers stay whole. Real numbers are rounded to multiples of a power of two that depends on the mechanism alone,
-so that all data have the same possible outputs and the low bits of a release reveal nothing. The exact sum of number
-and noise is then converted to a float or a 64-bit integer. This is a function of the sum alone, so it costs no privacy.
+Integers stay integers. Real numbers are rounded to multiples of a power of two that depends on the mechanism alone,
+so that all data have the same possible outputs and the low bits of a release reveal nothing. The exact sum of the value
+and the noise is then converted to a float or a 64-bit integer. The conversion depends on the sum alone, so it costs no
+privacy.
 
-Input is rejected only for its type, its shape or a number that is not finite; no message quotes the number.
+Input is rejected only for its type, its shape or a non-finite entry. No error message quotes a value.
 """
 
 import math
@@ -21,7 +22,7 @@ from toolkit.core.checks import Number, check_positive, exact_fraction, reject
 from toolkit.core.sampling import Integers, floor_log2
 
 GRID_BITS = 30
-"""The number of bits by which the grid is finer than sensitivity and scale; rounding adds a billionth of the noise."""
+"""The number of bits by which the grid is finer than sensitivity and scale; rounding adds 1e-9 of the noise."""
 
 Noisy: TypeAlias = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
@@ -35,20 +36,20 @@ class PrivateValue:
     """A private number or vector: an int, a Fraction, or an array of int64, float64 or Python integers."""
 
     entries: Any
-    whole: bool
-    scalar: bool
+    is_whole: bool
+    is_scalar: bool
 
     @property
     def size(self) -> int:
-        return 1 if self.scalar else len(self.entries)
+        return 1 if self.is_scalar else len(self.entries)
 
 
-def read(value: object, name: str = "value") -> PrivateValue:
+def read_private_value(value: object, name: str = "value") -> PrivateValue:
     """Read a number, or a one-dimensional array or list of numbers.
 
-    The type, which must not depend on the data, determines whether the numbers are whole. Integers in arrays and lists
-    are clipped to 64 bits, and to 53 bits if a list also has floats. Unlike rounding, clipping never increases the
-    distance of two numbers.
+    The type, which must not depend on the data, determines whether the numbers are integers. Integers in arrays and
+    lists are clipped to 64 bits, or to 53 bits if a list also contains floats. Unlike rounding, clipping never
+    increases the distance between two numbers.
     """
     if isinstance(value, list | tuple):
         value = _from_list(value, name)
@@ -57,7 +58,7 @@ def read(value: object, name: str = "value") -> PrivateValue:
         reject(f"`{name}` must not be masked", "a masked array", remedy, TypeError)
     if isinstance(value, np.generic) or hasattr(value, "__array__"):
         value = np.asarray(value)
-        if value.ndim == 0 and _numeric(value):
+        if value.ndim == 0 and _is_numeric(value):
             value = value.item()
     if isinstance(value, np.ndarray):
         return _from_array(value, name)
@@ -69,25 +70,27 @@ def read(value: object, name: str = "value") -> PrivateValue:
     return PrivateValue(value if isinstance(value, int) else Fraction(value), isinstance(value, int), True)
 
 
-def _numeric(array: npt.NDArray[Any]) -> bool:
-    """Return whether an array has integers, or floats of at most 64 bits, which are rounded only once."""
+def _is_numeric(array: npt.NDArray[Any]) -> bool:
+    """Return whether an array holds integers, or floats of at most 64 bits, which are rounded only once."""
     return array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8)
 
 
 def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[Any]:
-    kinds = {type(entry) for entry in values}
+    types = {type(entry) for entry in values}
     if any(
         issubclass(kind, bool | np.bool_) or not issubclass(kind, int | float | np.integer | np.floating)
-        for kind in kinds
+        for kind in types
     ):
         reject(f"`{name}` must hold integers and floats", "another type", "noise is added to numbers", TypeError)
-    if all(issubclass(kind, int | np.integer) for kind in kinds):
+    if all(issubclass(kind, int | np.integer) for kind in types):
         return np.array([min(max(int(entry), _INT64.min), _INT64.max) for entry in values], dtype=np.int64)
-    return np.array([_cut_to_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values])
+    return np.array(
+        [_clip_to_exact_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values]
+    )
 
 
 def _from_array(array: npt.NDArray[Any], name: str) -> PrivateValue:
-    if not _numeric(array):
+    if not _is_numeric(array):
         rule = f"`{name}` must be an array of integers or floats"
         reject(rule, f"dtype {array.dtype}", "noise is added to numbers", TypeError)
     if array.ndim != 1 or array.size == 0:
@@ -101,50 +104,51 @@ def _from_array(array: npt.NDArray[Any], name: str) -> PrivateValue:
     return PrivateValue(array.astype(np.int64, copy=False), True, False)
 
 
-def _check_finite(finite: bool, name: str) -> None:
-    if not finite:
+def _check_finite(is_finite: bool, name: str) -> None:
+    if not is_finite:
         reject(f"`{name}` must be finite", "NaN or an infinity", "settle missing and infinite values before a release")
 
 
-def grid_exponent(*sizes: Fraction, bits: int = GRID_BITS) -> int:
-    """Return the exponent of the largest power of two not above the smallest of the sizes, divided by 2**bits."""
-    return floor_log2(min(sizes)) - bits
+def grid_exponent(*scales: Fraction, bits: int = GRID_BITS) -> int:
+    """Return the exponent of the largest power of two that is at most the smallest scale divided by 2**bits."""
+    return floor_log2(min(scales)) - bits
 
 
-def rounded_sensitivity(sensitivity: Fraction, size: int, norm: str) -> Fraction:
-    """Return the sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself.
+def rounded_sensitivity(sensitivity: Fraction, n_entries: int, norm: str) -> Fraction:
+    """Return the sensitivity after rounding, in grid steps, given the sensitivity before rounding, in grid steps.
 
-    Rounding halves up is monotone and commutes with whole steps, so numbers at most a apart are at most ceil(a) apart
-    after rounding. Over `size` entries the ceilings add at most size - 1 to the ceiling of their sum, and at most the
-    root of `size` to their length.
+    Rounding halves up is monotone and commutes with shifts by whole steps, so two numbers at most a apart are at most
+    ceil(a) apart after rounding. Over n entries the ceilings add at most n - 1 to the ceiling of the L1 distance, and
+    at most sqrt(n) to the L2 distance.
     """
-    if norm == "l1" or size == 1:
-        return Fraction(math.ceil(sensitivity) + size - 1)
-    return sensitivity + Fraction(math.isqrt(size << 60) + 1, 2**30)
+    if norm == "l1" or n_entries == 1:
+        return Fraction(math.ceil(sensitivity) + n_entries - 1)
+    return sensitivity + Fraction(math.isqrt(n_entries << 60) + 1, 2**30)
 
 
-NO_NOISE = "a statistic that nobody can change needs no noise"
-NO_END = "at 0 no finite noise is enough"
+NO_NOISE_NEEDED = "a statistic that nobody can change needs no noise"
+NO_FINITE_NOISE = "at 0 no finite noise is enough"
 
 
-def sensible(value: Number, name: str, consequence: str) -> Fraction:
-    """Check that a number lies between 1e-300 and 1e300, so that the noise and its grid fit into floats."""
+def check_magnitude(value: Number, name: str, consequence: str) -> Fraction:
+    """Check that a number lies between 1e-300 and 1e300, so that floats can represent the noise and its grid."""
     number = check_positive(value, name, consequence)
     if not _SMALLEST <= number <= _LARGEST:
         reject(f"`{name}` must lie between 1e-300 and 1e300", value, "no float could hold the noise")
     return number
 
 
-def proper(delta: Number, meaning: str = "what a probability may exceed the bound by") -> Fraction:
+def check_delta(delta: Number, meaning: str = "what a probability may exceed the bound by") -> Fraction:
+    """Check that delta lies strictly between 0 and 1; `meaning` explains delta in the error message."""
     number = exact_fraction(delta, "delta")
     if not 0 < number < 1:
         reject("`delta` must lie strictly between 0 and 1", delta, f"it is {meaning}")
     return number
 
 
-def add_whole(answer: PrivateValue, noise: Integers) -> int | npt.NDArray[np.int64]:
-    """Add whole noise to whole numbers; in an array sums are clipped to 64 bits."""
-    if answer.scalar:
+def add_integer_noise(answer: PrivateValue, noise: Integers) -> int | npt.NDArray[np.int64]:
+    """Add integer noise to integers; the sums in an array are clipped to 64 bits."""
+    if answer.is_scalar:
         return int(answer.entries) + int(noise[0])
     if noise.dtype == object:
         sums = map(operator.add, answer.entries.tolist(), noise.tolist())
@@ -154,61 +158,62 @@ def add_whole(answer: PrivateValue, noise: Integers) -> int | npt.NDArray[np.int
     return np.where(wrapped, np.where(noise < 0, _INT64.min, _INT64.max), total)
 
 
-def add_on_grid(answer: PrivateValue, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
-    """Round numbers to the grid and add noise in units of the grid; return the floats nearest to the exact sums.
+def add_grid_noise(answer: PrivateValue, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
+    """Round numbers to the grid and add noise in grid steps; return the floats nearest to the exact sums.
 
-    In an array both terms are exact doubles, so their sum is rounded once; the few others are added as fractions.
+    In an array both terms are usually exact doubles, so their sum is rounded once. The few entries with larger noise
+    are added as fractions.
     """
-    if answer.scalar:
-        return _on_grid(Fraction(answer.entries), int(noise[0]), exponent)
-    if answer.whole or noise.dtype == object:
+    if answer.is_scalar:
+        return _add_steps(Fraction(answer.entries), int(noise[0]), exponent)
+    if answer.is_whole or noise.dtype == object:
         pairs = zip(answer.entries.tolist(), noise.tolist(), strict=True)
-        return np.array([_on_grid(Fraction(number), step, exponent) for number, step in pairs])
+        return np.array([_add_steps(Fraction(number), step, exponent) for number, step in pairs])
     total: npt.NDArray[np.float64]
     with np.errstate(over="ignore"):
-        total = _rounded(answer.entries, exponent) + np.ldexp(noise.astype(np.float64), exponent)
+        total = _round_to_grid(answer.entries, exponent) + np.ldexp(noise.astype(np.float64), exponent)
     for i in np.flatnonzero(np.abs(noise) > _EXACT_FLOAT):
-        total[i] = _on_grid(Fraction(float(answer.entries[i])), int(noise[i]), exponent)
+        total[i] = _add_steps(Fraction(float(answer.entries[i])), int(noise[i]), exponent)
     return np.clip(total, -sys.float_info.max, sys.float_info.max)
 
 
-def steps_of(number: Fraction, exponent: int) -> int:
-    """Round a number to the grid, halves up; return floor(number / 2**exponent + 1/2)."""
+def round_to_steps(number: Fraction, exponent: int) -> int:
+    """Return the number of grid steps nearest to a number, rounding halves up: floor(number / 2**exponent + 1/2)."""
     up, down = (1 << -exponent, 1) if exponent < 0 else (1, 1 << exponent)
     half = number.denominator * down
     return (2 * number.numerator * up + half) // (2 * half)
 
 
-def gaps_in_steps(answer: PrivateValue, exponent: int) -> npt.NDArray[np.float64]:
-    """Return the distance of each entry from the largest in steps of the grid, which is exact up to 2**53."""
+def steps_below_maximum(answer: PrivateValue, exponent: int) -> npt.NDArray[np.float64]:
+    """Return the distance of each entry below the largest, in grid steps; it is exact up to 2**53."""
     with np.errstate(over="ignore"):
-        if answer.whole:  # the difference of two int64 fits into uint64, wrapped or not
+        if answer.is_whole:  # as uint64 the difference of two int64 is right even if it wrapped
             return np.asarray((answer.entries.max() - answer.entries).view(np.uint64).astype(np.float64))
-        rounded = _rounded(answer.entries, exponent)
+        rounded = _round_to_grid(answer.entries, exponent)
         return np.asarray(np.ldexp(rounded.max() - rounded, -exponent))
 
 
-def _on_grid(number: Fraction, noise: int, exponent: int) -> float:
+def _add_steps(number: Fraction, noise: int, exponent: int) -> float:
     up, down = (1 << -exponent, 1) if exponent < 0 else (1, 1 << exponent)
-    steps = steps_of(number, exponent) + noise
+    steps = round_to_steps(number, exponent) + noise
     try:
         return steps * down / up
     except OverflowError:
         return math.copysign(sys.float_info.max, steps)
 
 
-def _cut_to_float(number: int) -> float:
+def _clip_to_exact_float(number: int) -> float:
     return float(min(max(number, -_EXACT_FLOAT), _EXACT_FLOAT))
 
 
-def _rounded(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
+def _round_to_grid(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
     """Round values to the nearest multiple of 2**exponent, halves up, without error.
 
-    The fraction above the floor is exact wherever it could be one half, unlike x / unit + 1/2. Values above 2**53 units
-    are multiples already.
+    Unlike x / unit + 1/2, the fraction above the floor is exact wherever it could be one half. Values above 2**53 steps
+    are already multiples.
     """
     top = math.ldexp(1.0, min(exponent + 53, 1023))
-    small = np.abs(values) < top
-    scaled = np.ldexp(np.where(small, values, 0.0), -exponent)
+    is_small = np.abs(values) < top
+    scaled = np.ldexp(np.where(is_small, values, 0.0), -exponent)
     floor = np.floor(scaled)
-    return np.where(small, np.ldexp(floor + (scaled - floor >= 0.5), exponent), values)
+    return np.where(is_small, np.ldexp(floor + (scaled - floor >= 0.5), exponent), values)

@@ -17,43 +17,43 @@ from toolkit.core.search import bisect
 
 
 class NoiseLaw(Protocol):
-    """The law of one coordinate's noise, as intervals need it."""
+    """The distribution of the noise on one coordinate, as intervals need it."""
 
     @property
     def sd(self) -> float: ...
 
-    def quantile(self, level: float) -> float:
+    def two_sided_quantile(self, level: float) -> float:
         """Return the two-sided quantile: the smallest error with Pr[|noise| > error] <= 1 - level."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseBasis:
-    """A released value and the law of its noise, whose quantiles give intervals that are exact up to the grid."""
+    """A released value and its noise law, whose two-sided quantiles give intervals exact to one grid step."""
 
     value: float | Array
     law: NoiseLaw
     methods: tuple[str, ...] = ("noise",)
-    equal_tails: ClassVar[bool] = True  # noise of either sign is equally probable
+    equal_tails: ClassVar[bool] = True  # the noise law is symmetric
 
     def interval(self, level: float, method: str) -> Interval:
-        quantile = self.law.quantile(level)
+        quantile = self.law.two_sided_quantile(level)
         return Interval(self.value - quantile, self.value + quantile, level, method)
 
 
 @dataclass(frozen=True)
 class LaplaceLaw:
-    """The Laplace law, with Pr[|Y| >= t scale] = e**-t and E|Y| = scale; `grid` is the step between possible values."""
+    """The Laplace law, with Pr[|Y| >= t scale] = e**-t; `grid_step` is the step between possible values."""
 
     scale: float
-    grid: float = 0.0
+    grid_step: float = 0.0
 
     @property
     def sd(self) -> float:
         return math.sqrt(2) * self.scale
 
-    def quantile(self, level: float) -> float:
-        return -self.scale * math.log1p(-level) + self.grid
+    def two_sided_quantile(self, level: float) -> float:
+        return -self.scale * math.log1p(-level) + self.grid_step
 
     def density(self, x: ArrayLike) -> Array:
         return np.asarray(np.exp(-np.abs(np.asarray(x, dtype=float)) / self.scale) / (2 * self.scale))
@@ -67,20 +67,20 @@ class GeometricLaw:
 
     @cached_property
     def sd(self) -> float:
-        """The root of 2 q / (1-q)**2, which is 1 / (sqrt(2) sinh(1 / (2 scale)))."""
+        """The standard deviation, sqrt(2 q) / (1-q), which equals 1 / (sqrt(2) sinh(1 / (2 scale)))."""
         half = 0.5 / self.scale
         return 1 / (math.sqrt(2) * math.sinh(half)) if half < 700 else 0.0
 
-    def tail(self, error: int) -> float:
+    def tail_probability(self, error: int) -> float:
         """Return Pr[|k| > error] = 2 q**(error+1) / (1+q)."""
         return 2 * math.exp(-(error + 1) / self.scale) / (1 + math.exp(-1 / self.scale))
 
-    def quantile(self, level: float) -> float:
+    def two_sided_quantile(self, level: float) -> float:
         if self.scale > 1e12:  # the step of 1 is negligible, and floats are already whole
-            return LaplaceLaw(self.scale, 1.0).quantile(level)
+            return LaplaceLaw(self.scale, 1.0).two_sided_quantile(level)
         start = self.scale * (math.log(2) - math.log1p(-level) - math.log1p(math.exp(-1 / self.scale))) - 1
         error = max(0, math.floor(start) - 1)
-        while self.tail(error) > 1 - level:
+        while self.tail_probability(error) > 1 - level:
             error += 1
         return float(error)
 
@@ -90,17 +90,17 @@ class GeometricLaw:
 
 @dataclass(frozen=True)
 class NormalLaw:
-    """The Gaussian law; `grid` is the step between possible values."""
+    """The Gaussian law; `grid_step` is the step between possible values."""
 
     sigma: float
-    grid: float = 0.0
+    grid_step: float = 0.0
 
     @property
     def sd(self) -> float:
         return self.sigma
 
-    def quantile(self, level: float) -> float:
-        return -self.sigma * float(ndtri((1 - level) / 2)) + self.grid
+    def two_sided_quantile(self, level: float) -> float:
+        return -self.sigma * float(ndtri((1 - level) / 2)) + self.grid_step
 
     def density(self, x: ArrayLike) -> Array:
         z = np.asarray(x, dtype=float) / self.sigma
@@ -115,13 +115,13 @@ class RoundedNormalLaw:
 
     @cached_property
     def sd(self) -> float:
-        """The standard deviation: the root of sigma**2 + 1/12 if sigma is above 2, where it is accurate; else a sum."""
+        """The standard deviation: sqrt(sigma**2 + 1/12), which is accurate for sigma above 2, otherwise a sum."""
         if self.sigma > 2:
             return math.sqrt(self.sigma**2 + 1 / 12)
         k = np.arange(1, 100)
         return math.sqrt(float(2 * np.sum(k**2 * self.pmf(k))))
 
-    def quantile(self, level: float) -> float:
+    def two_sided_quantile(self, level: float) -> float:
         return float(max(0, math.ceil(-self.sigma * float(ndtri((1 - level) / 2)) - 0.5)))
 
     def pmf(self, k: ArrayLike) -> Array:
@@ -131,7 +131,7 @@ class RoundedNormalLaw:
 
 @dataclass(frozen=True)
 class RadialLaw:
-    """The law of one coordinate of a vector with density proportional to e**(-length / scale).
+    """The law of one coordinate of a noise vector with density proportional to e**(-length / scale).
 
     In `dimension` >= 2 dimensions the length is Gamma(dimension, scale) and the direction is uniform. The variance of a
     coordinate is (dimension + 1) scale**2.
@@ -139,22 +139,25 @@ class RadialLaw:
 
     scale: float
     dimension: int
-    grid: float = 0.0
+    grid_step: float = 0.0
 
     @property
     def sd(self) -> float:
         return math.sqrt(self.dimension + 1) * self.scale
 
-    def length(self, level: float) -> float:
+    def length_quantile(self, level: float) -> float:
         """Return the length that the noise exceeds with probability 1 - level."""
         return self.scale * float(gammaincinv(self.dimension, level))
 
-    def quantile(self, level: float) -> float:
-        """Solve for the quantile by bisection on the tail, which averages the share of directions over lengths."""
-        _, high = bisect(lambda error: self._tail(error) <= 1 - level, 0.0, self.length(level), rtol=1e-9)
-        return float(high) + self.grid
+    def two_sided_quantile(self, level: float) -> float:
+        """Return the two-sided quantile, found by bisection on the tail probability."""
+        _, high = bisect(
+            lambda error: self._tail_probability(error) <= 1 - level, 0.0, self.length_quantile(level), rtol=1e-9
+        )
+        return float(high) + self.grid_step
 
-    def _tail(self, error: float) -> float:
+    def _tail_probability(self, error: float) -> float:
+        # Pr[|coordinate| > error], averaged over the length of the vector.
         d = self.dimension
         length = np.linspace(float(gammaincinv(d, 1e-15)), float(gammainccinv(d, 1e-15)), 4001)
         log_weight = xlogy(d - 1, length) - length

@@ -1,4 +1,4 @@
-"""`AgreeingTables`: several noisy tables of counts at one cost, made consistent by least squares."""
+"""`AgreeingTables`: several noisy tables of counts for a single cost, made consistent by least squares."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.release import paid
-from toolkit.central.sensitivity import root_up
+from toolkit.central.release import loss_and_notes
+from toolkit.central.sensitivity import sqrt_rounded_up
 from toolkit.core.arrays import Array
 from toolkit.core.checks import check_integer, reject
 from toolkit.core.covers import NOISE
@@ -25,110 +25,127 @@ from toolkit.core.randomness import Rng, check_rng
 # Weighted least squares over the margins of several tables of the same people, without a solver.
 #
 # A table is a sum of effects: the total, main effects of the axes, interactions of pairs of axes, and so on. The effect
-# of a set of axes is the table over them, minus all averages along any of them. If the noise has equal variance in all
-# cells of a table, it is uncorrelated between the effects. So least squares is a weighted mean of each effect over the
-# tables that contain it (Xiao, He, Zhang and Kifer 2023, ResidualPlanner, in a symmetric form of its residual basis).
+# of a set of axes is the table over these axes, minus its averages along each of them. If the noise has the same
+# variance in all cells of a table, the noise of different effects is uncorrelated. So least squares reduces to a
+# weighted mean of each effect over the tables that contain it (Xiao, He, Zhang and Kifer 2023, ResidualPlanner, in a
+# symmetric form of its residual basis).
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Tables over subsets of several axes, each with one noise variance for all cells; fractions stay exact.
+    """Tables over subsets of several axes, each with the same noise variance in all cells; fractions stay exact.
 
-    `sizes` are the numbers of keys of the axes, `tables` the axes of each table in increasing order, () for the total,
-    and `variances` the noise variances of the tables.
+    `axis_sizes` holds the number of keys of each axis. `table_axes` holds the axes of each table in increasing order,
+    with () for the total, and `variances` the noise variance of each table.
     """
 
-    sizes: tuple[int, ...]
-    tables: tuple[tuple[int, ...], ...]
+    axis_sizes: tuple[int, ...]
+    table_axes: tuple[tuple[int, ...], ...]
     variances: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        for size in self.sizes:
-            check_integer(size, "sizes")
+        for size in self.axis_sizes:
+            check_integer(size, "axis_sizes")
         valid = all(
-            list(axes) == sorted(set(axes)) and set(axes) <= set(range(len(self.sizes))) for axes in self.tables
+            list(axes) == sorted(set(axes)) and set(axes) <= set(range(len(self.axis_sizes)))
+            for axes in self.table_axes
         )
-        if not self.tables or not valid or len(set(self.tables)) < len(self.tables):
-            reject("`tables` must be distinct sets of axes", self.tables, "give each table once, as increasing axes")
-        if len(self.variances) != len(self.tables) or not all(variance > 0 for variance in self.variances):
+        if not self.table_axes or not valid or len(set(self.table_axes)) < len(self.table_axes):
+            reject(
+                "`table_axes` must be distinct sets of axes",
+                self.table_axes,
+                "give each table once, as increasing axes",
+            )
+        if len(self.variances) != len(self.table_axes) or not all(variance > 0 for variance in self.variances):
             reject(
                 "`variances` must be one number above 0 per table", self.variances, "they are the weights of the tables"
             )
 
     @cached_property
-    def effects(self) -> dict[tuple[int, ...], Any]:
-        """The variance of the effect of every set of axes; the information of all tables adds up."""
+    def effect_variances(self) -> dict[tuple[int, ...], Any]:
+        """The variance of the combined estimate of each effect, whose information is the sum over the tables."""
         information: dict[tuple[int, ...], Any] = {}
-        for axes, variance in zip(self.tables, self.variances, strict=True):
-            for part in _subsets(axes):
-                information[part] = information.get(part, 0) + 1 / (variance * self._cells(axes, part))
-        return {part: 1 / amount for part, amount in information.items()}
+        for axes, variance in zip(self.table_axes, self.variances, strict=True):
+            for effect_axes in _subsets(axes):
+                information[effect_axes] = information.get(effect_axes, 0) + 1 / (
+                    variance * self._cells_per_margin_cell(axes, effect_axes)
+                )
+        return {effect_axes: 1 / amount for effect_axes, amount in information.items()}
 
-    def agreed(self, tables: Sequence[Any]) -> list[Any]:
-        """Return the least-squares estimates of noisy tables, which are unbiased margins of one table."""
+    def reconcile(self, noisy_tables: Sequence[Any]) -> list[Any]:
+        """Return the unbiased least-squares estimates of noisy tables, which are consistent with one joint table."""
         effects: dict[tuple[int, ...], Any] = {}
-        for axes, variance, table in zip(self.tables, self.variances, tables, strict=True):
-            for part in _subsets(axes):
-                weight = self.effects[part] / (variance * self._cells(axes, part))
-                effects[part] = effects.get(part, 0) + weight * _effect(table, axes, part)
-        return [self._rebuilt(axes, effects) for axes in self.tables]
+        for axes, variance, table in zip(self.table_axes, self.variances, noisy_tables, strict=True):
+            for effect_axes in _subsets(axes):
+                weight = self.effect_variances[effect_axes] / (
+                    variance * self._cells_per_margin_cell(axes, effect_axes)
+                )
+                effects[effect_axes] = effects.get(effect_axes, 0) + weight * _compute_effect(table, axes, effect_axes)
+        return [self._rebuild_table(axes, effects) for axes in self.table_axes]
 
     def cell_variance(self, axes: tuple[int, ...]) -> Any:
         """Return the variance of each cell of a table after least squares."""
         total: Any = 0
-        for part in _subsets(axes):
-            share = self.effects[part]
+        for effect_axes in _subsets(axes):
+            share = self.effect_variances[effect_axes]
             for axis in axes:
-                size = self.sizes[axis]
-                share = share * (size - 1) / size if axis in part else share / size**2
+                size = self.axis_sizes[axis]
+                share = share * (size - 1) / size if axis in effect_axes else share / size**2
             total = total + share
         return total
 
     def covariance(self) -> Array:
-        return np.block([[self._block(first, second) for second in self.tables] for first in self.tables])
+        return np.block(
+            [[self._covariance_block(first, second) for second in self.table_axes] for first in self.table_axes]
+        )
 
-    def _block(self, first: tuple[int, ...], second: tuple[int, ...]) -> Array:
-        """Return the covariance of the cells of two tables, a sum of Kronecker products over their common effects."""
-        shape = prod(self.sizes[axis] for axis in first), prod(self.sizes[axis] for axis in second)
+    def _covariance_block(self, first_axes: tuple[int, ...], second_axes: tuple[int, ...]) -> Array:
+        """Return the covariances between the cells of two tables, a sum of Kronecker products over common effects."""
+        shape = prod(self.axis_sizes[axis] for axis in first_axes), prod(self.axis_sizes[axis] for axis in second_axes)
         total = np.zeros(shape)
-        for part in _subsets(tuple(axis for axis in first if axis in second)):
-            block = np.array([[float(self.effects[part])]])
-            for axis in range(len(self.sizes)):
-                block = np.kron(block, self._factor(axis, axis in first, axis in second, axis in part))
+        for effect_axes in _subsets(tuple(axis for axis in first_axes if axis in second_axes)):
+            block = np.array([[float(self.effect_variances[effect_axes])]])
+            for axis in range(len(self.axis_sizes)):
+                block = np.kron(
+                    block, self._kronecker_factor(axis, axis in first_axes, axis in second_axes, axis in effect_axes)
+                )
             total += block
         return total
 
-    def _factor(self, axis: int, in_first: bool, in_second: bool, in_part: bool) -> Array:
-        size = self.sizes[axis]
+    def _kronecker_factor(self, axis: int, in_first: bool, in_second: bool, in_effect: bool) -> Array:
+        size = self.axis_sizes[axis]
         rows, columns = size if in_first else 1, size if in_second else 1
-        if in_part:
+        if in_effect:
             return np.eye(size) - 1 / size
         return np.full((rows, columns), 1 / (rows * columns))
 
-    def _rebuilt(self, axes: tuple[int, ...], effects: dict[tuple[int, ...], Any]) -> Any:
+    def _rebuild_table(self, axes: tuple[int, ...], effects: dict[tuple[int, ...], Any]) -> Any:
         total: Any = 0
-        for part in _subsets(axes):
-            shape = [self.sizes[axis] if axis in part else 1 for axis in axes]
-            total = total + np.reshape(effects[part], shape) / self._cells(axes, part)
-        return np.broadcast_to(total, [self.sizes[axis] for axis in axes])
+        for effect_axes in _subsets(axes):
+            shape = [self.axis_sizes[axis] if axis in effect_axes else 1 for axis in axes]
+            total = total + np.reshape(effects[effect_axes], shape) / self._cells_per_margin_cell(axes, effect_axes)
+        return np.broadcast_to(total, [self.axis_sizes[axis] for axis in axes])
 
-    def _cells(self, axes: tuple[int, ...], part: tuple[int, ...]) -> int:
-        """Return the number of cells of a table that add up to one cell of a margin."""
-        return prod(self.sizes[axis] for axis in axes if axis not in part)
+    def _cells_per_margin_cell(self, axes: tuple[int, ...], effect_axes: tuple[int, ...]) -> int:
+        """Return the number of cells of a table that are summed in one cell of the margin over `effect_axes`."""
+        return prod(self.axis_sizes[axis] for axis in axes if axis not in effect_axes)
 
 
-def shares_of(cells: Sequence[int], power: float) -> list[int]:
+def budget_weights(cell_counts: Sequence[int], power: float) -> list[int]:
     """Return integer weights proportional to cells**power, by which a budget is divided among tables.
 
-    The total variance is smallest for power 1/3 with epsilon (variance 1 / epsilon**2) and 1/2 with rho (1 / rho).
+    The total variance is smallest with power 1/3 for epsilon, where the variance is proportional to 1 / epsilon**2, and
+    with power 1/2 for rho, where it is proportional to 1 / rho.
     """
-    return [round(number**power * 2**20) for number in cells]
+    return [round(number**power * 2**20) for number in cell_counts]
 
 
-def _effect(table: object, axes: tuple[int, ...], part: tuple[int, ...]) -> Any:
-    """Return the effect of some axes: the sum over the other axes, minus the mean along each of these axes."""
-    effect = np.asarray(table).sum(axis=tuple(axis_index for axis_index, axis in enumerate(axes) if axis not in part))
-    for axis_index in range(len(part)):
+def _compute_effect(table: object, axes: tuple[int, ...], effect_axes: tuple[int, ...]) -> Any:
+    """Return the effect of `effect_axes`: the sum over the other axes, centered along each axis of the effect."""
+    effect = np.asarray(table).sum(
+        axis=tuple(axis_index for axis_index, axis in enumerate(axes) if axis not in effect_axes)
+    )
+    for axis_index in range(len(effect_axes)):
         effect = effect - effect.sum(axis=axis_index, keepdims=True) / effect.shape[axis_index]
     return effect
 
@@ -138,7 +155,7 @@ def _subsets(axes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield from combinations(axes, number)
 
 
-_MOST_COVARIANCES = 2000
+_MAX_COVARIANCE_CELLS = 2000
 """The largest number of cells for which all covariances are computed (32 megabytes)."""
 
 
@@ -146,55 +163,57 @@ _MOST_COVARIANCES = 2000
 class AgreeingTables:
     """Integer noise on every table, followed by least squares over all tables; larger tables get more of the budget.
 
-    Pure(epsilon) gives Laplace noise, with a budget proportional to cells**(1/3), and Zcdp(rho) Gaussian noise, with
-    cells**(1/2). The result is unbiased and the tables agree where they overlap; cells may be negative and are not
-    whole numbers. `sizes` and `tables` are those of `Margins`. The sensitivity of one table is `moved` in the L1 norm
-    and `moved_square` in the squared L2 norm.
+    Pure(epsilon) gives Laplace noise, with budgets proportional to n_cells**(1/3). Zcdp(rho) gives Gaussian noise, with
+    budgets proportional to n_cells**(1/2). The result is unbiased, and the tables agree where they overlap. Cells may
+    be negative and are not integers. `axis_sizes` and `table_axes` are as in `Margins`. One table has the sensitivity
+    `l1_sensitivity` in the L1 norm; `squared_l2_sensitivity` is the square of its sensitivity in the L2 norm.
     """
 
     loss: Pure | Zcdp
-    sizes: tuple[int, ...]
-    tables: tuple[tuple[int, ...], ...]
-    moved: int
-    moved_square: int
+    axis_sizes: tuple[int, ...]
+    table_axes: tuple[tuple[int, ...], ...]
+    l1_sensitivity: int
+    squared_l2_sensitivity: int
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure | Zcdp):
             reject(
                 "`loss` must be Pure or Zcdp", type(self.loss).__name__, "the kind of noise depends on it", TypeError
             )
-        check_integer(self.moved, "moved")
-        check_integer(self.moved_square, "moved_square")
-        Margins(self.sizes, self.tables, (1,) * len(self.tables))  # checks sizes and tables
+        check_integer(self.l1_sensitivity, "l1_sensitivity")
+        check_integer(self.squared_l2_sensitivity, "squared_l2_sensitivity")
+        Margins(self.axis_sizes, self.table_axes, (1,) * len(self.table_axes))  # checks sizes and tables
 
     @cached_property
-    def cells(self) -> tuple[int, ...]:
-        return tuple(prod(self.sizes[axis] for axis in axes) for axes in self.tables)
+    def cell_counts(self) -> tuple[int, ...]:
+        return tuple(prod(self.axis_sizes[axis] for axis in axes) for axes in self.table_axes)
 
     @cached_property
-    def noises(self) -> tuple[Laplace | Gaussian, ...]:
+    def mechanisms(self) -> tuple[Laplace | Gaussian, ...]:
         amount = Fraction(self.loss.amount)
-        weights = shares_of(self.cells, 1 / 3 if isinstance(self.loss, Pure) else 1 / 2)
-        parts = [amount * weight / sum(weights) for weight in weights]
+        weights = budget_weights(self.cell_counts, 1 / 3 if isinstance(self.loss, Pure) else 1 / 2)
+        budgets = [amount * weight / sum(weights) for weight in weights]
         if isinstance(self.loss, Pure):
-            return tuple(Laplace.for_epsilon(part, sensitivity=self.moved) for part in parts)
-        return tuple(Gaussian.for_rho(part, sensitivity=root_up(self.moved_square)) for part in parts)
+            return tuple(Laplace.for_epsilon(budget, sensitivity=self.l1_sensitivity) for budget in budgets)
+        return tuple(
+            Gaussian.for_rho(budget, sensitivity=sqrt_rounded_up(self.squared_l2_sensitivity)) for budget in budgets
+        )
 
     @property
     def zcdp(self) -> Zcdp:
         """The sum of the zCDP costs of the tables, which is less than epsilon**2 / 2 of the total epsilon."""
         if isinstance(self.loss, Zcdp):
             return self.loss
-        return Zcdp(sum(Fraction(noise.loss.amount) ** 2 for noise in self.noises) / 2)
+        return Zcdp(sum(Fraction(noise.loss.amount) ** 2 for noise in self.mechanisms) / 2)
 
     @cached_property
     def margins(self) -> Margins:
-        return Margins(self.sizes, self.tables, tuple(noise._integer_law.sd**2 for noise in self.noises))
+        return Margins(self.axis_sizes, self.table_axes, tuple(noise._integer_law.sd**2 for noise in self.mechanisms))
 
     @cached_property
     def covariance(self) -> Array | None:
-        """The covariance of all cells, or None if there are too many cells."""
-        return self.margins.covariance() if sum(self.cells) <= _MOST_COVARIANCES else None
+        """The covariance matrix of all cells, or None if there are too many cells."""
+        return self.margins.covariance() if sum(self.cell_counts) <= _MAX_COVARIANCE_CELLS else None
 
     def release(self, tables: Sequence[Any], labels: Sequence[Any], rng: Rng = None) -> Estimate:
         """Release all tables, with one entry per cell, table after table."""
@@ -202,12 +221,12 @@ class AgreeingTables:
         noisy = [
             np.asarray(noise.release(np.ravel(table).astype(np.int64), rng=source).value)
             .astype(np.float64)
-            .reshape([self.sizes[axis] for axis in axes])
-            for noise, axes, table in zip(self.noises, self.tables, tables, strict=True)
+            .reshape([self.axis_sizes[axis] for axis in axes])
+            for noise, axes, table in zip(self.mechanisms, self.table_axes, tables, strict=True)
         ]
-        value = np.concatenate([np.ravel(table) for table in self.margins.agreed(noisy)])
-        spreads = [self.margins.cell_variance(axes) ** 0.5 for axes in self.tables]
-        se = np.repeat(spreads, self.cells)
+        value = np.concatenate([np.ravel(table) for table in self.margins.reconcile(noisy)])
+        spreads = [self.margins.cell_variance(axes) ** 0.5 for axes in self.table_axes]
+        se = np.repeat(spreads, self.cell_counts)
         return Estimate(
             value=value,
             se=se,
@@ -215,17 +234,17 @@ class AgreeingTables:
             cov=self.covariance,
             n=None,
             covers=NOISE,
-            method=f"{type(self.noises[0]).__name__}, least squares",
+            method=f"{type(self.mechanisms[0]).__name__}, least squares",
             basis=Normal(value, se),
-            **paid(self.loss, source, self.note),
+            **loss_and_notes(self.loss, source, self.note),
         )
 
     def _describe(self) -> dict[str, Any]:
-        name = type(self.noises[0]).__name__
+        name = type(self.mechanisms[0]).__name__
         return {
             "mechanism": type(self).__name__,
             "words": f"{name} noise in every table, before they were made to agree",
-            "tables": [noise._describe_noise() | {"loss": str(noise.loss)} for noise in self.noises],
+            "tables": [noise._describe_noise() | {"loss": str(noise.loss)} for noise in self.mechanisms],
         }
 
     @property

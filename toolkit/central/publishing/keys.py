@@ -1,10 +1,10 @@
-"""Releases from noisy counts of keys, limits and ranks that are unknown in advance.
+"""Release of keys, column limits and top options that are unknown in advance, from noisy counts.
 
-`KeyThreshold` releases keys that enough people share, `RangeFinder` finds limits of a column by powers of two, and
-`TopK` finds the most frequent options by rounds of the exponential mechanism.
+`KeyThreshold` releases keys that enough people share, `RangeFinder` finds powers of two that bound a column, and `TopK`
+selects the most frequent options in rounds of the exponential mechanism.
 
-The upper tails of whole noise say how improbable it is that noise alone reaches a threshold. They decide a delta, so
-every number is a fraction that is never below the truth.
+The upper tail of integer noise is the probability that noise alone reaches a threshold. It determines delta, so every
+tail probability is a fraction rounded up.
 """
 
 import math
@@ -20,12 +20,12 @@ import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.gaussian_delta import mills
-from toolkit.central.noise.grid import GRID_BITS, NO_END, proper
+from toolkit.central.noise.gaussian_delta import mills_ratio_bounds
+from toolkit.central.noise.grid import GRID_BITS, NO_FINITE_NOISE, check_delta
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.release import equal_diagonal, paid
-from toolkit.central.selection import Exponential, root_below
-from toolkit.central.sensitivity import root_up
+from toolkit.central.release import constant_diagonal, loss_and_notes
+from toolkit.central.selection import Exponential, sqrt_rounded_down
+from toolkit.central.sensitivity import sqrt_rounded_up
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, check_integer, check_neighbors, check_positive, reject
 from toolkit.core.covers import NOISE
@@ -35,22 +35,24 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import exp_enclosure
 from toolkit.core.search import smallest_integer_where
 
-Tail: TypeAlias = Callable[[int], Fraction]
-"""A bound of Pr[noise >= k], for k of at least 1; it falls with k."""
+IntegerTail: TypeAlias = Callable[[int], Fraction]
+"""An upper bound of Pr[noise >= k] for k >= 1, which decreases in k."""
 
 _BITS = 256
 
-_AT_A_TIME = 2**16  # keys that get their noise
+_BATCH_SIZE = 2**16  # the number of keys that get their noise at once
 
 _DIGITS = Context(prec=60)
 
-_MORE = Fraction(10**30 + 1, 10**30)  # more than the roundings of sigma and of some operations on 60 digits
+_MORE = Fraction(
+    10**30 + 1, 10**30
+)  # exceeds the accumulated rounding error of sigma and of the few operations on 60 digits
 
 _ROOT_OF_TWO_PI = Fraction("2.506628274631000502415765284811045253006986740609938316629923")  # rounded down
 
 
-def geometric_tail(scale: Fraction) -> Tail:
-    """Return Pr[Z >= k] = q**k / (1 + q), q = e**(-1/scale), for the discrete Laplace law."""
+def geometric_tail(scale: Fraction) -> IntegerTail:
+    """Return the tail of the discrete Laplace law, Pr[Z >= k] = q**k / (1 + q) with q = e**(-1/scale)."""
     floor = Fraction(exp_enclosure(1 / scale, _BITS)[0], 2**_BITS)
 
     def tail(k: int) -> Fraction:
@@ -59,10 +61,12 @@ def geometric_tail(scale: Fraction) -> Tail:
     return tail
 
 
-def rounded_normal_tail(variance: Fraction) -> Tail:
-    """Pr[Z >= k] of a discrete Gaussian on the grid of `Gaussian`, rounded to whole numbers: it reaches k where the
-    discrete Gaussian reaches k - 1/2, at most as often as the normal law reaches one step of the grid less (Canonne,
-    Kamath and Steinke 2020, proposition 25); a step is at most sigma / 2**GRID_BITS.
+def rounded_normal_tail(variance: Fraction) -> IntegerTail:
+    """Return the tail Pr[Z >= k] of a discrete Gaussian on the grid of `Gaussian`, rounded to integers.
+
+    Z is at least k if the discrete Gaussian is at least k - 1/2. That probability is at most the probability that the
+    normal law is at least k - 1/2 minus one grid step (Canonne, Kamath and Steinke 2020, proposition 25). A step is at
+    most sigma / 2**GRID_BITS.
     """
     shift = 120 + max(0, variance.denominator.bit_length())
     sigma = Fraction(math.isqrt(math.ceil(variance * 4**shift)) + 1, 2**shift)
@@ -73,118 +77,139 @@ def rounded_normal_tail(variance: Fraction) -> Tail:
             return Fraction(1)
         x = _DIGITS.divide(Decimal(point.numerator), Decimal(point.denominator))
         power = _DIGITS.exp(_DIGITS.multiply(_DIGITS.multiply(x, x), Decimal("-0.5")))
-        return Fraction(power) * Fraction(mills(x)[1]) / _ROOT_OF_TWO_PI * _MORE
+        return Fraction(power) * Fraction(mills_ratio_bounds(x)[1]) / _ROOT_OF_TWO_PI * _MORE
 
     return tail
 
 
-def threshold_words(noise: Laplace | Gaussian) -> str:
+def threshold_description(noise: Laplace | Gaussian) -> str:
     return f"{type(noise).__name__} noise on counts, which are compared with a threshold"
 
 
-def tail_of(noise: Laplace | Gaussian) -> Tail:
-    """Return the tail of the integer noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
+def integer_noise_tail(noise: Laplace | Gaussian) -> IntegerTail:
+    """Return the tail of the noise that a mechanism with a sensitivity of at least 1 adds to integers."""
     return geometric_tail(noise._exact_scale) if isinstance(noise, Laplace) else rounded_normal_tail(noise.variance)
 
 
-def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:
-    """Return the smallest k >= 1 whose tail probability is small enough."""
-    return smallest_integer_where(lambda k: enough(tail(k)), 0, 1)
+def smallest_threshold(tail: IntegerTail, is_small_enough: Callable[[Fraction], bool]) -> int:
+    """Return the smallest k >= 1 whose tail probability satisfies `is_small_enough`."""
+    return smallest_integer_where(lambda k: is_small_enough(tail(k)), 0, 1)
 
 
-_SHOWS = "the chance that a rare key shows"
+_DELTA_MEANING = "the chance that a rare key shows"
 
 
 @dataclass(frozen=True)
 class KeyThreshold:
     """Integer noise on the count of every key that occurs, which releases the keys whose noisy count is large enough.
 
-    A person counts in at most `keys` keys, at most `rows` times in each. With L = keys * rows (twice that under
-    "replace") the noise is discrete Laplace with q = e**(-epsilon / L), and the threshold is rows + k for the least k
-    with p = Pr[noise >= k] so small that (1 - p)**keys >= 1 - delta and p <= 1 - q.
+    A person has at most K = `keys_per_person` keys, and at most R = `rows_per_person` rows with each key. With L = K R
+    (twice that under "replace") the noise is discrete Laplace with q = e**(-epsilon / L). The threshold is R + k for
+    the smallest k such that p = Pr[noise >= k] satisfies (1 - p)**K >= 1 - delta and p <= 1 - q.
 
-    That is (epsilon, delta): let E be that none of the j keys that one person alone holds appears. On E the outputs
-    with and without the person differ in the other keys only, by a factor of at most e**(epsilon (L - j) / L), and
-    Pr[E] >= (1 - p)**j >= 1 - delta. The other way round the factor is at most e**(epsilon (L - j) / L) / (1 - p)**j <=
-    e**epsilon, because 1 - p >= q. A replaced person has such keys on both sides; the two inequalities hold together.
+    The mechanism is (epsilon, delta)-private. Let j be the number of keys that only one person has, and E the event
+    that none of these keys appears. On E the outputs with and without the person differ only in the remaining keys, by
+    a factor of at most e**(epsilon (L - j) / L), and Pr[E] >= (1 - p)**j >= 1 - delta. In the other direction the
+    factor is at most e**(epsilon (L - j) / L) / (1 - p)**j <= e**epsilon, because 1 - p >= q. A replaced person can
+    have such keys before and after the change; the two inequalities still hold together.
 
-    With `rho` the noise is Gaussian, for half of delta: epsilon is what Zcdp(rho) converts to at delta / 2, and (1 -
-    p)**keys >= 1 / (1 + delta / 2). A set of outputs with more than e**-epsilon / (1 - p)**j of the law without noise
-    on the j keys needs no bound, and for the others what is missing is at most 1 / (1 - p)**j - 1.
+    With `rho` the noise is Gaussian. Half of delta covers the conversion: epsilon is that of Zcdp(rho) at delta / 2.
+    The other half covers the threshold: (1 - p)**K >= 1 / (1 + delta / 2). A set of outputs needs no bound if its
+    probability exceeds e**-epsilon / (1 - p)**j times its probability without the j keys. For all other sets the
+    shortfall is at most 1 / (1 - p)**j - 1.
 
     References: Korolova, Kenthapadi, Mishra and Ntoulas (2009); Desfontaines, Voss, Gipson and Mandayam (2022).
     """
 
     loss: Approx
     neighbors: str
-    keys: int = 1
-    rows: int = 1
+    keys_per_person: int = 1
+    rows_per_person: int = 1
     rho: Fraction | None = None
 
     def __post_init__(self) -> None:
         check_neighbors(self.neighbors)
-        check_integer(self.keys, "keys")
-        check_integer(self.rows, "rows")
+        check_integer(self.keys_per_person, "keys_per_person")
+        check_integer(self.rows_per_person, "rows_per_person")
         if not isinstance(self.loss, Approx) or not 0 < self.loss.slack < 1 or self.loss.amount == 0:
-            reject("`loss` must be Approx(epsilon, delta), both above 0 and delta below 1", self.loss, NO_END)
+            reject("`loss` must be Approx(epsilon, delta), both above 0 and delta below 1", self.loss, NO_FINITE_NOISE)
         if self.rho is not None and not Zcdp(self.rho).to_approx(self.loss.slack / 2) <= self.loss:
             reject(f"`rho` must be small enough for {self.loss}", float(self.rho), "the claim would not hold")
 
     @classmethod
     def for_loss(
-        cls, epsilon: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1
+        cls, epsilon: Number, delta: Number, *, neighbors: str, keys_per_person: int = 1, rows_per_person: int = 1
     ) -> "KeyThreshold":
         """Make the mechanism with Laplace noise that costs Approx(epsilon, delta)."""
-        return cls(Approx(check_positive(epsilon, "epsilon", NO_END), proper(delta, _SHOWS)), neighbors, keys, rows)
+        return cls(
+            Approx(check_positive(epsilon, "epsilon", NO_FINITE_NOISE), check_delta(delta, _DELTA_MEANING)),
+            neighbors,
+            keys_per_person,
+            rows_per_person,
+        )
 
     @classmethod
-    def for_rho(cls, rho: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1) -> "KeyThreshold":
-        """Gaussian noise of Zcdp(rho): lower thresholds where a person has many keys, at (1, 1e-6) from three on."""
-        amount, slack = check_positive(rho, "rho", NO_END), proper(delta, _SHOWS)
-        return cls(Approx(Zcdp(amount).to_approx(slack / 2).amount, slack), neighbors, keys, rows, amount)
+    def for_rho(
+        cls, rho: Number, delta: Number, *, neighbors: str, keys_per_person: int = 1, rows_per_person: int = 1
+    ) -> "KeyThreshold":
+        """Make the mechanism with Gaussian noise of Zcdp(rho).
+
+        Its thresholds are lower if a person has many keys: at (epsilon, delta) = (1, 1e-6), three or more.
+        """
+        amount, slack = check_positive(rho, "rho", NO_FINITE_NOISE), check_delta(delta, _DELTA_MEANING)
+        return cls(
+            Approx(Zcdp(amount).to_approx(slack / 2).amount, slack), neighbors, keys_per_person, rows_per_person, amount
+        )
 
     @property
-    def people(self) -> int:
+    def n_changed_people(self) -> int:
         """The number of people by which neighbors differ: 1 for "add_remove" and 2 for "replace"."""
         return 2 if self.neighbors == "replace" else 1
 
     @cached_property
     def noise(self) -> Laplace | Gaussian:
         if self.rho is None:
-            sensitivity = self.people * self.keys * self.rows
+            sensitivity = self.n_changed_people * self.keys_per_person * self.rows_per_person
             return Laplace.for_epsilon(Fraction(self.loss.amount), sensitivity=sensitivity)
-        # Counts are not negative, so the squares of who goes and who comes add up.
-        return Gaussian.for_rho(self.rho, sensitivity=root_up(self.people * self.keys * self.rows**2))
+        # Counts are not negative, so the squared changes by a removed and an added person add up.
+        return Gaussian.for_rho(
+            self.rho,
+            sensitivity=sqrt_rounded_up(self.n_changed_people * self.keys_per_person * self.rows_per_person**2),
+        )
 
     @cached_property
     def threshold(self) -> int:
         """The smallest noisy count that is released."""
-        slack, most = self.loss.slack, Fraction(1)
-        least = 1 - slack if self.rho is None else 1 / (1 + slack / 2)
+        slack, max_share = self.loss.slack, Fraction(1)
+        min_absent = 1 - slack if self.rho is None else 1 / (1 + slack / 2)
         if isinstance(self.noise, Laplace):
-            most = 1 - Fraction(exp_enclosure(1 / self.noise._exact_scale, _BITS)[1], 2**_BITS)
+            max_share = 1 - Fraction(exp_enclosure(1 / self.noise._exact_scale, _BITS)[1], 2**_BITS)
 
-        def enough(share: Fraction) -> bool:
-            return share <= most and (1 - share) ** self.keys >= least
+        def is_small_enough(share: Fraction) -> bool:
+            return share <= max_share and (1 - share) ** self.keys_per_person >= min_absent
 
-        return self.rows + least_reach(tail_of(self.noise), enough)
+        return self.rows_per_person + smallest_threshold(integer_noise_tail(self.noise), is_small_enough)
 
     def _describe(self) -> dict[str, Any]:
-        words = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
-        return words | self.noise._describe_noise() | {"threshold": self.threshold, "keys a person": self.keys}
+        """Describe the mechanism for a document."""
+        words = {"mechanism": type(self).__name__, "words": threshold_description(self.noise)}
+        return (
+            words | self.noise._describe_noise() | {"threshold": self.threshold, "keys a person": self.keys_per_person}
+        )
 
     def release(self, counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng = None) -> Estimate:
         """Return the keys whose noisy counts reach the threshold, largest first.
 
-        `counts` may be an iterator. Keys with equal noisy counts keep its order, which must depend on the keys alone.
+        `counts` may be an iterator. Keys with equal noisy counts stay in its order, which must depend on the keys
+        alone.
         """
         source, law = check_rng(rng), self.noise._integer_law
         items = iter(counts.items() if isinstance(counts, Mapping) else counts)
         above: list[tuple[Any, int]] = []
         chunk: list[tuple[Any, int]] | None = None
-        while chunk is None or len(chunk) == _AT_A_TIME:
-            chunk = list(islice(items, _AT_A_TIME))
-            answer = np.array([*(number for _, number in chunk), 0], dtype=np.int64)  # never empty
+        while chunk is None or len(chunk) == _BATCH_SIZE:
+            chunk = list(islice(items, _BATCH_SIZE))
+            answer = np.array([*(number for _, number in chunk), 0], dtype=np.int64)  # the 0 keeps the array non-empty
             noisy = np.asarray(self.noise.release(answer, rng=source).value)[:-1]
             above += [
                 (chunk[index][0], int(noisy[index])) for index in np.flatnonzero(noisy >= self.threshold).tolist()
@@ -195,12 +220,12 @@ class KeyThreshold:
             value=counts_above,
             se=np.full(len(counts_above), law.sd),
             labels=tuple(key for key, _ in above),
-            cov=equal_diagonal(law.sd**2, len(counts_above)) if len(counts_above) else None,
+            cov=constant_diagonal(law.sd**2, len(counts_above)) if len(counts_above) else None,
             n=None,
             covers=NOISE,
             method=f"{type(self.noise).__name__} threshold",
             basis=NoiseBasis(counts_above, law),
-            **paid(self.loss, source, self.note),
+            **loss_and_notes(self.loss, source, self.note),
         )
 
     @property
@@ -211,36 +236,39 @@ class KeyThreshold:
         )
 
 
-_FARTHEST = 300
+_MAX_POWER = 300
 
 
 @dataclass(frozen=True)
 class RangeFinder:
-    """Limits of a column, at the outer edges 0 or ±2**e of the bins whose noisy count reaches `threshold`.
+    """A search for the limits of a column, in bins with the edges 0 and ±2**e.
 
-    The threshold is so high that with probability 1 - beta no empty bin reaches it: the least k with Pr[noise >= k] <=
-    p, (1 - p)**bins = 1 - beta. A value beyond the outermost powers is in the outermost bin. If no bin reaches the
-    threshold, the limits are the whole range.
+    The limits are the outer edges of the bins whose noisy count reaches `threshold`. With probability 1 - beta no empty
+    bin reaches it: the threshold is the smallest k with Pr[noise >= k] <= p, where (1 - p)**n_bins = 1 - beta. A value
+    beyond the outermost powers belongs to the outermost bin. If no bin reaches the threshold, the limits are those of
+    all bins.
 
     References: Wilson and others (2020), Differentially private SQL with bounded user contribution, section 5.
     """
 
     noise: Laplace | Gaussian
-    first: int = -31
-    last: int = 32
+    first_power: int = -31
+    last_power: int = 32
     beta: Fraction = Fraction(1, 1000)
 
     def __post_init__(self) -> None:
-        powers = tuple(check_integer(power, "powers", minimum=-_FARTHEST) for power in (self.first, self.last))
-        if not powers[0] < powers[1] <= _FARTHEST:
-            rule = f"`powers` must be two increasing whole numbers within ±{_FARTHEST}"
+        powers = tuple(
+            check_integer(power, "powers", minimum=-_MAX_POWER) for power in (self.first_power, self.last_power)
+        )
+        if not powers[0] < powers[1] <= _MAX_POWER:
+            rule = f"`powers` must be two increasing whole numbers within ±{_MAX_POWER}"
             reject(rule, powers, "bins end at these powers of two")
         if not 0 < self.beta < 1:
             reject("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
 
     def _describe(self) -> dict[str, Any]:
-        facts = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
-        return facts | self.noise._describe_noise() | {"threshold": self.threshold, "bins": self.bins}
+        facts = {"mechanism": type(self).__name__, "words": threshold_description(self.noise)}
+        return facts | self.noise._describe_noise() | {"threshold": self.threshold, "bins": self.n_bins}
 
     @property
     def loss(self) -> Loss:
@@ -248,125 +276,141 @@ class RangeFinder:
 
     @cached_property
     def edges(self) -> tuple[Fraction, ...]:
-        """All edges of bins, in increasing order."""
-        powers = [Fraction(2) ** power for power in range(self.first, self.last + 1)]
+        """All bin edges, in increasing order."""
+        powers = [Fraction(2) ** power for power in range(self.first_power, self.last_power + 1)]
         return (*(-power for power in reversed(powers)), Fraction(0), *powers)
 
     @property
-    def bins(self) -> int:
+    def n_bins(self) -> int:
         return len(self.edges) - 1
 
     @cached_property
     def threshold(self) -> int:
-        def enough(share: Fraction) -> bool:
-            return (1 - share) ** self.bins >= 1 - self.beta
+        def is_small_enough(share: Fraction) -> bool:
+            return (1 - share) ** self.n_bins >= 1 - self.beta
 
-        return least_reach(tail_of(self.noise), enough)
+        return smallest_threshold(integer_noise_tail(self.noise), is_small_enough)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(map(str, range(self.bins)))
+        return tuple(map(str, range(self.n_bins)))
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:
-        return [float(edge) for edge in self.edges[1:-1]], list(range(self.bins))
+        return [float(edge) for edge in self.edges[1:-1]], list(range(self.n_bins))
 
     def codes(self, values: Array) -> Steps:
-        """Return the bin of each value, which includes its lower edge, or -1 for a missing value."""
+        """Return the index of the bin of each value, or -1 for a missing value; a bin includes its lower edge."""
         return np.where(np.isnan(values), -1, np.searchsorted(self.cuts[0], values, side="right"))
 
-    def limits(self, noisy: Steps) -> tuple[Fraction, Fraction]:
-        """From noisy counts, which nothing but noise separates from the data."""
-        bins = np.flatnonzero(np.asarray(noisy) >= self.threshold)
+    def limits_from_counts(self, noisy_counts: Steps) -> tuple[Fraction, Fraction]:
+        """Return the limits from the noisy count of each bin."""
+        bins = np.flatnonzero(np.asarray(noisy_counts) >= self.threshold)
         if not len(bins):
             return self.edges[0], self.edges[-1]
         return self.edges[int(bins[0])], self.edges[int(bins[-1]) + 1]
 
     def choose(self, counts: Steps, rng: Rng = None) -> tuple[Fraction, Fraction]:
-        """Return the limits of the bins with these counts."""
-        return self.limits(np.asarray(self.noise.release(counts, rng=rng).value))
+        """Add noise to the count of each bin and return the limits."""
+        return self.limits_from_counts(np.asarray(self.noise.release(counts, rng=rng).value))
 
 
 @dataclass(frozen=True)
 class TopK:
-    """Top-k selection by repeated choice without replacement, with odds of e**(rate count).
+    """Top-k selection by repeated selection without replacement, with odds e**(rate count).
 
-    One person moves a count by at most `rows`, and those of k options by at most `together` in one direction. What
-    makes the odds of a round add up to 1 moves by at most e**(rate rows), and what was chosen, over all rounds, by at
-    most e**(rate together). Under "add_remove" all counts move in one direction, and the two against each other: no
-    choice becomes more than e**(rate k rows) times likelier. Under "replace" some rise and some fall, and it is
-    e**(rate (k rows + together)) at most.
+    One person changes a count by at most R = `rows_per_person`, and the sum of the counts of k options by at most S =
+    `max_total_change` in one direction. So the normalizing sum of a round changes by a factor of at most e**(rate R),
+    and the product of the selected odds over all rounds by at most e**(rate S). Under "add_remove" all counts change in
+    the same direction and the two factors partly cancel, so no selection becomes more than e**(rate k R) times as
+    likely. Under "replace" some counts rise and others fall, so the factor is at most e**(rate (k R + S)).
     """
 
     loss: Pure
     k: int
     neighbors: str
-    rows: int
-    together: int
+    rows_per_person: int
+    max_total_change: int
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
             reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
-        check_positive(self.loss.amount, "epsilon", NO_END)
+        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
         check_neighbors(self.neighbors)
         check_integer(self.k, "k")
-        check_integer(self.rows, "rows")
-        if not self.rows <= check_integer(self.together, "together") <= self.k * self.rows:
-            rule = "`together` must be at least `rows`, and at most that for each of k options"
-            reject(rule, self.together, "one person moves the counts of k options by so much")
+        check_integer(self.rows_per_person, "rows_per_person")
+        if (
+            not self.rows_per_person
+            <= check_integer(self.max_total_change, "max_total_change")
+            <= self.k * self.rows_per_person
+        ):
+            rule = "`max_total_change` must be at least `rows_per_person`, and at most that for each of k options"
+            reject(rule, self.max_total_change, "one person moves the counts of k options by so much")
 
     def _describe(self) -> dict[str, Any]:
+        """Describe the mechanism for a document."""
         words = "the exponential mechanism chose them, one after the other"
         return {"mechanism": type(self).__name__, "words": words, "rounds": self.k, "rate": str(self.rate)}
 
     @classmethod
     def for_epsilon(
-        cls, epsilon: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None
+        cls, epsilon: Number, k: int, *, neighbors: str, rows_per_person: int = 1, max_total_change: int | None = None
     ) -> "TopK":
-        """Costs Pure(epsilon) in all; `together` is k times `rows` if not given, which is always enough."""
-        amount, each = Pure(check_positive(epsilon, "epsilon", NO_END)), check_integer(rows, "rows")
-        return cls(amount, check_integer(k, "k"), neighbors, each, k * each if together is None else together)
+        """Make the mechanism that costs Pure(epsilon); `max_total_change` is k * rows_per_person by default."""
+        amount, rows = (
+            Pure(check_positive(epsilon, "epsilon", NO_FINITE_NOISE)),
+            check_integer(rows_per_person, "rows_per_person"),
+        )
+        return cls(
+            amount, check_integer(k, "k"), neighbors, rows, k * rows if max_total_change is None else max_total_change
+        )
 
     @classmethod
-    def for_rho(cls, rho: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None) -> "TopK":
-        """Make the mechanism that costs Zcdp(rho) up to rounding down: k bounded_range**2 / 8."""
-        unit = cls.for_epsilon(1, k, neighbors=neighbors, rows=rows, together=together)
-        amount = root_below(8 * check_positive(rho, "rho", NO_END) / k) / unit.bounded_range
-        return cls.for_epsilon(amount, k, neighbors=neighbors, rows=rows, together=unit.together)
+    def for_rho(
+        cls, rho: Number, k: int, *, neighbors: str, rows_per_person: int = 1, max_total_change: int | None = None
+    ) -> "TopK":
+        """Make the mechanism that costs k bounded_range**2 / 8 = Zcdp(rho), up to rounding down."""
+        unit = cls.for_epsilon(
+            1, k, neighbors=neighbors, rows_per_person=rows_per_person, max_total_change=max_total_change
+        )
+        amount = sqrt_rounded_down(8 * check_positive(rho, "rho", NO_FINITE_NOISE) / k) / unit.bounded_range
+        return cls.for_epsilon(
+            amount, k, neighbors=neighbors, rows_per_person=rows_per_person, max_total_change=unit.max_total_change
+        )
 
     @property
     def rate(self) -> Fraction:
         """The increase of the log-odds per count."""
-        both = self.together if self.neighbors == "replace" else 0
-        return Fraction(self.loss.amount) / (self.k * self.rows + both)
+        replaced = self.max_total_change if self.neighbors == "replace" else 0
+        return Fraction(self.loss.amount) / (self.k * self.rows_per_person + replaced)
 
     @property
     def bounded_range(self) -> Fraction:
-        """The bounded range of a round: the largest spread of the changes of its log-odds."""
-        return (2 if self.neighbors == "replace" else 1) * self.rate * self.rows
+        """The bounded range of a round: the maximum difference between the changes of two log-odds by one person."""
+        return (2 if self.neighbors == "replace" else 1) * self.rate * self.rows_per_person
 
     @property
     def zcdp(self) -> Zcdp:
-        """The zCDP cost of all rounds, bounded_range**2 / 8 each."""
+        """The zCDP cost of all rounds, each of which costs bounded_range**2 / 8."""
         return Zcdp(self.k * self.bounded_range**2 / 8)
 
     @property
-    def round(self) -> Exponential:
-        return Exponential.for_epsilon(2 * self.rate * self.rows, sensitivity=self.rows)
+    def round_mechanism(self) -> Exponential:
+        return Exponential.for_epsilon(2 * self.rate * self.rows_per_person, sensitivity=self.rows_per_person)
 
     def choose(self, counts: Steps | list[int], rng: Rng = None) -> list[int]:
-        """Return the places of k options, in the order in which they were chosen."""
+        """Return the indices of k options, in the order in which they were chosen."""
         source, numbers = check_rng(rng), np.asarray(counts, dtype=np.int64)
         remaining = np.arange(len(numbers))
         if len(remaining) < self.k:
             reject("`k` must be at most the number of options", self.k, f"there are {len(remaining)}")
         selection = []
         for _ in range(self.k):
-            point = self.round.choose(range(len(remaining)), numbers[remaining], rng=source)
-            selection.append(int(remaining[point]))
-            remaining = np.delete(remaining, point)
+            index = self.round_mechanism.choose(range(len(remaining)), numbers[remaining], rng=source)
+            selection.append(int(remaining[index]))
+            remaining = np.delete(remaining, index)
         return selection
 
-    def off_by(self, options: int) -> int:
-        """Return the count by which, with probability 95 %, no chosen option falls short of the best remaining one."""
-        return math.ceil((math.log(options) + math.log(20 * self.k)) / float(self.round._rate))
+    def error_bound(self, n_options: int) -> int:
+        """Return the largest shortfall, with probability 95 %, of a chosen count from the best remaining count."""
+        return math.ceil((math.log(n_options) + math.log(20 * self.k)) / float(self.round_mechanism._rate))

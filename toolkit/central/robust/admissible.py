@@ -1,28 +1,28 @@
-"""Noise laws for smooth sensitivities S: their density changes little under small shifts and scalings.
+"""Noise laws for smooth sensitivity: their densities change little under small shifts and scalings.
 
-A release is f + S Z. For neighbors f moves by at most the smaller of S and S', and S by at most a factor e**t, where t,
-the `smoothness`, is fixed before the data are seen. Each law here says the t that it needs, its loss, and its tail; why
-it is private is proven below, and checked again by tests on grids of shifts and scales.
+A release is f + S Z, where S is the smooth sensitivity of f and Z is the noise. Between neighbors f changes by at most
+the smaller of S and S', and S changes by at most a relative_scale e**t. The `smoothness` t is fixed before the data are
+seen. Each law defines the t that it requires, its loss, and its tail. The proofs of privacy follow; tests also check
+them on grids of shifts and scales.
 
-**PowerLaw**, density m / (2 c) (1 + |z| / c)**-(m + 1). With m = epsilon / t whole, c = (m + 1) / (epsilon - t) and u =
-|z| / (c S): along the straight path from (f, ln S) to (f', ln S') the logarithm of the density changes by at most
-(epsilon - t) / (1 + u) through the shift, and t (m u - 1) / (1 + u) through the scale. Together that is (epsilon - 2 t
-+ epsilon u) / (1 + u) <= epsilon; the other way (epsilon - epsilon u) / (1 + u) <= epsilon.
+**PowerLaw**, density m / (2 c) (1 + |z| / c)**-(m + 1). Let m = epsilon / t be an integer, c = (m + 1) / (epsilon - t)
+and u = |z| / (c S). Along the straight path from (f, ln S) to (f', ln S') the shift changes the log-density by at most
+(epsilon - t) / (1 + u), and the scaling by t (m u - 1) / (1 + u). The sum is (epsilon - 2 t + epsilon u) / (1 + u) <=
+epsilon. If the scale changes in the other direction, the sum is (epsilon - epsilon u) / (1 + u) <= epsilon.
 
-**SmoothLaplace**, scale 2 S / epsilon. The shift costs epsilon / 2 at most. A scale that shrinks by r = e**s,
-s <= t, costs u (r - 1) - s, where u = |z - f| / scale is exponential; that exceeds epsilon / 2 where u >
-(epsilon / 2 + s) / (e**s - 1), which falls with s. So the claim holds if epsilon / 2 + t >= (e**t - 1) ln(1 /
-delta). A scale that grows costs t at most.
+**SmoothLaplace**, scale 2 S / epsilon. The shift costs at most epsilon / 2. If the scale shrinks by r = e**s, s <= t,
+the cost is u (r - 1) - s, where u = |z - f| / scale is exponential. It exceeds epsilon / 2 if u > (epsilon / 2 + s) /
+(e**s - 1), and this bound decreases in s. So the claim holds if epsilon / 2 + t >= (e**t - 1) ln(1 / delta). If the
+scale grows, the cost is at most t.
 
-**SmoothGaussian**, standard deviation c S. With W standard normal and a scale that shrinks by r <= e**t, the logarithm
-moves by at most -ln r + W**2 (r**2 - 1) / 2 + r W / c + 1 / (2 c**2), which grows with r while W**2 > 1; W**2 and W
-each exceed their quantile at 1 - delta / 2 with probability delta / 2. A scale that grows costs t + W / c + 1 / (2
-c**2) at most.
+**SmoothGaussian**, standard deviation c S. Let W be standard normal. If the scale shrinks by r <= e**t, the
+log-density changes by at most -ln r + W**2 (r**2 - 1) / 2 + r W / c + 1 / (2 c**2), which increases in r while W**2 >
+1. W**2 and W each exceed their quantile at 1 - delta / 2 with probability delta / 2. If the scale grows, the cost is at
+most t + W / c + 1 / (2 c**2).
 
-Such noise must not be drawn from a discrete law on a fixed grid, for which nothing is proven; but a continuous law that
-is rounded afterwards has lost nothing of what it promises. The magnitude of the noise is known by its tail,
-Pr[|Z| > y], which one uniform number is compared with; bits of that number are drawn only as far as the comparisons
-ask for.
+These proofs do not cover a discrete law on a fixed grid. Rounding continuous noise afterwards, however, is
+post-processing and costs nothing. The magnitude of the noise is determined by inversion: a uniform number is compared
+with the tail Pr[|Z| > y]. Its bits are drawn only as far as the comparisons require.
 """
 
 import math
@@ -35,7 +35,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from toolkit.central.noise.grid import NO_END
+from toolkit.central.noise.grid import NO_FINITE_NOISE
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, reject
 from toolkit.core.inference.special import chdtri, ndtri
@@ -44,8 +44,8 @@ from toolkit.core.randomness import WORD, Enclosure, Rng, words
 from toolkit.core.sampling import exp_of
 from toolkit.core.search import bisect_integers
 
-Tail: TypeAlias = Callable[[Fraction], Enclosure]
-"""Of a distance y > 0, the enclosure of Pr[|Z| > y]; 1 at 0, continuous, falling."""
+EnclosedTail: TypeAlias = Callable[[Fraction], Enclosure]
+"""A function that maps a distance y > 0 to an enclosure of Pr[|Z| > y], which is continuous, decreasing, and 1 at 0."""
 
 _GUARD = 30
 
@@ -57,7 +57,7 @@ class LazyUniform:
         self._rng, self._prefix, self._bits = rng, int(words(1, WORD, rng)[0]), WORD
 
     def is_below(self, probability: Enclosure) -> bool:
-        """Return whether the number is below the probability; the same number at every call."""
+        """Return whether the number is below the probability; all calls compare the same number."""
         while True:
             low, high = probability(self._bits)
             if self._prefix < low:
@@ -68,24 +68,24 @@ class LazyUniform:
             self._bits += WORD
 
 
-def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
+def draw_rounded_sum(center: Fraction, tail: EnclosedTail, rng: Rng = None) -> int:
     """Return the integer nearest to center + Z, rounding halves up, for symmetric noise Z."""
-    positive, uniform = bool(int(words(1, 8, rng)[0]) & 1), LazyUniform(rng)
+    is_positive, uniform = bool(int(words(1, 8, rng)[0]) & 1), LazyUniform(rng)
     edge = center + Fraction(1, 2)
     start = math.floor(edge)
 
-    def reaches(j: int) -> bool:
+    def is_at_least(j: int) -> bool:
         """Return whether center + Z >= j - 1/2."""
         distance = j - edge
-        if positive:
+        if is_positive:
             return distance <= 0 or uniform.is_below(tail(distance))
         return distance < 0 and not uniform.is_below(tail(-distance))
 
-    if positive:
-        low, high = _gallop(start, 1, reaches)
+    if is_positive:
+        low, high = _gallop(start, 1, is_at_least)
     else:
-        high, low = _gallop(start + 1, -1, lambda j: not reaches(j))
-    return bisect_integers(lambda j: not reaches(j), low, high) - 1
+        high, low = _gallop(start + 1, -1, lambda j: not is_at_least(j))
+    return bisect_integers(lambda j: not is_at_least(j), low, high) - 1
 
 
 def _gallop(start: int, direction: int, holds: Callable[[int], bool]) -> tuple[int, int]:
@@ -96,19 +96,20 @@ def _gallop(start: int, direction: int, holds: Callable[[int], bool]) -> tuple[i
     return last, last + step
 
 
-def normal_tail(square: Fraction) -> Enclosure:
-    """Return bounds of Pr[|N| > z] for standard normal N and z**2 = `square`.
+def normal_tail(squared_distance: Fraction) -> Enclosure:
+    """Return bounds of Pr[|N| > z] for standard normal N and z**2 = `squared_distance`.
 
-    It is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and each
-    operation on decimals is rounded correctly, so that a few hundred of them cost three digits; what is left out after
-    a term that is below the last digit is less than that term, as each is below half the one before.
+    The tail is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and each
+    decimal operation is rounded correctly, so a few hundred operations lose at most three digits. The series stops
+    after a term below the last digit. From there each term is less than half its predecessor, so the remainder is
+    smaller than that term.
     """
 
     def enclosure(bits: int) -> tuple[int, int]:
-        if square > 2 * bits:  # then the tail is below e**-bits
+        if squared_distance > 2 * bits:  # the tail is then below e**-bits
             return 0, 1
-        context = Context(prec=bits * 302 // 1000 + math.ceil(square) + _GUARD)
-        argument = context.divide(Decimal(square.numerator), Decimal(square.denominator))
+        context = Context(prec=bits * 302 // 1000 + math.ceil(squared_distance) + _GUARD)
+        argument = context.divide(Decimal(squared_distance.numerator), Decimal(squared_distance.denominator))
         total = term = Decimal(1)
         order = 1
         while 2 * argument > order or term > total.scaleb(-context.prec):
@@ -126,11 +127,11 @@ def normal_tail(square: Fraction) -> Enclosure:
 
 
 @lru_cache(maxsize=16)
-def pi(digits: int) -> Decimal:
+def pi(n_digits: int) -> Decimal:
     """Return pi to a number of digits, by Machin's formula in integers."""
-    unit = 10 ** (digits + 10)
+    unit = 10 ** (n_digits + 10)
     value = 4 * (4 * _inverse_tangent(5, unit) - _inverse_tangent(239, unit))
-    return Context(prec=digits).divide(Decimal(value), Decimal(unit))
+    return Context(prec=n_digits).divide(Decimal(value), Decimal(unit))
 
 
 def _inverse_tangent(x: int, unit: int) -> int:
@@ -143,14 +144,14 @@ def _inverse_tangent(x: int, unit: int) -> int:
     return total
 
 
-_MARGIN = 1 + 1e-9  # on what is computed in floats
+_MARGIN = 1 + 1e-9  # covers the rounding error of floats
 
 
 @dataclass(frozen=True)
 class PowerLaw:
     """Density proportional to (1 + |z| / c)**-(m + 1), for t = epsilon / m: Pure(epsilon), exactly.
 
-    With m = 6 the standard deviation is 2.66 S at epsilon = 1; m must be above 2 for it to be finite.
+    With m = 6 and epsilon = 1 the standard deviation is 2.66 S. It is finite only if m is above 2.
 
     References: the PolyPlace family of Hladík and Tětek (2025), with these parameters.
     """
@@ -159,14 +160,14 @@ class PowerLaw:
     m: int = 6
 
     def __post_init__(self) -> None:
-        check_positive(self.loss.amount, "epsilon", NO_END)
+        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
         if check_integer(self.m, "m") < 3:
             reject("`t` must be below epsilon / 2", f"epsilon / {self.m}", "otherwise the noise has no finite variance")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, t: Number | None = None) -> "PowerLaw":
-        """Return the law that costs Pure(epsilon) on a t-smooth sensitivity; epsilon / t is whole, by default 6."""
-        amount = check_positive(epsilon, "epsilon", NO_END)
+        """Return the law that costs Pure(epsilon) for a t-smooth sensitivity; epsilon / t is whole, by default 6."""
+        amount = check_positive(epsilon, "epsilon", NO_FINITE_NOISE)
         ratio = Fraction(6)
         if t is not None:
             ratio = amount / check_positive(t, "t", "a sensitivity that may not change is the global one")
@@ -181,33 +182,33 @@ class PowerLaw:
         return Fraction(self.loss.amount) / self.m
 
     @cached_property
-    def factor(self) -> Fraction:
-        """The width c of the noise in units of S."""
+    def relative_scale(self) -> Fraction:
+        """The scale c of the noise, in units of S."""
         return Fraction(self.m + 1) / (Fraction(self.loss.amount) - self.smoothness)
 
     @property
     def sd(self) -> float:
         """The standard deviation in units of S."""
-        return float(self.factor) * math.sqrt(2 / ((self.m - 1) * (self.m - 2)))
+        return float(self.relative_scale) * math.sqrt(2 / ((self.m - 1) * (self.m - 2)))
 
-    def quantile(self, level: float) -> float:
-        """Return the two-sided quantile: the error that |Z| exceeds with probability 1 - level, in units of S."""
-        return float(self.factor) * float((1 - level) ** (-1 / self.m) - 1)
+    def two_sided_quantile(self, level: float) -> float:
+        """Return the value that |Z| exceeds with probability 1 - level, in units of S."""
+        return float(self.relative_scale) * float((1 - level) ** (-1 / self.m) - 1)
 
     def density(self, z: ArrayLike) -> Array:
         """Return the density in units of S, for teaching."""
-        width = float(self.factor)
+        width = float(self.relative_scale)
         return np.asarray(self.m / (2 * width) * (1 + np.abs(z) / width) ** -(self.m + 1.0))
 
-    def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:
-        """Return bounds of (C / (C + distance))**m in integers, with C = c S."""
-        width = self.factor * smooth
+    def tail(self, distance: Fraction, smooth_sensitivity: Fraction) -> Enclosure:
+        """Return integer bounds of (C / (C + distance))**m, where C = c S."""
+        width = self.relative_scale * smooth_sensitivity
         share = width / (width + distance)
 
         def enclosure(bits: int) -> tuple[int, int]:
-            fine = bits + 8 + self.m.bit_length()
-            low = (share.numerator << fine) // share.denominator
-            shift = fine * self.m - bits
+            fine_bits = bits + 8 + self.m.bit_length()
+            low = (share.numerator << fine_bits) // share.denominator
+            shift = fine_bits * self.m - bits
             return low**self.m >> shift, -(-((low + 1) ** self.m) >> shift)
 
         return enclosure
@@ -217,46 +218,46 @@ class PowerLaw:
 class SmoothLaplace:
     """Laplace noise of scale 2 S / epsilon, for t = epsilon / (2 ln(2 / delta)): Approx(epsilon, delta).
 
-    References: Nissim, Raskhodnikova and Smith (2007); the lecture's ln(1 / delta) would do, too.
+    References: Nissim, Raskhodnikova and Smith (2007). The lecture uses ln(1 / delta), which would also suffice.
     """
 
     loss: Approx
 
     def __post_init__(self) -> None:
-        _check_proper(self.loss)
+        _check_loss(self.loss)
         t = float(self.smoothness)
         if self.loss.epsilon / 2 + t < math.expm1(t) * math.log(1 / self.loss.delta) * _MARGIN:
             reject("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothLaplace":
-        return cls(Approx(check_positive(epsilon, "epsilon", NO_END), exact_fraction(delta, "delta")))
+        return cls(Approx(check_positive(epsilon, "epsilon", NO_FINITE_NOISE), exact_fraction(delta, "delta")))
 
     @property
     def smoothness(self) -> Fraction:
-        return Fraction(self.loss.amount) / (2 * log_up(2 / self.loss.slack))
+        return Fraction(self.loss.amount) / (2 * log_rounded_up(2 / self.loss.slack))
 
     @property
-    def factor(self) -> Fraction:
+    def relative_scale(self) -> Fraction:
         return 2 / Fraction(self.loss.amount)
 
     @property
     def sd(self) -> float:
-        """In units of S."""
-        return math.sqrt(2) * float(self.factor)
+        """The standard deviation in units of S."""
+        return math.sqrt(2) * float(self.relative_scale)
 
-    def quantile(self, level: float) -> float:
-        return -float(self.factor) * math.log1p(-level)
+    def two_sided_quantile(self, level: float) -> float:
+        return -float(self.relative_scale) * math.log1p(-level)
 
-    def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:
-        return exp_of(distance / (self.factor * smooth))
+    def tail(self, distance: Fraction, smooth_sensitivity: Fraction) -> Enclosure:
+        return exp_of(distance / (self.relative_scale * smooth_sensitivity))
 
 
 @dataclass(frozen=True)
 class SmoothGaussian:
     """Gaussian noise of standard deviation c S: Approx(epsilon, delta).
 
-    c = 5 sqrt(2 ln(2 / delta)) / epsilon, and t = epsilon / (4 (1 + ln(2 / delta))).
+    The constants are c = 5 sqrt(2 ln(2 / delta)) / epsilon and t = epsilon / (4 (1 + ln(2 / delta))).
 
     References: Nissim, Raskhodnikova and Smith (2007).
     """
@@ -264,48 +265,48 @@ class SmoothGaussian:
     loss: Approx
 
     def __post_init__(self) -> None:
-        _check_proper(self.loss)
+        _check_loss(self.loss)
         t, c, share = float(self.smoothness), self.sd, self.loss.delta / 2
-        square, size = float(chdtri(1, share)), -float(ndtri(share))
-        shrinks = -t + square * math.expm1(2 * t) / 2 + math.exp(t) * size / c + 1 / (2 * c**2)
-        if max(shrinks, t + size / c + 1 / (2 * c**2)) * _MARGIN > self.loss.epsilon:
+        squared_bound, bound = float(chdtri(1, share)), -float(ndtri(share))
+        shrinks = -t + squared_bound * math.expm1(2 * t) / 2 + math.exp(t) * bound / c + 1 / (2 * c**2)
+        if max(shrinks, t + bound / c + 1 / (2 * c**2)) * _MARGIN > self.loss.epsilon:
             reject("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothGaussian":
-        return cls(Approx(check_positive(epsilon, "epsilon", NO_END), exact_fraction(delta, "delta")))
+        return cls(Approx(check_positive(epsilon, "epsilon", NO_FINITE_NOISE), exact_fraction(delta, "delta")))
 
     @property
     def smoothness(self) -> Fraction:
-        return Fraction(self.loss.amount) / (4 * (1 + log_up(2 / self.loss.slack)))
+        return Fraction(self.loss.amount) / (4 * (1 + log_rounded_up(2 / self.loss.slack)))
 
     @property
-    def squared(self) -> Fraction:
-        """The squared width c**2 = 50 ln(2 / delta) / epsilon**2, rounded up."""
-        return 50 * log_up(2 / self.loss.slack) / Fraction(self.loss.amount) ** 2
+    def squared_relative_scale(self) -> Fraction:
+        """The squared scale c**2 = 50 ln(2 / delta) / epsilon**2, rounded up."""
+        return 50 * log_rounded_up(2 / self.loss.slack) / Fraction(self.loss.amount) ** 2
 
     @property
     def sd(self) -> float:
-        """In units of S."""
-        return math.sqrt(float(self.squared))
+        """The standard deviation in units of S."""
+        return math.sqrt(float(self.squared_relative_scale))
 
-    def quantile(self, level: float) -> float:
+    def two_sided_quantile(self, level: float) -> float:
         return -self.sd * float(ndtri((1 - level) / 2))
 
-    def tail(self, distance: Fraction, smooth: Fraction) -> Enclosure:
-        return normal_tail(distance**2 / (self.squared * smooth**2))
+    def tail(self, distance: Fraction, smooth_sensitivity: Fraction) -> Enclosure:
+        return normal_tail(distance**2 / (self.squared_relative_scale * smooth_sensitivity**2))
 
 
-Law = PowerLaw | SmoothLaplace | SmoothGaussian
+SmoothNoiseLaw = PowerLaw | SmoothLaplace | SmoothGaussian
 
 
-def _check_proper(loss: Approx) -> None:
-    check_positive(loss.amount, "epsilon", NO_END)
+def _check_loss(loss: Approx) -> None:
+    check_positive(loss.amount, "epsilon", NO_FINITE_NOISE)
     if not 0 < loss.slack < 1:
         reject("`delta` must lie between 0 and 1", loss.delta, "at 0 this noise is not enough, at 1 none is needed")
 
 
-def log_up(number: Fraction) -> Fraction:
+def log_rounded_up(number: Fraction) -> Fraction:
     """Return the natural logarithm, rounded up at the thirtieth digit."""
     context = Context(prec=40)
     value = context.ln(context.divide(Decimal(number.numerator), Decimal(number.denominator)))

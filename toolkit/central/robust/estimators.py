@@ -15,9 +15,9 @@ from toolkit.frames.sums import format_number
 
 
 class MEstimator(ABC):
-    """An M-estimator of location, given by its score psi, the slope of psi, and the loss rho whose slope psi is.
+    """An M-estimator of location, defined by a loss rho, its derivative psi (the score), and the derivative of psi.
 
-    `Mean` and `Median` are the two ends between which `Huber`, `Tukey` and `Logistic` lie.
+    `Huber`, `Tukey` and `Logistic` lie between the two extremes `Mean` and `Median`.
 
     Examples
     --------
@@ -25,17 +25,17 @@ class MEstimator(ABC):
     ([1.0, 2.0], [-1.0, 1.0])
     """
 
-    monotone: ClassVar[bool] = True
-    """Whether psi never falls, so that its zero is unique but for flat stretches."""
+    is_monotone: ClassVar[bool] = True
+    """Whether psi is non-decreasing, so that the zero of the summed scores is unique except on flat intervals."""
 
     @property
     @abstractmethod
     def bound(self) -> float:
-        """The largest score: how much one person can add to the sum of scores."""
+        """The largest absolute score, which is the most that one person can add to the sum of scores."""
 
     @property
     def _kinks(self) -> tuple[float, ...]:
-        """The points at which the slope of psi jumps."""
+        """The points at which the derivative of psi is discontinuous."""
         return ()
 
     @abstractmethod
@@ -48,7 +48,7 @@ class MEstimator(ABC):
     def _rho(self, u: Array) -> Array: ...
 
     def psi(self, u: ArrayLike) -> Array:
-        """Return the score of each distance.
+        """Return the score psi of each distance.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class MEstimator(ABC):
         return np.asarray(self._slope(np.asarray(u, dtype=float)))
 
     def rho(self, u: ArrayLike) -> Array:
-        """Return the loss of each distance, the integral of psi from 0: the location minimizes its sum.
+        """Return the loss of each distance, the integral of psi from 0; the location minimizes the sum of losses.
 
         Parameters
         ----------
@@ -95,12 +95,12 @@ class MEstimator(ABC):
 
 @dataclass(frozen=True, repr=False)
 class Huber(MEstimator):
-    """psi(u) = u, cut at -k and k: the mean for values within k of it, while farther ones count by their side only.
+    """Huber's estimator, psi(u) = u clipped to [-k, k]: values farther than k from the location have limited weight.
 
     Parameters
     ----------
     k : number
-        The distance at which psi is cut.
+        The distance at which psi is clipped.
 
     Examples
     --------
@@ -137,14 +137,14 @@ class Huber(MEstimator):
 
 @dataclass(frozen=True, repr=False)
 class Tukey(MEstimator):
-    """psi(u) = u (1 - (u/c)**2)**2 within c, and 0 beyond: far outliers do not count at all.
+    """Tukey's biweight, psi(u) = u (1 - (u/c)**2)**2 within c and 0 beyond: distant outliers have no weight.
 
-    psi falls again beyond c / sqrt(5), so its zero need not be unique.
+    Beyond c / sqrt(5) psi decreases, so the zero of the summed scores need not be unique.
 
     Parameters
     ----------
     c : number
-        The distance beyond which values do not count.
+        The distance beyond which values have no weight.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class Tukey(MEstimator):
     """
 
     c: Fraction
-    monotone: ClassVar[bool] = False
+    is_monotone: ClassVar[bool] = False
 
     def __init__(self, c: Number) -> None:
         object.__setattr__(self, "c", check_positive(c, "c", "beyond c a value does not count"))
@@ -185,7 +185,7 @@ class Tukey(MEstimator):
 
 @dataclass(frozen=True)
 class Logistic(MEstimator):
-    """psi(u) = tanh(u / 2): the maximum-likelihood location where values follow the logistic law.
+    """The logistic estimator, psi(u) = tanh(u / 2): maximum likelihood for values with a logistic distribution.
 
     Examples
     --------
@@ -212,7 +212,7 @@ class Logistic(MEstimator):
 
 @dataclass(frozen=True)
 class Mean(MEstimator):
-    """psi(u) = u: one person can add anything to the sum.
+    """The mean, psi(u) = u: one person can change the sum of scores by any amount.
 
     Examples
     --------
@@ -236,7 +236,7 @@ class Mean(MEstimator):
 
 @dataclass(frozen=True)
 class Median(MEstimator):
-    """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, where `influence` uses the density.
+    """The median, psi(u) = sign(u), whose derivative is 0 except for the jump at 0; there `influence` uses the density.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Influence functions: how far one more value, or a little contamination, pulls an M-estimator.
+"""Influence functions: the effect of one more value, or of slight contamination, on an M-estimator.
 
-At a distribution F the location T solves E psi(X - T) = 0. With a share s of the people moved to x, T moves
-by s times IF(x) = psi(x - T) / M for small s, where M = E psi'(X - T); the gross-error sensitivity is sup
-|IF| = bound / M, and T of n values has the asymptotic variance E psi**2 / M**2, divided by n. These are
-statements about populations and about n without end: no privacy follows from them, as `AsymptoticPromise` says.
+At a distribution F the location T solves E psi(X - T) = 0. If a small share s of the population is moved to x, T
+changes by s times IF(x) = psi(x - T) / M, where M = E psi'(X - T). The gross-error sensitivity is sup |IF| = bound / M,
+and the estimate from n values has the asymptotic variance E psi**2 / M**2 / n. These statements are about populations
+and the limit of large n. They imply no privacy, as `AsymptoticPromise` shows.
 
 References: Hampel, The influence curve and its role in robust estimation (1974).
 """
@@ -20,35 +20,35 @@ from toolkit.core.checks import Number, check_choice, check_positive, exact_frac
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gamma
 
-# M-estimators of regression with rows of bounded length, and their influence.
+# M-estimators of regression with clipped rows, and their influence.
 #
-# beta solves the sum of psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) cuts every row to length `clip`:
-# without it one distant row would change beta without limit, for every psi.
+# beta solves sum psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) scales every row to a length of at most
+# `clip`. Without clipping, one distant row could change beta without limit, for every psi.
 
 _ROUNDS = 1000
 
 
 @dataclass(frozen=True)
 class RegressionInfluence:
-    """Coefficients and the influence of one more row on them, as `regression` returns them.
+    """Regression coefficients and the influence of one more row, as returned by `regression`.
 
     Parameters
     ----------
     estimator : MEstimator
-        What was fitted.
+        The estimator that was fitted.
     clip : float
-        The length that rows are cut to.
+        The maximum length of a row after clipping.
     coefficients : array
-        One for each column.
+        One coefficient for each column.
     matrix : array
-        M, the mean of psi'(y - x beta) w(x) x x'.
+        The matrix M, the mean of psi'(y - x beta) w(x) x x'.
     gross_error_sensitivity : float
-        The bound of psi times `clip`, divided by the least eigenvalue of M.
+        The bound of psi times `clip`, divided by the smallest eigenvalue of M.
 
     Examples
     --------
     >>> fit = regression(Mean(), [[1.0], [1.0]], [1.0, 3.0], clip=1)
-    >>> fit([1.0], 5.0).round(6)  # how a row far above the mean of 2 pulls it
+    >>> fit([1.0], 5.0).round(6)  # the influence of a row far above the mean of 2
     array([3.])
     """
 
@@ -63,28 +63,28 @@ class RegressionInfluence:
     def __call__(self, x: ArrayLike, y: float) -> Array:
         """Return M**-1 psi(y - x beta) w(x) x, the influence of each row."""
         row = np.asarray(x, dtype=float)
-        score = self.estimator.psi(y - row @ self.coefficients) * _weights(row[None, :], self.clip)[0]
+        score = self.estimator.psi(y - row @ self.coefficients) * _clip_weights(row[None, :], self.clip)[0]
         return np.asarray(np.linalg.solve(self.matrix, score * row))
 
 
 def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Number) -> RegressionInfluence:
-    """Fit by iteratively reweighted least squares, with weights psi(u) / u for residuals u.
+    """Fit a regression by iteratively reweighted least squares, with weights psi(u) / u for residuals u.
 
     Parameters
     ----------
     estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     rows : array-like
-        A row for each person; a column of ones is an intercept.
+        One row per person; a column of ones is an intercept.
     y : array-like
-        A number for each row.
+        The response, one number per row.
     clip : number
-        Rows are cut to this length.
+        The maximum length of a row; longer rows are scaled down to it.
 
     Returns
     -------
     RegressionInfluence
-        Coefficients, and how far one more row pulls them.
+        The coefficients and their influence function.
 
     Examples
     --------
@@ -99,23 +99,23 @@ def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Nu
     if table.ndim != 2 or target.shape != table.shape[:1] or not np.isfinite(table.sum() + target.sum()):
         reject("`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first")
     length = float(check_positive(clip, "clip", "rows are cut to it"))
-    cut = _weights(table, length)
+    row_weights = _clip_weights(table, length)
     beta = np.linalg.lstsq(table, target, rcond=None)[0]
     for _ in range(_ROUNDS):
-        weighted = (table * (cut * _quotients(estimator, target - table @ beta))[:, None]).T
+        weighted = (table * (row_weights * _irls_weights(estimator, target - table @ beta))[:, None]).T
         following = np.linalg.solve(weighted @ table, weighted @ target)
         arrived = np.abs(following - beta).max() <= 1e-12 * max(1.0, float(np.abs(beta).max()))
         beta = following
         if arrived:
             break
-    slope = estimator.slope(target - table @ beta) * cut
+    slope = estimator.slope(target - table @ beta) * row_weights
     matrix = (table * slope[:, None]).T @ table / len(table)
     least = float(np.linalg.eigvalsh(matrix)[0])
     gross_error = estimator.bound * length / least if least > 0 else np.inf
     return RegressionInfluence(estimator, length, np.asarray(beta, np.float64), matrix, float(gross_error))
 
 
-def _weights(rows: Array, clip: float) -> Array:
+def _clip_weights(rows: Array, clip: float) -> Array:
     lengths = np.linalg.norm(rows, axis=1)
     return np.asarray(np.minimum(1.0, clip / np.where(lengths > 0, lengths, 1.0)))
 
@@ -126,20 +126,20 @@ _FAR = 60.0
 
 @dataclass(frozen=True)
 class Influence:
-    """The influence of one value on an estimator at a population or a sample, as `influence` returns it.
+    """The influence function of an estimator at a population or a sample, as returned by `influence`.
 
     Parameters
     ----------
     estimator : MEstimator
-        Whose influence it is.
-    at : float
+        The estimator.
+    location : float
         The location T.
     slope : float
-        M, the mean of psi'.
+        The mean of psi', called M in the formulas.
     gross_error_sensitivity : float
-        The largest absolute value of IF, infinite for the mean.
+        The largest absolute value of IF; infinite for the mean.
     variance : float
-        The asymptotic one of sqrt(n) (T of n values - T).
+        The asymptotic variance of sqrt(n) (T_n - T), where T_n is the estimate from n values.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class Influence:
     """
 
     estimator: MEstimator
-    at: float
+    location: float
     slope: float
     gross_error_sensitivity: float
     variance: float
@@ -157,7 +157,7 @@ class Influence:
 
     def __call__(self, x: ArrayLike) -> Array:
         """Return IF(x) = psi(x - T) / M."""
-        return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.at) / self.slope)
+        return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.location) / self.slope)
 
 
 def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
@@ -168,13 +168,13 @@ def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
     estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     population : {"normal", "t3", "contaminated"} or array-like
-        "t3" is Student's with 3 degrees of freedom, "contaminated" 9 of 10 from N(0, 1) and 1 of 10 from N(0, 9);
-        or a sample.
+        A sample, or the name of a distribution. "t3" is Student's t with 3 degrees of freedom; "contaminated" is the
+        mixture of N(0, 1) with weight 0.9 and N(0, 9) with weight 0.1.
 
     Returns
     -------
     Influence
-        The function with its largest value and the variance that follows from it.
+        The influence function, with the gross-error sensitivity and the asymptotic variance.
 
     Examples
     --------
@@ -183,22 +183,22 @@ def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
     """
     if isinstance(population, str):
         check_choice(population, "population", POPULATIONS)
-        at, (slope, square) = 0.0, _moments(estimator, population)
-        return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
-    values = sample(population)
+        center, (slope, square) = 0.0, _population_moments(estimator, population)
+        return Influence(estimator, center, slope, estimator.bound / slope, square / slope**2)
+    values = check_sample(population)
     if isinstance(estimator, Median):
         reject("the influence of a median needs a density", "a sample", "name a population")
-    at = location(estimator, values)
-    away = values - at
-    slope = _slope(estimator, away, at)
+    center = location(estimator, values)
+    distances = values - center
+    slope = _mean_slope(estimator, distances, center)
     if slope <= 0:
         reject("the mean slope of psi must be above 0", "a sample where it is not", "T is not determined there")
-    square = float((estimator.psi(away) ** 2).mean())
-    return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
+    square = float((estimator.psi(distances) ** 2).mean())
+    return Influence(estimator, center, slope, estimator.bound / slope, square / slope**2)
 
 
 def gross_error_sensitivity(estimator: MEstimator, population: ArrayLike) -> float:
-    """Compute sup of abs(IF): how far a share s of arbitrary people pulls the location, divided by s, for small s.
+    """Compute the supremum of abs(IF): the change of the location per share of arbitrary values, for small shares.
 
     Parameters
     ----------
@@ -222,9 +222,10 @@ def gross_error_sensitivity(estimator: MEstimator, population: ArrayLike) -> flo
 
 
 def location(estimator: MEstimator, values: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Find the value t with the sum of psi(x - t) nearest to zero.
+    """Find the location t at which the sum of psi(x - t) is zero.
 
-    Of a monotone psi it is its zero, in the middle where there are several; else the one found from the median on.
+    If psi is monotone and the sum is zero on an interval, t is its midpoint. If psi is not monotone, the search starts
+    at the median.
 
     Parameters
     ----------
@@ -233,7 +234,7 @@ def location(estimator: MEstimator, values: ArrayLike, weights: ArrayLike | None
     values : array-like
         The values.
     weights : array-like, optional
-        A weight for each value; equal if left out.
+        A weight for each value; equal weights if left out.
 
     Returns
     -------
@@ -246,20 +247,20 @@ def location(estimator: MEstimator, values: ArrayLike, weights: ArrayLike | None
     >>> round(location(Huber(1), [0.0, 1.0, 100.0]), 9), round(location(Huber(1), [0.0, 100.0]), 9)
     (1.0, 50.0)
     """
-    numbers = sample(values)
+    numbers = check_sample(values)
     share = np.full(len(numbers), 1 / len(numbers)) if weights is None else float_array(weights, "weights")
     if isinstance(estimator, Mean):
         return float(share @ numbers / (1 if weights is None else share.sum()))
     if isinstance(estimator, Median):
         return _weighted_median(numbers, share)
-    if not estimator.monotone:
-        return _from_the_median(estimator, numbers, share)
+    if not estimator.is_monotone:
+        return _reweight_from_median(estimator, numbers, share)
     low, high = float(numbers.min()), float(numbers.max())
     return low if low == high else _middle_of_zeros(estimator, numbers, share / share.sum(), low, high)
 
 
 def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, rho: Number) -> float:
-    """Compute (T with a share rho moved to x - T) / rho: the influence at a scale that is not infinitely small.
+    """Compute the influence of a share that is not infinitesimal: the change of T if a share rho moves to x, over rho.
 
     Parameters
     ----------
@@ -268,9 +269,9 @@ def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, r
     values : array-like
         The values.
     x : number
-        Where the share is moved to.
+        The value that the share is moved to.
     rho : number
-        The share, above 0 and below 1.
+        The share that is moved, above 0 and below 1.
 
     Returns
     -------
@@ -283,7 +284,7 @@ def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, r
     >>> fixed_scale_influence(Mean(), [0.0, 2.0], 11, 0.5)
     10.0
     """
-    numbers, share = sample(values), float(check_positive(rho, "rho", "at 0 it is the influence function"))
+    numbers, share = check_sample(values), float(check_positive(rho, "rho", "at 0 it is the influence function"))
     if share >= 1:
         reject("`rho` must be below 1", rho, "it is a share of the people")
     mixed = np.append(np.full(len(numbers), (1 - share) / len(numbers)), share)
@@ -291,7 +292,7 @@ def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, r
     return (moved - location(estimator, numbers)) / share
 
 
-def sample(values: ArrayLike) -> Array:
+def check_sample(values: ArrayLike) -> Array:
     """Check values and return them as a one-dimensional array of finite floats."""
     numbers = float_array(values, "values")
     if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):
@@ -308,8 +309,8 @@ def _density(population: str, x: float) -> float:
     return float(0.9 * normal + 0.1 * np.exp(-x * x / 18) / (3 * np.sqrt(2 * np.pi)))
 
 
-def _moments(estimator: MEstimator, population: str) -> tuple[float, float]:
-    """Return E psi' and E psi**2 under a symmetric law; the median's slope is the jump of 2 at 0."""
+def _population_moments(estimator: MEstimator, population: str) -> tuple[float, float]:
+    """Return E psi' and E psi**2 under a symmetric law; for the median, E psi' comes from the jump of 2 at 0."""
     from scipy.integrate import quad
 
     if isinstance(estimator, Mean):
@@ -328,53 +329,53 @@ def _moments(estimator: MEstimator, population: str) -> tuple[float, float]:
     return slope, square
 
 
-def _slope(estimator: MEstimator, away: Array, at: float) -> float:
-    """Return the mean of psi', with the mean of both one-sided slopes at a kink."""
-    step = 1e-9 * max(estimator._kinks, default=0.0) + 1e-12 * abs(at)
-    return float((estimator.slope(away - step) + estimator.slope(away + step)).mean() / 2)
+def _mean_slope(estimator: MEstimator, distances: Array, center: float) -> float:
+    """Return the mean of psi', averaging the two one-sided derivatives at a kink."""
+    step = 1e-9 * max(estimator._kinks, default=0.0) + 1e-12 * abs(center)
+    return float((estimator.slope(distances - step) + estimator.slope(distances + step)).mean() / 2)
 
 
-def _middle_of_zeros(estimator: MEstimator, values: Array, share: Array, low: float, high: float) -> float:
-    """Find the zero of a decreasing sum of scores; if it is zero on an interval, return the middle.
+def _middle_of_zeros(estimator: MEstimator, values: Array, weights: Array, low: float, high: float) -> float:
+    """Find the zero of a decreasing sum of scores, or the midpoint if the sum is zero on an interval.
 
-    Rounding would otherwise select a point of the interval. Outside the values by more than their range all scores have
-    the same sign.
+    Without this rule rounding would select a point of the interval. At points farther from the values than their range
+    all scores have the same sign.
     """
     from scipy.optimize import brentq
 
     spread = high - low
-    just = 1e-12 * float(np.abs(estimator.psi([-spread, spread])).max())
+    small_score = 1e-12 * float(np.abs(estimator.psi([-spread, spread])).max())
     ends = (low - spread, high + spread)
-    near = {"xtol": 1e-13 * max(abs(low), abs(high)), "rtol": 1e-14}
+    tolerances = {"xtol": 1e-13 * max(abs(low), abs(high)), "rtol": 1e-14}
 
-    def above(t: float, aim: float) -> float:
-        return float(share @ estimator.psi(values - t)) - aim
+    def score_excess(t: float, target: float) -> float:
+        return float(weights @ estimator.psi(values - t)) - target
 
-    first, last = (brentq(above, *ends, args=(aim,), **near) for aim in (just, -just))
+    first, last = (brentq(score_excess, *ends, args=(target,), **tolerances) for target in (small_score, -small_score))
     return float((first + last) / 2)
 
 
-def _weighted_median(values: Array, share: Array) -> float:
+def _weighted_median(values: Array, weights: Array) -> float:
     order = np.argsort(values, kind="stable")
-    upto = np.cumsum(share[order])
+    upto = np.cumsum(weights[order])
     half = upto[-1] / 2
     low = int(np.searchsorted(upto, half * (1 - 1e-12)))
     high = int(np.searchsorted(upto, half * (1 + 1e-12)))
     return float((values[order][low] + values[order][high]) / 2)
 
 
-def _quotients(estimator: MEstimator, away: Array) -> Array:
-    """Return psi(u) / u, or the slope of psi near 0."""
-    near = np.abs(away) < 1e-12
-    return np.where(near, estimator.slope(0.0), estimator.psi(away) / np.where(near, 1.0, away))
+def _irls_weights(estimator: MEstimator, distances: Array) -> Array:
+    """Return the weights psi(u) / u, or the derivative of psi near 0."""
+    near = np.abs(distances) < 1e-12
+    return np.where(near, estimator.slope(0.0), estimator.psi(distances) / np.where(near, 1.0, distances))
 
 
-def _from_the_median(estimator: MEstimator, values: Array, share: Array) -> float:
+def _reweight_from_median(estimator: MEstimator, values: Array, weights: Array) -> float:
     """Find the location by iterative reweighting with psi(u) / u, starting from the median."""
-    at = _weighted_median(values, share)
+    at = _weighted_median(values, weights)
     for _ in range(500):
-        away = values - at
-        weight = _quotients(estimator, away) * share
+        distances = values - at
+        weight = _irls_weights(estimator, distances) * weights
         if weight.sum() <= 0:
             return at
         following = float(weight @ values / weight.sum())

@@ -1,4 +1,4 @@
-"""Inverse sensitivity: an exponential mechanism scored by the number of people who would have to change."""
+"""Inverse sensitivity: an exponential mechanism whose score is the number of people who would have to change."""
 
 import math
 from collections.abc import Callable
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.central.noise.grid import NO_END
-from toolkit.central.publishing.quantiles import rank_unit
-from toolkit.central.release import released_choice
+from toolkit.central.noise.grid import NO_FINITE_NOISE
+from toolkit.central.publishing.quantiles import round_share
+from toolkit.central.release import selection_estimate
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import Array, Steps
@@ -21,104 +21,107 @@ from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.frames.sums import QUANTILE_BITS, Bounds, format_number
 
-# How many people must change for a value to be the statistic: for every point of a public grid at once.
+# The number of people who must change for a value to be the statistic, for all points of a public grid at once.
 #
 # The statistic is a quantile, a Huber location, or any monotone function.
 #
-# Such a number of changes is a distance from the table to a set of tables, so one person who is replaced, comes or
-# goes moves it by at most 1: there is nothing to estimate, and no other table to look at. All is in whole steps of the
-# grid, and exact; a function of the user's own is computed as it is computed.
+# This number, called a length, is the distance from the table to a set of tables. So one person who is replaced, added
+# or removed changes it by at most 1. Everything is computed exactly, in whole grid steps, except functions that the
+# user supplies.
 
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
-    """Return for each step the least number of changes that make it a quantile.
+    """Return the minimum number of changes that make each step a quantile.
 
-    At most a share q of the values may lie below a quantile, and at most a share 1 - q above it. Replacing a value on
-    the wrong side by the step itself is optimal; removing or adding values is never better.
+    At most a share q of the values may lie below a quantile, and at most a share 1 - q above it. It is optimal to
+    replace values on the wrong side by the step itself; removing or adding values is never better.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
-    upto = np.cumsum(counts)
-    n = int(upto[-1])
-    below = upto - counts - _share_down(q, n)
-    above = n - upto - _share_down(1 - q, n)
+    cumulative = np.cumsum(counts)
+    n = int(cumulative[-1])
+    below = cumulative - counts - _share_down(q, n)
+    above = n - cumulative - _share_down(1 - q, n)
     return np.asarray(np.maximum(np.maximum(below, above), 0))
 
 
 def _share_down(q: Fraction, n: int) -> int:
-    """Return the largest integer that is at most q n: ceil(b - q n) = b - floor(q n) for integer b."""
+    """Return the largest integer that is at most q n, which is exact: ceil(b - q n) = b - floor(q n) for integer b."""
     return q.numerator * n // q.denominator
 
 
-def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, rows: int | None = None) -> Steps:
-    """For each step the least number of changes that bring the Huber location within half a step of it.
+def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, max_rows: int | None = None) -> Steps:
+    """Return the minimum number of changes that bring the Huber location within half a step of each step.
 
-    `cutoff` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where the scores
-    at v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that of the lowest value.
-    The least number is sought as if there were `rows` values, if given: at least as many as there are.
+    `cutoff` is Huber's k in units, and `unit` is the number of units in half a step. The location is at most v + 1/2 if
+    the scores at v + 1/2 add up to at most 0. Until then, it is optimal to replace the value with the largest score by
+    the lowest possible value. The search takes as many rounds as for `max_rows` values, if given.
     """
-    rounds = max(len(steps) if rows is None else rows, 1).bit_length() + 1
-    lower, upper = (_to_lower(side, span, cutoff, unit, rounds) for side in (steps, span - steps))
+    n_rounds = max(len(steps) if max_rows is None else max_rows, 1).bit_length() + 1
+    lower, upper = (_lowering_lengths(side, span, cutoff, unit, n_rounds) for side in (steps, span - steps))
     return np.maximum(lower, upper[::-1])
 
 
-def _to_lower(steps: Steps, span: int, cutoff: int, unit: int, rounds: int) -> Steps:
-    """For each step v the least number of changes that bring the location to v + 1/2 or lower.
+def _lowering_lengths(steps: Steps, span: int, cutoff: int, unit: int, n_rounds: int) -> Steps:
+    """Return the minimum number of changes that bring the location to v + 1/2 or lower, for each step v.
 
-    In units, at 2 v + 1 half steps: of the scores, cut at `cutoff`, the first `full` are cut above, the last
-    `none` cut below. The sums of the largest k come from sums of sorted values; the least k that is enough
-    is found for all v together by halving, in `rounds` rounds.
+    The scores at v + 1/2 are in units. When values are sorted in decreasing order, the first `n_above` scores are
+    clipped from above and the last `n_below` from below. The sum of the k largest scores follows from cumulative sums
+    of the values. The smallest sufficient k is found for all v together by bisection in `n_rounds` rounds.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     ordered = np.repeat(np.arange(span, -1, -1, dtype=np.int64), counts[::-1])
     sums = np.concatenate([[0], np.cumsum(2 * unit * ordered)])
     n, point = len(ordered), unit * (2 * np.arange(span + 1, dtype=np.int64) + 1)
-    upto = np.concatenate([[0], np.cumsum(counts)])  # how many values are below a step
+    cumulative = np.concatenate([[0], np.cumsum(counts)])  # the number of values below each step
 
-    def at_least(units: Steps) -> Steps:
-        return n - upto[np.clip(-(-units // (2 * unit)), 0, span + 1)]
+    def count_at_least(units: Steps) -> Steps:
+        return n - cumulative[np.clip(-(-units // (2 * unit)), 0, span + 1)]
 
-    full, none = at_least(point + cutoff), n - at_least(point - cutoff + 1)
-    middle = n - none
-    total = (full - none) * cutoff + sums[middle] - sums[full] - (middle - full) * point
+    n_above, n_below = count_at_least(point + cutoff), n - count_at_least(point - cutoff + 1)
+    middle = n - n_below
+    total = (n_above - n_below) * cutoff + sums[middle] - sums[n_above] - (middle - n_above) * point
     fall = np.minimum(point, cutoff)
 
-    def enough(k: Steps) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        cut = np.minimum(k, full)
-        gained = cut * cutoff + sums[k] - sums[cut] - (k - cut) * point + k * fall
+    def is_sufficient(k: Steps) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        n_clipped = np.minimum(k, n_above)
+        gained = n_clipped * cutoff + sums[k] - sums[n_clipped] - (k - n_clipped) * point + k * fall
         return np.asarray(gained >= total)
 
-    least, most = np.full(span + 1, -1, dtype=np.int64), at_least(point)
-    for _ in range(rounds):
-        between = (least + most) // 2
-        reached = enough(np.maximum(between, 0)) & (between >= 0)
-        least, most = np.where(reached, least, np.minimum(between, most - 1)), np.where(reached, between, most)
-    return np.asarray(most)
+    too_few, sufficient = np.full(span + 1, -1, dtype=np.int64), count_at_least(point)
+    for _ in range(n_rounds):
+        between = (too_few + sufficient) // 2
+        reached = is_sufficient(np.maximum(between, 0)) & (between >= 0)
+        too_few, sufficient = (
+            np.where(reached, too_few, np.minimum(between, sufficient - 1)),
+            np.where(reached, between, sufficient),
+        )
+    return np.asarray(sufficient)
 
 
-def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], float], most: int) -> Steps:
-    """Return the least numbers of changes for an increasing function of sorted values, at most `most` + 1.
+def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], float], max_length: int) -> Steps:
+    """Return the minimum numbers of changes for an increasing function of sorted values, at most `max_length` + 1.
 
-    With k changes it can be brought as low as where the k largest are at the lower bound, and as high as where the k
-    smallest are at the upper. A function that fails, or is not finite, counts as the lower bound.
+    With k changes the function is lowest if the k largest values move to the lower bound, and highest if the k smallest
+    values move to the upper bound. If the function fails or is not finite, it counts as the lower bound.
     """
     low, high, step = float(bounds.low), float(bounds.high), float(bounds.step)
     ordered = np.sort(values)
     n, start = len(ordered), bounds.low_steps * step
-    lowest = np.empty(min(most, n) + 1, dtype=np.int64)
+    lowest = np.empty(min(max_length, n) + 1, dtype=np.int64)
     highest = np.empty_like(lowest)
     for k in range(len(lowest)):
         down = np.concatenate([np.full(k, low), ordered[: n - k]])
         up = np.concatenate([ordered[k:], np.full(k, high)])
-        lowest[k] = math.ceil((_finite(function, down, low, high) - start) / step - 0.5)
-        highest[k] = math.floor((_finite(function, up, low, high) - start) / step + 0.5)
+        lowest[k] = math.ceil((_evaluate_finite(function, down, low, high) - start) / step - 0.5)
+        highest[k] = math.floor((_evaluate_finite(function, up, low, high) - start) / step + 0.5)
     lowest, highest = np.minimum.accumulate(lowest), np.maximum.accumulate(highest)
-    places = np.arange(bounds.span + 1)
-    down_to = np.searchsorted(-lowest, -places, side="left")
-    up_to = np.searchsorted(highest, places, side="left")
-    return np.asarray(np.minimum(np.maximum(down_to, up_to), most + 1), dtype=np.int64)
+    steps = np.arange(bounds.span + 1)
+    down_to = np.searchsorted(-lowest, -steps, side="left")
+    up_to = np.searchsorted(highest, steps, side="left")
+    return np.asarray(np.minimum(np.maximum(down_to, up_to), max_length + 1), dtype=np.int64)
 
 
-def _finite(function: Callable[[Array], float], values: Array, low: float, high: float) -> float:
+def _evaluate_finite(function: Callable[[Array], float], values: Array, low: float, high: float) -> float:
     try:
         number = float(function(values))
     except Exception:
@@ -126,13 +129,15 @@ def _finite(function: Callable[[Array], float], values: Array, low: float, high:
     return min(max(number, low), high) if math.isfinite(number) else low
 
 
-_UNIT = 2**10  # parts of half a step that Huber's k is rounded to
-_SURPLUS = 40  # e-folds beyond which all candidates together have a probability below e**-40
+# Huber's k is rounded to a multiple of 1 / _UNIT of half a step.
+_UNIT = 2**10
+# Candidates at least ln(number of candidates) + _SURPLUS e-folds below the best have a total probability below e**-40.
+_SURPLUS = 40
 
 
 @dataclass(frozen=True, repr=False)
 class Quantile:
-    """The value that at most a share q of the values lie below, and at most a share 1 - q above.
+    """A quantile: at most a share q of the values lie below it, and at most a share 1 - q above.
 
     Parameters
     ----------
@@ -148,7 +153,7 @@ class Quantile:
     q: Fraction
 
     def __init__(self, q: Number) -> None:
-        object.__setattr__(self, "q", rank_unit(check_probability(q, "q")))
+        object.__setattr__(self, "q", round_share(check_probability(q, "q")))
 
     def __repr__(self) -> str:
         return f"Quantile({format_number(float(self.q))})"
@@ -160,26 +165,26 @@ Statistic = Quantile | Huber | Callable[[Array], float]
 
 @dataclass(frozen=True, repr=False)
 class InverseSensitivity:
-    """A value v of the grid, with probability proportional to e**(-epsilon length(v) / 2): Pure(epsilon).
+    """The choice of a grid point v with probability proportional to e**(-epsilon length(v) / 2): Pure(epsilon).
 
-    length(v) is the least number of people whose values must change for v to be the statistic, to the width
-    of the grid. One person moves it by at most 1, whatever the data, so that the promise holds at every n;
-    of a quantile and of a Huber location under both neighbor relations, of a function under "replace".
+    length(v) is the minimum number of people whose values must change for v to be the statistic, up to the grid width.
+    One person changes it by at most 1 for all data, so the guarantee holds for every n. For a quantile or a Huber
+    location it holds under both neighbor relations, for a function under "replace".
 
     Parameters
     ----------
     statistic : Quantile, Huber or callable
-        A function takes an array of sorted values and never falls when one of them rises; that it does not is the
-        curator's word.
+        The statistic. A function takes an array of sorted values and must be non-decreasing in each value; this is not
+        checked.
     bounds : Bounds
-        Limits that values are clamped to, and the grid of candidates; public.
+        Public limits that values are clamped to, and the grid of candidates.
     loss : Pure
-        What a release costs.
-    groups : int
-        In how many groups of a table, each with a choice of its own, one person's change can be seen: 2 under
-        "replace", where a person moves from one to another. Each choice then has an equal part of epsilon.
-    rows : int
-        How many rows one person can have: so far they move a length.
+        The cost of a release.
+    affected_groups : int
+        The number of groups of a table, each with its own selection, that one person's change can affect: 2 under
+        "replace" if a person can move from one group to another. Each selection gets an equal part of epsilon.
+    rows_per_person : int
+        The maximum number of rows per person, and so the maximum change of a length.
 
     References
     ----------
@@ -197,8 +202,8 @@ class InverseSensitivity:
     statistic: Statistic
     bounds: Bounds
     loss: Pure
-    groups: int = 1
-    rows: int = 1
+    affected_groups: int = 1
+    rows_per_person: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.statistic, type) or not (
@@ -209,31 +214,38 @@ class InverseSensitivity:
             reject(rule, getattr(self.statistic, "__name__", repr(self.statistic)), consequence, TypeError)
         if not isinstance(self.loss, Pure):
             reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is pure", TypeError)
-        check_positive(self.loss.amount, "epsilon", NO_END)
-        check_integer(self.groups, "groups")
-        check_integer(self.rows, "rows")
+        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
+        check_integer(self.affected_groups, "affected_groups")
+        check_integer(self.rows_per_person, "rows_per_person")
 
     @classmethod
     def for_epsilon(
-        cls, epsilon: Number, statistic: Any, *, bounds: Any, step: Number | None = None, groups: int = 1, rows: int = 1
+        cls,
+        epsilon: Number,
+        statistic: Any,
+        *,
+        bounds: Any,
+        step: Number | None = None,
+        affected_groups: int = 1,
+        rows_per_person: int = 1,
     ) -> "InverseSensitivity":
         """Make the mechanism that costs Pure(epsilon).
 
         Parameters
         ----------
         epsilon : number
-            What a release costs.
+            The cost of a release.
         statistic : Quantile, Huber, callable or "median"
-            What is released; "median" is Quantile("1/2").
+            The statistic to release; "median" is Quantile("1/2").
         bounds : pair of number or Bounds
-            Limits that values are clamped to; public.
+            Public limits that values are clamped to.
         step : number, optional
-            Candidates are its multiples between the bounds; a power of two from 2**-17 to 2**-16 of their
-            distance if left out.
-        groups : int
-            In how many groups of a table one person's change can be seen.
-        rows : int
-            How many rows one person can have.
+            The grid step: candidates are its multiples between the bounds. If left out, it is a power of two between
+            2**-17 and 2**-16 of their distance.
+        affected_groups : int
+            The number of groups of a table that one person's change can affect.
+        rows_per_person : int
+            The maximum number of rows per person.
 
         Returns
         -------
@@ -241,13 +253,13 @@ class InverseSensitivity:
             The mechanism.
         """
         limits = Bounds.of(bounds, QUANTILE_BITS)
-        target = Quantile("1/2") if isinstance(statistic, str) and statistic == "median" else statistic
+        resolved = Quantile("1/2") if isinstance(statistic, str) and statistic == "median" else statistic
         return cls(
-            target,
+            resolved,
             limits if step is None else limits.with_step(step),
-            Pure(check_positive(epsilon, "epsilon", NO_END)),
-            groups,
-            rows,
+            Pure(check_positive(epsilon, "epsilon", NO_FINITE_NOISE)),
+            affected_groups,
+            rows_per_person,
         )
 
     def _describe(self) -> dict[str, Any]:
@@ -257,46 +269,47 @@ class InverseSensitivity:
 
     @property
     def zcdp(self) -> Zcdp:
-        """The zCDP cost, epsilon**2 / 8 per choice, as for every exponential mechanism."""
-        return Zcdp(self.groups * Fraction(self._selection.zcdp.amount))
+        """The zCDP cost, epsilon**2 / 8 per selection, as for every exponential mechanism."""
+        return Zcdp(self.affected_groups * Fraction(self._selection.zcdp.amount))
 
     @property
     def _selection(self) -> Exponential:
-        """The exponential mechanism on scores that one person moves by at most 1 per row."""
-        return Exponential(Pure(Fraction(self.loss.amount) / self.groups), Fraction(self.rows))
+        """The exponential mechanism for scores that one person changes by at most 1 per row."""
+        return Exponential(Pure(Fraction(self.loss.amount) / self.affected_groups), Fraction(self.rows_per_person))
 
-    def lengths(self, values: Array, rows: int | None = None) -> Steps:
-        """Compute how many people must change, for each step of the grid; private.
+    def lengths(self, values: Array, max_rows: int | None = None) -> Steps:
+        """Compute the number of people who must change for each grid step to be the statistic; private.
 
-        NaN is left out; of a function's values, whose number is public, it counts as the lower bound.
+        NaN is left out for a quantile or a Huber location. For a function, where the number of values is public, it
+        counts as the lower bound.
 
         Parameters
         ----------
         values : array-like
             The values.
-        rows : int, optional
-            Of a group the number of all rows: the work for a Huber location does not depend on the size of the
-            group.
+        max_rows : int, optional
+            The number of rows of the whole table, if the values are one group of it. The running time for a Huber
+            location then does not depend on the size of the group.
 
         Returns
         -------
         array
-            A whole number for each candidate.
+            The length of each candidate.
         """
         steps = self.bounds.steps(float_array(values, "values"))
         if isinstance(self.statistic, Quantile):
             return quantile_lengths(steps[steps >= 0], self.bounds.span, self.statistic.q)
         if isinstance(self.statistic, Huber):
             cutoff = max(1, round(2 * _UNIT * self.statistic.k / self.bounds.step))
-            most = 2 * _UNIT * (self.bounds.span + 1)  # beyond, nothing is cut
-            return huber_lengths(steps[steps >= 0], self.bounds.span, min(cutoff, most), _UNIT, rows)
-        most = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self._selection._rate))
+            max_cutoff = 2 * _UNIT * (self.bounds.span + 1)  # beyond this, no score is clipped
+            return huber_lengths(steps[steps >= 0], self.bounds.span, min(cutoff, max_cutoff), _UNIT, max_rows)
+        max_length = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self._selection._rate))
         on_grid = (self.bounds.low_steps + np.maximum(steps, 0)) * float(self.bounds.step)
         limited = np.clip(on_grid, float(self.bounds.low), float(self.bounds.high))
-        return function_lengths(limited, self.bounds, self.statistic, most)
+        return function_lengths(limited, self.bounds, self.statistic, max_length)
 
     def probabilities(self, values: Any) -> Array:
-        """Compute the law of the release, as floats, for lessons and tests; private.
+        """Compute the probabilities of the release in floating point, for lessons and tests; private.
 
         Parameters
         ----------
@@ -311,45 +324,45 @@ class InverseSensitivity:
         return self._selection.probabilities(-self.lengths(values))
 
     def release(self, values: Any, rng: Rng = None) -> Estimate:
-        """Release a point of the grid, without a standard error because the error depends on the data.
+        """Release a grid point, without a standard error because that would depend on the data.
 
         Parameters
         ----------
         values : array-like
             The values.
         rng : numpy.random.Generator, optional
-            For simulation; a release uses none, which is the operating system's randomness.
+            For simulation; if left out, the randomness comes from the operating system.
 
         Returns
         -------
         Estimate
-            The point.
+            The grid point.
         """
         source = check_rng(rng)
         return self._release(-self.lengths(values), source)
 
     def _release(self, scores: Steps, rng: Rng = None) -> Estimate:
-        """Release a point, given minus the lengths."""
-        return released_choice(
+        """Release a grid point; the scores are the negative lengths."""
+        return selection_estimate(
             self._choose_point(scores, rng), self.loss, COVERS, "InverseSensitivity", rng, (self._note,)
         )
 
     def _choose_point(self, scores: Steps, rng: Rng = None) -> float:
-        """Choose a point of the grid by minus the lengths."""
+        """Choose a grid point; the scores are the negative lengths."""
         index = self._selection.choose(range(len(scores)), scores, rng=rng)
         point = (self.bounds.low_steps + index) * self.bounds.step
         return float(min(max(point, self.bounds.low), self.bounds.high))
 
     @property
     def _note(self) -> str:
-        """A note with a bound on the error that needs no data, because at least one candidate has length 0."""
+        """A note with an error bound that requires no data, because at least one candidate has length 0."""
         length = (math.log(self.bounds.span + 1) + math.log(20)) / float(self._selection._rate)
         return (
-            f"with probability 95 % it is the {self._target()} of a table that differs from this one in at "
-            f"most {math.ceil(length):,} {'people' if self.rows == 1 else 'rows'}, to the width of the grid"
+            f"with probability 95 % it is the {self._statistic_name()} of a table that differs from this one in at "
+            f"most {math.ceil(length):,} {'people' if self.rows_per_person == 1 else 'rows'}, to the width of the grid"
         )
 
-    def _target(self) -> str:
+    def _statistic_name(self) -> str:
         if isinstance(self.statistic, Quantile):
             return f"{float(self.statistic.q):g} quantile"
         return f"{self.statistic!r} location" if isinstance(self.statistic, Huber) else "statistic"

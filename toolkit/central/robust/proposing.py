@@ -1,4 +1,4 @@
-"""Propose-test-release: a bound on the local sensitivity is proposed and tested privately before it is used."""
+"""Propose-test-release: a bound on the local sensitivity is proposed, and tested privately before it is used."""
 
 import math
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.grid import NO_END
-from toolkit.central.release import released_choice
-from toolkit.central.robust.admissible import log_up
+from toolkit.central.noise.grid import NO_FINITE_NOISE
+from toolkit.central.release import selection_estimate
+from toolkit.central.robust.admissible import log_rounded_up
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, check_positive, exact_fraction, float_array, reject
@@ -29,23 +29,23 @@ class ProposeTestRelease:
 
     It costs Approx(2 epsilon, delta), under "replace".
 
-    How many people must change before the local sensitivity exceeds the proposal moves by at most 1 with one person.
-    It is released with noise, Pure(epsilon), and must be above ln(1/delta) / epsilon; where the proposal does not hold
-    here already, that happens with probability below delta. Else nothing is released: the value is NaN, and the cost
-    the same.
+    Let the distance be the number of people who must change before the local sensitivity exceeds the proposal. One
+    person changes the distance by at most 1. It is released with noise at a cost of Pure(epsilon), and the test passes
+    if the noisy distance is above ln(1/delta) / epsilon. If the proposal is already wrong for these values, the test
+    passes with probability below delta. If the test fails, the value is NaN and the cost is the same.
 
     Parameters
     ----------
     statistic : RankStatistic
-        Of a public number of values.
+        The statistic, of a public number of values.
     bounds : Bounds
-        Of the values, with the grid that they are rounded to.
+        The limits that values are clamped to, and the grid that they are rounded to.
     proposed : number
-        The sensitivity, in the unit of the values.
+        The proposed sensitivity, in the unit of the values.
     epsilon : number
-        Of each of the two parts.
+        The epsilon of the test, and again of the release.
     delta : number
-        Of the test.
+        The probability that the test wrongly passes.
 
     References
     ----------
@@ -68,7 +68,7 @@ class ProposeTestRelease:
     delta: Number
 
     def __post_init__(self) -> None:
-        check_positive(self.epsilon, "epsilon", NO_END)
+        check_positive(self.epsilon, "epsilon", NO_FINITE_NOISE)
         check_positive(self.proposed, "proposed", "at 0 the noise would be none")
         if not 0 < exact_fraction(self.delta, "delta") < 1:
             reject("`delta` must lie between 0 and 1", self.delta, "it is the chance of a wrong test")
@@ -81,10 +81,12 @@ class ProposeTestRelease:
     @property
     def threshold(self) -> int:
         """The threshold of the test: ln(1/delta) / epsilon, rounded up."""
-        return math.ceil(log_up(1 / exact_fraction(self.delta, "delta")) / exact_fraction(self.epsilon, "epsilon"))
+        return math.ceil(
+            log_rounded_up(1 / exact_fraction(self.delta, "delta")) / exact_fraction(self.epsilon, "epsilon")
+        )
 
     def distance(self, values: ArrayLike) -> int:
-        """Count how many people must change before the local sensitivity exceeds the proposal; private.
+        """Return the number of people who must change before the local sensitivity exceeds the proposal; private.
 
         Parameters
         ----------
@@ -94,12 +96,14 @@ class ProposeTestRelease:
         Returns
         -------
         int
-            People.
+            The number of people.
         """
-        ordered, allowed = self._ordered(values), self._allowed
-        most = self.statistic.n + 1  # with n changes, or never if the proposal is the width itself
+        ordered, max_sensitivity = self._sorted_steps(values), self._max_sensitivity
+        max_distance = self.statistic.n + 1  # at most n changes, or never if the proposal is the whole width
         return bisect_integers(
-            lambda k: self.statistic._sensitivity_at(ordered, 0, self.bounds.span, k) > allowed, -1, most
+            lambda k: self.statistic._sensitivity_at(ordered, 0, self.bounds.span, k) > max_sensitivity,
+            -1,
+            max_distance,
         )
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
@@ -110,31 +114,31 @@ class ProposeTestRelease:
         values : array-like
             The values.
         rng : numpy.random.Generator, optional
-            For simulation; a release uses none, which is the operating system's randomness.
+            For simulation; if left out, the noise comes from the operating system.
 
         Returns
         -------
         Estimate
-            The statistic, or NaN.
+            The noisy statistic, or NaN.
         """
         source, amount = check_rng(rng), exact_fraction(self.epsilon, "epsilon")
-        noisy = self.distance(values) + int(discrete_laplace(1 / amount, 1, source)[0])
-        value = Fraction(int(self.statistic._evaluate(self._ordered(values))), self.statistic.divisor)
-        start = self.bounds.low_steps if not self.statistic.minus else 0
-        released = Laplace.for_epsilon(amount, sensitivity=exact_fraction(self.proposed, "proposed")).release(
+        noisy_distance = self.distance(values) + int(discrete_laplace(1 / amount, 1, source)[0])
+        value = Fraction(int(self.statistic._evaluate(self._sorted_steps(values))), self.statistic.divisor)
+        start = self.bounds.low_steps if not self.statistic.subtracted_ranks else 0
+        noisy_value = Laplace.for_epsilon(amount, sensitivity=exact_fraction(self.proposed, "proposed")).release(
             (start + value) * self.bounds.step, rng=source
         )
-        passed = noisy > self.threshold
+        passed = noisy_distance > self.threshold
         note = "NaN says that the test of the proposed sensitivity did not pass; it cost the same"
-        number = float(released) if passed else math.nan
-        return released_choice(number, self.loss, NOISE, "ProposeTestRelease", rng, (note,))
+        number = float(noisy_value) if passed else math.nan
+        return selection_estimate(number, self.loss, NOISE, "ProposeTestRelease", rng, (note,))
 
     @property
-    def _allowed(self) -> int:
+    def _max_sensitivity(self) -> int:
         """The proposed sensitivity in steps times the divisor, rounded down."""
         return math.floor(exact_fraction(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
 
-    def _ordered(self, values: ArrayLike) -> Any:
+    def _sorted_steps(self, values: ArrayLike) -> Any:
         steps = self.bounds.steps(float_array(values, "values"))
         if len(steps) != self.statistic.n:
             reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")

@@ -1,12 +1,11 @@
 """Statistics of sorted values, such as the median, trimmed mean and interquartile range, with their local sensitivity.
 
-With values x(1) <= ... <= x(n) in [a, b], x(i) = a for i < 1 and b for i > n, each of them has a local
-sensitivity of the form
+Let x(1) <= ... <= x(n) be values in [a, b], with x(i) = a for i < 1 and x(i) = b for i > n. At distance k, that is in
+tables that differ from this one in at most k people, the largest change that one person can cause has the form
 
-    reach(k) = max over t = 0 ... k + 1 of x(high + t) - x(low - k + t), divided by `divisor`,
+    sensitivity_at(k) = max over t = 0 ... k + 1 of x(high + t) - x(low - k + t), divided by `divisor`,
 
-the largest move that one person can cause in a table that differs from this one in at most k people
-("replace", n public). Tests compare it with all tables and all neighbors on small domains.
+under "replace", where n is public. Tests compare it with all tables and all neighbors on small domains.
 """
 
 from collections.abc import Sequence
@@ -23,22 +22,22 @@ STATISTICS = ("median", "midpoint", "rank", "trimmed", "iqr")
 
 @dataclass(frozen=True)
 class RankStatistic:
-    """Compute (sum of values of ranks `plus` - sum of those of ranks `minus`) / divisor, of n sorted values.
+    """A statistic of n sorted values: a sum of values by rank, minus another such sum, over `divisor`.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        The name of the statistic.
     n : int
-        How many values.
-    plus : range
-        Ranks that are added.
-    minus : range
-        Ranks that are subtracted.
-    windows : tuple of pair of int
-        The pairs (low, high) of ranks that the reach is made of.
+        The number of values.
+    added_ranks : range
+        The ranks of the values that are added.
+    subtracted_ranks : range
+        The ranks of the values that are subtracted.
+    rank_pairs : tuple of pair of int
+        The pairs (low, high) of ranks in the formula of the sensitivity, whose maximum counts.
     divisor : int
-        What the sum is divided by.
+        The divisor of the sum.
 
     Examples
     --------
@@ -48,67 +47,69 @@ class RankStatistic:
 
     name: str
     n: int
-    plus: range
-    minus: range
-    windows: tuple[tuple[int, int], ...]
+    added_ranks: range
+    subtracted_ranks: range
+    rank_pairs: tuple[tuple[int, int], ...]
     divisor: int = 1
 
     @classmethod
     def from_name(cls, name: str, n: int, *, rank: int | None = None, trim: int | None = None) -> "RankStatistic":
-        """Make the statistic of a name.
+        """Make a statistic by name.
 
         Parameters
         ----------
         name : {"median", "midpoint", "rank", "trimmed", "iqr"}
-            Which.
+            The name.
         n : int
-            How many values.
+            The number of values.
         rank : int, optional
-            For "rank".
+            The rank of the value, for "rank".
         trim : int, optional
-            For "trimmed": how many are cut off at each end.
+            The number of values removed at each end, for "trimmed".
 
         Returns
         -------
         RankStatistic
             The statistic.
         """
-        size = check_integer(n, "n")
+        n_values = check_integer(n, "n")
         check_choice(name, "statistic", STATISTICS)
-        _only(rank, "rank", name == "rank")
-        _only(trim, "trim", name == "trimmed")
+        _check_option(rank, "rank", name == "rank")
+        _check_option(trim, "trim", name == "trimmed")
         if name == "iqr":
-            return _quartiles(size)
+            return _interquartile_range(n_values)
         if name == "trimmed":
-            return _trimmed(size, check_integer(trim, "trim", minimum=0))
+            return _trimmed_mean(n_values, check_integer(trim, "trim", minimum=0))
         if name == "rank":
-            return _order(size, check_integer(rank, "rank"), f"value of rank {rank}")
-        if name == "midpoint" and size % 2:
-            reject("a midpoint must lie between two values", f"{size} values", "ask for the median")
-        return _order(size, (size + 1) // 2, "median") if size % 2 else _midpoint(size)
+            return _order_statistic(n_values, check_integer(rank, "rank"), f"value of rank {rank}")
+        if name == "midpoint" and n_values % 2:
+            reject("a midpoint must lie between two values", f"{n_values} values", "ask for the median")
+        return _order_statistic(n_values, (n_values + 1) // 2, "median") if n_values % 2 else _midpoint_median(n_values)
 
     def _evaluate(self, ordered: Sequence[Any] | npt.NDArray[Any]) -> Any:
-        """Return the statistic times `divisor`, a whole number for whole numbers."""
-        return sum(ordered[rank - 1] for rank in self.plus) - sum(ordered[rank - 1] for rank in self.minus)
+        """Return the statistic times `divisor`, which is an integer if all values are."""
+        return sum(ordered[rank - 1] for rank in self.added_ranks) - sum(
+            ordered[rank - 1] for rank in self.subtracted_ranks
+        )
 
-    def _sensitivities(self, ordered: npt.NDArray[Any], low: object, high: object, most: int) -> list[Any]:
-        """Return the local sensitivity at distances k = 0 ... `most`, each times `divisor`."""
-        ends = [self._ends(window, ordered, low, high, most) for window in self.windows]
-        return [max(_largest_gap(above, below, k) for above, below in ends) for k in range(most + 1)]
+    def _sensitivities(self, ordered: npt.NDArray[Any], low: object, high: object, max_distance: int) -> list[Any]:
+        """Return the local sensitivity at distances k = 0 ... `max_distance`, each times `divisor`."""
+        ends = [self._values_around(rank_pair, ordered, low, high, max_distance) for rank_pair in self.rank_pairs]
+        return [max(_largest_gap(above, below, k) for above, below in ends) for k in range(max_distance + 1)]
 
     def _sensitivity_at(self, ordered: npt.NDArray[Any], low: object, high: object, k: int) -> Any:
-        """Return the largest local sensitivity within k changed people, times `divisor`."""
-        ends = [self._ends(window, ordered, low, high, k) for window in self.windows]
+        """Return the largest local sensitivity after at most k people change, times `divisor`."""
+        ends = [self._values_around(rank_pair, ordered, low, high, k) for rank_pair in self.rank_pairs]
         return max(_largest_gap(above, below, k) for above, below in ends)
 
-    def _ends(
-        self, window: tuple[int, int], ordered: npt.NDArray[Any], low: object, high: object, most: int
+    def _values_around(
+        self, rank_pair: tuple[int, int], ordered: npt.NDArray[Any], low: object, high: object, max_distance: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the values from rank `high` up and those up to rank `low` + 1, as many as k = most needs."""
-        first, last = window
+        """Return the values from the high rank up, and those up to the low rank + 1, for k up to `max_distance`."""
+        low_rank, high_rank = rank_pair
         return (
-            _values(ordered, low, high, range(last, last + most + 2)),
-            _values(ordered, low, high, range(first - most, first + 2)),
+            _values_at(ordered, low, high, range(high_rank, high_rank + max_distance + 2)),
+            _values_at(ordered, low, high, range(low_rank - max_distance, low_rank + 2)),
         )
 
     def __repr__(self) -> str:
@@ -119,8 +120,8 @@ def _largest_gap(above: npt.NDArray[Any], below: npt.NDArray[Any], k: int) -> An
     return (above[: k + 2] - below[len(below) - k - 2 :]).max()
 
 
-def _values(ordered: npt.NDArray[Any], low: object, high: object, ranks: range) -> npt.NDArray[Any]:
-    """Return the values of these ranks, with the bounds for ranks outside 1 ... n."""
+def _values_at(ordered: npt.NDArray[Any], low: object, high: object, ranks: range) -> npt.NDArray[Any]:
+    """Return the values at these ranks, with the bounds for ranks outside 1 ... n."""
     inside = ordered[max(ranks.start, 1) - 1 : max(min(ranks.stop, len(ordered) + 1) - 1, 0)]
     before = min(max(1 - ranks.start, 0), len(ranks))
     entries = np.empty(len(ranks), dtype=ordered.dtype)
@@ -129,35 +130,40 @@ def _values(ordered: npt.NDArray[Any], low: object, high: object, ranks: range) 
     return entries
 
 
-def _order(n: int, rank: int, name: str) -> RankStatistic:
+def _order_statistic(n: int, rank: int, name: str) -> RankStatistic:
     if rank > n:
         reject(f"`rank` must be at most the number of values, {n}", rank, "there is no such value")
     return RankStatistic(name, n, range(rank, rank + 1), range(0), ((rank - 1, rank),))
 
 
-def _midpoint(n: int) -> RankStatistic:
+def _midpoint_median(n: int) -> RankStatistic:
     half = n // 2
     return RankStatistic("midpoint median", n, range(half, half + 2), range(0), ((half - 1, half + 1),), 2)
 
 
-def _trimmed(n: int, trim: int) -> RankStatistic:
+def _trimmed_mean(n: int, trim: int) -> RankStatistic:
     if 2 * trim >= n:
         reject("`trim` must leave a value", f"{trim} at each end of {n}", "the others are averaged")
     inner = range(trim + 1, n - trim + 1)
     return RankStatistic(f"mean without {trim} at each end", n, inner, range(0), ((trim, n - trim),), n - 2 * trim)
 
 
-def _quartiles(n: int) -> RankStatistic:
-    """One person never moves both quartiles apart, so the larger of their reaches is that of the distance."""
+def _interquartile_range(n: int) -> RankStatistic:
+    """Return the interquartile range.
+
+    One person cannot move both quartiles apart, so its sensitivity is the larger of their sensitivities.
+    """
     if n < 2:
         reject("a distance of quartiles needs at least 2 values", n, "both would be the same value")
-    first, third = -(-n // 4), -(-3 * n // 4)
-    windows = ((first - 1, first), (third - 1, third))
-    name = f"distance of ranks {first} and {third}"
-    return RankStatistic(name, n, range(third, third + 1), range(first, first + 1), windows)
+    first_quartile, third_quartile = -(-n // 4), -(-3 * n // 4)
+    rank_pairs = ((first_quartile - 1, first_quartile), (third_quartile - 1, third_quartile))
+    name = f"distance of ranks {first_quartile} and {third_quartile}"
+    return RankStatistic(
+        name, n, range(third_quartile, third_quartile + 1), range(first_quartile, first_quartile + 1), rank_pairs
+    )
 
 
-def _only(value: int | None, name: str, needed: bool) -> None:
-    if (value is not None) != needed:
+def _check_option(value: int | None, name: str, is_needed: bool) -> None:
+    if (value is not None) != is_needed:
         received = "none" if value is None else "one for another statistic"
         reject(f"`{name}` must be given for the statistic of that name, and for no other", received, "see help")

@@ -1,9 +1,9 @@
 """Releases with noise scaled to the smooth sensitivity of a median, a trimmed mean or an interquartile range.
 
-The scale depends on the data and stays inside: no standard error, no interval, no message tells it. Values
-are clamped and rounded to a public grid first; statistic and sensitivity are then exact rationals, and the
-sum with a continuous noise is rounded to the grid, exactly. The work does not depend on the data but for
-the length of the integers; the time that it takes is not part of the promise.
+The scale depends on the data and stays private: no standard error, interval or message reveals it. Values are first
+clamped and rounded to a public grid. The statistic and its sensitivity are then exact rationals, and the sum with
+continuous noise is rounded to the grid without error. The number of operations does not depend on the data, except for
+the length of the integers. Running time is not covered by the privacy guarantee.
 """
 
 import math
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.laplace import Laplace
-from toolkit.central.release import released_choice
-from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace, rounded_sum
+from toolkit.central.release import selection_estimate
+from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace, SmoothNoiseLaw, draw_rounded_sum
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import ArrayLike, Steps
 from toolkit.core.checks import Number, check_choice, check_level, float_array, reject
@@ -27,22 +27,24 @@ from toolkit.core.sampling import exp_enclosure
 from toolkit.frames.sums import Bounds, BoundsLike, format_number
 
 FLOOR_BITS = 24
-"""The sensitivity that noise is scaled to is at least 2**-24 of the distance of the bounds: a constant is
-smooth, and so is the larger of two smooth functions. It limits how many people away one must look.
+"""The sensitivity used for noise is at least 2**-24 times the distance between the bounds.
+
+The result remains smooth: a constant is smooth, and so is the maximum of two smooth functions. This floor limits the
+distance in people up to which sensitivities are computed.
 """
 _CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary:
+class SmoothSummary:
     """The statistic and its smooth sensitivity in steps of the grid, to which noise is added; private.
 
     Parameters
     ----------
     value : Fraction
         The statistic.
-    smooth : Fraction
-        Its smooth sensitivity.
+    smooth_sensitivity : Fraction
+        The smooth sensitivity of the statistic.
 
     Examples
     --------
@@ -52,7 +54,7 @@ class Summary:
     """
 
     value: Fraction
-    smooth: Fraction
+    smooth_sensitivity: Fraction
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,11 +64,11 @@ class SmoothSensitivity:
     Parameters
     ----------
     statistic : RankStatistic
-        What is released, of a public number of values.
+        The statistic, of a public number of values.
     bounds : Bounds
-        Limits that values are clamped to and a grid that they are rounded to; public.
+        Public limits that values are clamped to, and the grid that they are rounded to.
     noise : PowerLaw, SmoothLaplace or SmoothGaussian
-        The law of the noise; `PowerLaw` is pure.
+        The law of the noise; `PowerLaw` gives pure privacy.
 
     References
     ----------
@@ -83,26 +85,26 @@ class SmoothSensitivity:
 
     statistic: RankStatistic
     bounds: Bounds
-    noise: Law
+    noise: SmoothNoiseLaw
 
     @classmethod
     def for_epsilon(
         cls, epsilon: Number, statistic: str, *, n: int, bounds: BoundsLike, t: Number | None = None, **options: Any
     ) -> "SmoothSensitivity":
-        """Make the mechanism that costs Pure(epsilon), by the power law.
+        """Make the mechanism that costs Pure(epsilon), with noise from the power law.
 
         Parameters
         ----------
         epsilon : number
-            What a release costs.
+            The cost of a release.
         statistic : str
-            A name that `RankStatistic.from_name` takes.
+            A name that `RankStatistic.from_name` accepts.
         n : int
-            How many values; public.
+            The public number of values.
         bounds : pair of number or Bounds
-            Limits that values are clamped to; public.
+            Public limits that values are clamped to.
         t : number, optional
-            Of the power law; it must be fixed before the data are seen.
+            The smoothness of the power law, which must be fixed before the data are seen.
         **options : Any
             `rank` or `trim`, as for `RankStatistic.from_name`.
 
@@ -131,15 +133,15 @@ class SmoothSensitivity:
         Parameters
         ----------
         epsilon : number
-            What a release costs.
+            The epsilon of a release.
         delta : number
-            What a release costs.
+            The delta of a release.
         statistic : str
-            A name that `RankStatistic.from_name` takes.
+            A name that `RankStatistic.from_name` accepts.
         n : int
-            How many values; public.
+            The public number of values.
         bounds : pair of number or Bounds
-            Limits that values are clamped to; public.
+            Public limits that values are clamped to.
         noise : {"laplace", "gaussian"}
             The law of the noise.
         **options : Any
@@ -150,9 +152,9 @@ class SmoothSensitivity:
         SmoothSensitivity
             The mechanism.
         """
-        kind = check_choice(noise, "noise", ("laplace", "gaussian"))
-        law: Law = (
-            SmoothLaplace.for_loss(epsilon, delta) if kind == "laplace" else SmoothGaussian.for_loss(epsilon, delta)
+        law_name = check_choice(noise, "noise", ("laplace", "gaussian"))
+        law: SmoothNoiseLaw = (
+            SmoothLaplace.for_loss(epsilon, delta) if law_name == "laplace" else SmoothGaussian.for_loss(epsilon, delta)
         )
         return cls(RankStatistic.from_name(statistic, n, **options), Bounds.of(bounds), law)
 
@@ -168,13 +170,13 @@ class SmoothSensitivity:
 
     @property
     def _ratio(self) -> Fraction:
-        """The ratio q, a binary fraction of at least e**-t."""
+        """The discount q per person, a binary fraction of at least e**-t."""
         digits = 16 + max(0, math.ceil(-math.log2(self.noise.smoothness)))
         return Fraction(exp_enclosure(self.noise.smoothness, digits)[1], 2**digits)
 
     @property
-    def _farthest(self) -> int:
-        """The distance in people beyond which even the width of the bounds contributes less than the floor."""
+    def _max_distance(self) -> int:
+        """The distance in people beyond which even the full width of the bounds, discounted, is below the floor."""
         needed = math.log(self.bounds.span / self._floor) / -math.log(self._ratio)
         return min(self.statistic.n, math.ceil(needed) + 1)
 
@@ -182,32 +184,36 @@ class SmoothSensitivity:
     def _floor(self) -> int:
         return max(1, self.bounds.span >> FLOOR_BITS)
 
-    def _summarize(self, values: ArrayLike) -> Summary:
-        """Return the statistic and its smooth sensitivity, in steps; private."""
+    def _summarize(self, values: ArrayLike) -> SmoothSummary:
+        """Return the statistic and its smooth sensitivity in grid steps; private."""
         steps = self.bounds.steps(float_array(values, "values"))
         if len(steps) != self.statistic.n:
             reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")
         return self._summarize_steps(np.sort(np.maximum(steps, 0)))
 
-    def _summarize_steps(self, ordered: Steps) -> Summary:
+    def _summarize_steps(self, ordered: Steps) -> SmoothSummary:
         """Return the statistic and its smooth sensitivity for sorted steps from 0 to span."""
-        reaches = np.array(self.statistic._sensitivities(ordered, 0, self.bounds.span, self._farthest), dtype=float)
+        sensitivities = np.array(
+            self.statistic._sensitivities(ordered, 0, self.bounds.span, self._max_distance), dtype=float
+        )
         with np.errstate(divide="ignore"):
-            heights = np.log(reaches) + np.arange(len(reaches)) * math.log(self._ratio)
-        near = np.flatnonzero(heights >= heights.max() - _CLOSE)  # floats choose whom to compare exactly
-        largest = max(Fraction(self._floor), *(int(reaches[k]) * self._ratio ** int(k) for k in near))
+            log_values = np.log(sensitivities) + np.arange(len(sensitivities)) * math.log(self._ratio)
+        near = np.flatnonzero(
+            log_values >= log_values.max() - _CLOSE
+        )  # floats select the candidates for the exact comparison
+        largest = max(Fraction(self._floor), *(int(sensitivities[k]) * self._ratio ** int(k) for k in near))
         value = Fraction(int(self.statistic._evaluate(ordered)), self.statistic.divisor)
-        return Summary(value, _rounded_up(largest) / self.statistic.divisor)
+        return SmoothSummary(value, _round_up(largest) / self.statistic.divisor)
 
     def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
-        """Release the statistic with noise; its standard error is private, because it depends on the data.
+        """Release the statistic with noise; the standard error is private because it depends on the data.
 
         Parameters
         ----------
         values : array-like
-            As many as `statistic` is of; a missing value counts as the lower bound.
+            The values, whose number must be that of `statistic`; a missing value counts as the lower bound.
         rng : numpy.random.Generator, optional
-            For simulation; a release uses none, which is the operating system's randomness.
+            For simulation; if left out, the noise comes from the operating system.
 
         Returns
         -------
@@ -217,28 +223,28 @@ class SmoothSensitivity:
         source = check_rng(rng)
         return self._draw(self._summarize(values), source)
 
-    def _draw(self, summary: Summary, rng: Rng = None) -> Estimate:
+    def _draw(self, summary: SmoothSummary, rng: Rng = None) -> Estimate:
         """Release the statistic of a summary."""
-        steps = rounded_sum(summary.value, lambda away: self.noise.tail(away, summary.smooth), rng)
-        start = self.bounds.low_steps if not self.statistic.minus else 0
+        steps = draw_rounded_sum(summary.value, lambda away: self.noise.tail(away, summary.smooth_sensitivity), rng)
+        start = self.bounds.low_steps if not self.statistic.subtracted_ranks else 0
         value = float((start + steps) * self.bounds.step)
-        return released_choice(value, self.loss, COVERS, "SmoothSensitivity", rng, (self._note,))
+        return selection_estimate(value, self.loss, COVERS, "SmoothSensitivity", rng, (self._note,))
 
     @property
     def _note(self) -> str:
         """The law of the noise, in units of the private smooth sensitivity."""
         return (
-            f"the noise is S times a number that exceeds {self.noise.quantile(0.95):.3g} in size with "
+            f"the noise is S times a number that exceeds {self.noise.two_sided_quantile(0.95):.3g} in size with "
             "probability 5 %; S, its smooth sensitivity, depends on the data and is not told"
         )
 
     def scale_bound(self, epsilon: Number) -> "ScaleBound":
-        """Make a mechanism of its own that releases an upper bound of the noise's scale, for a price of its own.
+        """Make a separate mechanism that releases an upper bound of the scale of the noise, at a separate cost.
 
         Parameters
         ----------
         epsilon : number
-            Its price.
+            The cost of the bound.
 
         Returns
         -------
@@ -255,26 +261,26 @@ class SmoothSensitivity:
         )
 
 
-def _rounded_up(number: Fraction) -> Fraction:
-    """Round a number of at least 1 up to fewer digits, by at most 2**-128.
+def _round_up(number: Fraction) -> Fraction:
+    """Round a number of at least 1 up to a multiple of 2**-128.
 
-    The ratio q exceeds e**-t by more than this error, so the rounded sensitivity is still t-smooth.
+    The discount q exceeds e**-t by more than this rounding error, so the rounded sensitivity is still t-smooth.
     """
     return Fraction(math.ceil(number * 2**128), 2**128)
 
 
 COVERS = Covers([ErrorSource.NOISE], "of a size that is private")
-_LOG_ERROR = Fraction(1, 2**30)  # twice the error of a logarithm in floats, with much room
+_LOG_ERROR = Fraction(1, 2**30)  # generously exceeds twice the error of a logarithm in floats
 
 
 @dataclass(frozen=True, repr=False)
 class ScaleBound:
-    """A noisy upper bound of the scale of the noise, where ln S changes by at most t between neighbors.
+    """A noisy upper bound of the scale of the noise; ln S changes by at most t between neighbors.
 
     Parameters
     ----------
-    release_of : SmoothSensitivity
-        The mechanism whose noise it is.
+    mechanism : SmoothSensitivity
+        The mechanism whose noise is bounded.
     laplace : Laplace
         The noise that is added to ln S.
 
@@ -287,7 +293,7 @@ class ScaleBound:
     True
     """
 
-    release_of: SmoothSensitivity
+    mechanism: SmoothSensitivity
     laplace: Laplace
 
     @property
@@ -296,16 +302,16 @@ class ScaleBound:
         return self.laplace.loss
 
     def release(self, values: ArrayLike, rng: Rng = None, *, level: Number = 0.95) -> float:
-        """Release a number that the standard deviation of the noise does not exceed.
+        """Release an upper bound of the standard deviation of the noise.
 
         Parameters
         ----------
         values : array-like
-            The values that the statistic is of.
+            The values that the statistic is computed from.
         rng : numpy.random.Generator, optional
-            For simulation; a release uses none, which is the operating system's randomness.
+            For simulation; if left out, the noise comes from the operating system.
         level : number
-            Probability that it does not.
+            Probability that the bound holds.
 
         Returns
         -------
@@ -313,8 +319,8 @@ class ScaleBound:
             The bound, in the unit of the values.
         """
         share, source = check_level(level), check_rng(rng)
-        mechanism = self.release_of
-        smooth = mechanism._summarize(values).smooth
+        mechanism = self.mechanism
+        smooth = mechanism._summarize(values).smooth_sensitivity
         noisy = self.laplace.release(math.log(smooth.numerator) - math.log(smooth.denominator), rng=source)
         upper = float(noisy) - self.laplace.scale * math.log(2 * (1 - share)) * (1 + 1e-6)
         return math.exp(min(upper, 600)) * mechanism.noise.sd * float(mechanism.bounds.step)

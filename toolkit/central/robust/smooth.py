@@ -1,8 +1,9 @@
 """Local sensitivity, the effect of one person on a statistic of given values, and its smooth upper bound.
 
-Both depend on the data, so neither may be published, and noise may not be scaled to the local one: a scale of 0 reveals
-that the values agree. The functions of this module are for teaching and for planning with assumed data. The releases of
-`toolkit.central.robust.releases` never reveal what they compute. All functions are for "replace", where n is public.
+Both depend on the data, so neither may be published. Noise must not be scaled to the local sensitivity: a scale of 0
+would reveal that the values agree. The functions of this module are for teaching and for planning with assumed data.
+The releases of `toolkit.central.robust.releases` never reveal the sensitivities that they compute. All functions are
+for "replace", where n is public.
 
 References: Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data analysis (2007).
 """
@@ -26,53 +27,54 @@ from toolkit.frames.sums import BoundsLike
 Table: TypeAlias = tuple[Any, ...]
 Function: TypeAlias = Callable[[Sequence[Any]], Any]
 
-MOST_TABLES = 100_000
+MAX_TABLES = 100_000
 
 
 def tables(domain: Sequence[Any], n: int) -> list[Table]:
-    """Return all tables of n values of the domain, sorted because the order of rows does not matter."""
+    """Return all tables of n values of the domain; each is sorted, because the order of rows does not matter."""
     number = comb(len(domain) + n - 1, n)
-    if number > MOST_TABLES:
-        reject(f"`domain` must allow at most {MOST_TABLES:,} tables", f"{number:,}", "each is looked at")
+    if number > MAX_TABLES:
+        reject(f"`domain` must allow at most {MAX_TABLES:,} tables", f"{number:,}", "each is looked at")
     return list(combinations_with_replacement(sorted(domain), n))
 
 
 def neighbors(table: Table, domain: Sequence[Any]) -> Iterator[Table]:
+    """Yield the tables that result if one value of the table is replaced."""
     for i in range(len(table)):
         if i and table[i] == table[i - 1]:
             continue
-        rest = table[:i] + table[i + 1 :]
-        yield from (tuple(sorted((*rest, second))) for second in domain if second != table[i])
+        others = table[:i] + table[i + 1 :]
+        yield from (tuple(sorted((*others, value))) for value in domain if value != table[i])
 
 
-def distance(first: Table, second: Table) -> int:
-    """Return how many values must be replaced to turn one table into the other."""
-    return len(first) - sum((Counter(first) & Counter(second)).values())
+def distance(first_table: Table, second_table: Table) -> int:
+    """Return the number of values that must be replaced to turn one table into the other."""
+    return len(first_table) - sum((Counter(first_table) & Counter(second_table)).values())
 
 
 def local_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> Any:
     """Return the largest change of the function from this table to a neighbor with values of the domain."""
-    table = _within(values, domain)
+    table = _sort_within(values, domain)
     start = function(list(table))
-    return max((abs(function(list(second)) - start) for second in neighbors(table, domain)), default=0)
+    return max((abs(function(list(neighbor)) - start) for neighbor in neighbors(table, domain)), default=0)
 
 
-def reaches_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> list[Any]:
-    """Return the largest local sensitivity among all tables at a distance of at most k, for k = 0 ... n."""
-    table = _within(values, domain)
+def sensitivities_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> list[Any]:
+    """Return the largest local sensitivity of all tables at a distance of at most k, for k = 0 ... n."""
+    table = _sort_within(values, domain)
     everything = tables(domain, len(table))
-    results = {second: function(list(second)) for second in everything}
-    reaches: list[Any] = [0] * (len(table) + 1)
-    for second in everything:
-        moved = max((abs(results[near] - results[second]) for near in neighbors(second, domain)), default=0)
-        away = distance(table, second)
-        reaches[away] = max(reaches[away], moved)
+    results = {other: function(list(other)) for other in everything}
+    sensitivities: list[Any] = [0] * (len(table) + 1)
+    for other in everything:
+        moved = max((abs(results[near] - results[other]) for near in neighbors(other, domain)), default=0)
+        away = distance(table, other)
+        sensitivities[away] = max(sensitivities[away], moved)
     for k in range(len(table)):
-        reaches[k + 1] = max(reaches[k + 1], reaches[k])
-    return reaches
+        sensitivities[k + 1] = max(sensitivities[k + 1], sensitivities[k])
+    return sensitivities
 
 
-def _within(values: Sequence[Any], domain: Sequence[Any]) -> Table:
+def _sort_within(values: Sequence[Any], domain: Sequence[Any]) -> Table:
     table = tuple(sorted(values))
     if not set(table) <= set(domain):
         reject("`values` must be values of the `domain`", "others", "only tables of the domain are looked at")
@@ -96,23 +98,23 @@ def local_sensitivity(
     Parameters
     ----------
     statistic : str or callable
-        "median", "midpoint", "rank", "trimmed", "iqr" (of the values of ranks n/4 and 3n/4, rounded up), or a
-        function of a list, whose order must not matter.
+        "median", "midpoint", "rank", "trimmed" or "iqr" (the difference of the values of ranks 3n/4 and n/4, rounded
+        up); or a function of a list that does not depend on its order.
     values : array-like
         The values.
     bounds : pair of number, optional
-        Of the values, which are clamped to them; public and obligatory, for a function `domain` instead.
+        Public limits that values are clamped to; required for a named statistic.
     domain : sequence, optional
-        All values that may occur, few; every neighbor is looked at.
+        All possible values; required for a function. It must be small, because every neighbor is evaluated.
     rank : int, optional
-        For "rank".
+        The rank of the value, for "rank".
     trim : int, optional
-        For "trimmed": how many are cut off at each end.
+        The number of values removed at each end, for "trimmed".
 
     Returns
     -------
     Fraction or number
-        The change; what the function gives, if it is one.
+        The largest change; for a function, of the type that it returns.
 
     Examples
     --------
@@ -124,8 +126,8 @@ def local_sensitivity(
     6
     """
     if not isinstance(statistic, str):
-        return local_by_brute_force(statistic, list(values), _domain(domain))
-    ranks, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
+        return local_by_brute_force(statistic, list(values), _check_domain(domain))
+    ranks, ordered, (low, high) = _prepare(statistic, _exact_values(values), bounds, rank, trim)
     return Fraction(ranks._sensitivity_at(ordered, low, high, 0)) / ranks.divisor
 
 
@@ -140,9 +142,9 @@ def smooth_sensitivity(
     rank: int | None = None,
     trim: int | None = None,
 ) -> Any:
-    """Compute max over k of e**(-beta k) times the largest local sensitivity at a distance of k people.
+    """Compute the maximum over k of e**(-beta k) times the largest local sensitivity at distance k.
 
-    It is at least the local sensitivity, and between neighbors it changes by at most a factor e**beta.
+    The result is at least the local sensitivity, and changes by at most a factor e**beta between neighbors.
 
     Parameters
     ----------
@@ -155,13 +157,14 @@ def smooth_sensitivity(
     domain : sequence, optional
         As for `local_sensitivity`.
     beta : number, optional
-        How fast distance counts less.
+        The rate at which sensitivities are discounted with distance.
     q : number, optional
-        A rational in place of e**-beta: the result is then an exact Fraction, and changes by at most a factor 1/q.
+        A rational number that replaces e**-beta. The result is then an exact Fraction, and changes by at most a factor
+        1/q between neighbors.
     rank : int, optional
-        For "rank".
+        The rank of the value, for "rank".
     trim : int, optional
-        For "trimmed": how many are cut off at each end.
+        The number of values removed at each end, for "trimmed".
 
     Returns
     -------
@@ -177,33 +180,36 @@ def smooth_sensitivity(
     """
     ratio = _ratio(beta, q)
     if not isinstance(statistic, str):
-        reaches = reaches_by_brute_force(statistic, list(values), _domain(domain))
-        return max(sensitivity_at * ratio**k for k, sensitivity_at in enumerate(reaches))
-    numbers = _exact(values) if isinstance(ratio, Fraction) else _floats(values)
-    ranks, ordered, ends = _prepared(statistic, numbers, bounds, rank, trim)
+        sensitivities = sensitivities_by_brute_force(statistic, list(values), _check_domain(domain))
+        return max(sensitivity_at * ratio**k for k, sensitivity_at in enumerate(sensitivities))
+    numbers = _exact_values(values) if isinstance(ratio, Fraction) else _finite_floats(values)
+    ranks, ordered, ends = _prepare(statistic, numbers, bounds, rank, trim)
     if isinstance(ratio, Fraction):
-        return _largest(lambda k: ranks._sensitivity_at(ordered, *ends, k), ranks.n, ratio) / ranks.divisor
+        return _maximize_discounted(lambda k: ranks._sensitivity_at(ordered, *ends, k), ranks.n, ratio) / ranks.divisor
     low, high = map(float, ends)
-    return float(_largest(lambda k: ranks._sensitivity_at(ordered, low, high, k), ranks.n, ratio)) / ranks.divisor
+    return (
+        float(_maximize_discounted(lambda k: ranks._sensitivity_at(ordered, low, high, k), ranks.n, ratio))
+        / ranks.divisor
+    )
 
 
-def _largest(sensitivity_at: Callable[[int], Any], n: int, ratio: Any) -> Any:
+def _maximize_discounted(sensitivity_at: Callable[[int], Any], n: int, ratio: Any) -> Any:
     """Maximize ratio**k sensitivity_at(k) over k = 0 ... n, where the sensitivity is non-decreasing in k.
 
-    Between l and r the product is at most ratio**l sensitivity_at(r). Intervals whose bound does not exceed the best
-    value so far are skipped.
+    For k between l and r the product is at most ratio**l sensitivity_at(r). Intervals whose bound does not exceed the
+    best value so far are skipped.
     """
     evaluated = {0: sensitivity_at(0), n: sensitivity_at(n)}
     best = max(evaluated[0], ratio**n * evaluated[n])
-    open_parts = [(0, n)]
-    while open_parts:
-        low_k, high_k = open_parts.pop()
-        if ratio ** (low_k + 1) * evaluated[high_k] <= best:  # always true for neighbors
+    intervals = [(0, n)]
+    while intervals:
+        low_k, high_k = intervals.pop()
+        if ratio ** (low_k + 1) * evaluated[high_k] <= best:  # always true if no k lies in between
             continue
         middle = (low_k + high_k) // 2
         evaluated[middle] = sensitivity_at(middle)
         best = max(best, ratio**middle * evaluated[middle])
-        open_parts += [(middle, high_k), (low_k, middle)]
+        intervals += [(middle, high_k), (low_k, middle)]
     return best
 
 
@@ -218,7 +224,7 @@ def _ratio(beta: Number | None, q: Number | None) -> Fraction | float:
     return ratio
 
 
-def _prepared(
+def _prepare(
     statistic: str, values: npt.NDArray[Any], bounds: BoundsLike, rank: int | None, trim: int | None
 ) -> tuple[RankStatistic, npt.NDArray[Any], tuple[Fraction, Fraction]]:
     """Return the statistic, the values clamped and sorted, and the bounds."""
@@ -228,19 +234,21 @@ def _prepared(
     return ranks, np.sort(np.clip(values, *ends)), (low, high)
 
 
-def _exact(values: Any) -> npt.NDArray[Any]:
+def _exact_values(values: Any) -> npt.NDArray[Any]:
     return object_array(quietly(lambda: [exact_fraction(value, "values") for value in values], *_FINITE))
 
 
-def _floats(values: Any) -> Array:
-    numbers = float_array(values, "values") if hasattr(values, "__array__") else _exact(values).astype(np.float64)
+def _finite_floats(values: Any) -> Array:
+    numbers = (
+        float_array(values, "values") if hasattr(values, "__array__") else _exact_values(values).astype(np.float64)
+    )
     return numbers if np.all(np.isfinite(numbers)) else reject(*_FINITE)
 
 
 _FINITE = ("`values` must be finite numbers", "others", "settle missing ones first", ValueError)
 
 
-def _domain(domain: Sequence[Any] | None) -> Sequence[Any]:
+def _check_domain(domain: Sequence[Any] | None) -> Sequence[Any]:
     if domain is None:
         reject("`domain` must be given for a function", "none", "all tables of its values are looked at")
     return list(domain)

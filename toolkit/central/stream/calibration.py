@@ -36,13 +36,15 @@ class GeometricSumLaw:
     def sd(self) -> float:
         return math.sqrt(self.count) * GeometricLaw(self.scale).sd
 
-    def quantile(self, level: float) -> float:
+    def two_sided_quantile(self, level: float) -> float:
         """Return the least whole error that is exceeded with probability at most 1 - level."""
         return float(
-            smallest_integer_where(lambda error: self.tail(error) <= 1 - level, -1, max(1, math.ceil(self.sd)))
+            smallest_integer_where(
+                lambda error: self.tail_probability(error) <= 1 - level, -1, max(1, math.ceil(self.sd))
+            )
         )
 
-    def tail(self, error: int) -> float:
+    def tail_probability(self, error: int) -> float:
         """Return Pr[|sum| > error]."""
         most = self.count * self.scale + 40 * (math.sqrt(self.count) + 1) * (self.scale + 1)
         if most > _MOST_TERMS:

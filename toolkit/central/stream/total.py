@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from toolkit.central.noise.grid import NO_END
+from toolkit.central.noise.grid import NO_FINITE_NOISE
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.release import paid
+from toolkit.central.release import loss_and_notes
 from toolkit.central.stream.calibration import best_factorization, calibrated_noise
 from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot
@@ -118,7 +118,7 @@ class RunningTotal:
         RunningTotal
             A total before its first period.
         """
-        return cls(Pure(check_positive(epsilon, "epsilon", NO_END)), periods, **options)
+        return cls(Pure(check_positive(epsilon, "epsilon", NO_FINITE_NOISE)), periods, **options)
 
     @classmethod
     def for_rho(cls, rho: Number, *, periods: int, **options: Any) -> "RunningTotal":
@@ -138,7 +138,7 @@ class RunningTotal:
         RunningTotal
             A total before its first period.
         """
-        return cls(Zcdp(check_positive(rho, "rho", NO_END)), periods, **options)
+        return cls(Zcdp(check_positive(rho, "rho", NO_FINITE_NOISE)), periods, **options)
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number, *, periods: int, **options: Any) -> "RunningTotal":
@@ -165,7 +165,7 @@ class RunningTotal:
         >>> round(float(RunningTotal.for_loss(1, 1e-6, periods=52).sd.max()), 2)
         9.73
         """
-        return cls(Approx(check_positive(epsilon, "epsilon", NO_END), delta), periods, **options)
+        return cls(Approx(check_positive(epsilon, "epsilon", NO_FINITE_NOISE), delta), periods, **options)
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -314,7 +314,7 @@ class RunningTotal:
             covers=NOISE,
             method=f"RunningTotal mechanism, neighbors: {self.neighbors}, {self.unit}",
             basis=NoiseBasis(value, law),
-            **paid(self.loss, self._rng, *notes),
+            **loss_and_notes(self.loss, self._rng, *notes),
         )
 
     def __reduce__(self) -> NoReturn:
@@ -334,7 +334,7 @@ def _noise_loss(loss: Loss) -> Pure | Zcdp:
     """Return the loss that the noise is calibrated to: for Approx the largest Zcdp within it."""
     if not isinstance(loss, Pure | Approx | Zcdp):
         reject("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is calibrated to it", TypeError)
-    check_positive(loss.amount, "the loss", NO_END)
+    check_positive(loss.amount, "the loss", NO_FINITE_NOISE)
     return Zcdp.within(loss) if isinstance(loss, Approx) else loss
 
 

@@ -151,7 +151,7 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     ]
     noise = [
         math.sqrt(2) * Laplace.for_epsilon(epsilon, sensitivity=MAX_SALARY / _PEOPLE).scale,
-        trimmed.noise.sd * float(trimmed._summarize(values).smooth * trimmed.bounds.step),
+        trimmed.noise.sd * float(trimmed._summarize(values).smooth_sensitivity * trimmed.bounds.step),
         _rms_error(_HUBER, values, statistics[2], epsilon),
         _rms_error("median", values, statistics[3], epsilon),
     ]

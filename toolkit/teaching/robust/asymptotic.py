@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.central.robust.estimators import MEstimator
-from toolkit.central.robust.influence import influence, location, sample
+from toolkit.central.robust.influence import check_sample, influence, location
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, check_integer, check_positive, check_probability, reject
 from toolkit.core.inference.digits import concise
@@ -77,7 +77,7 @@ class AvellaMedina:
         tuple of float
             The mean and the standard deviation.
         """
-        data = sample(values)
+        data = check_sample(values)
         n = len(data)
         gamma = influence(self.estimator, data).gross_error_sensitivity
         root = math.sqrt(2 * math.log(max(n, 2)) * math.log(2 / self.delta))

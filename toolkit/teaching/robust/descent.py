@@ -11,8 +11,8 @@ import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.grid import NO_END
-from toolkit.central.release import released_choice
+from toolkit.central.noise.grid import NO_FINITE_NOISE
+from toolkit.central.release import selection_estimate
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import (
@@ -82,7 +82,7 @@ class NoisyDescent:
             reject("psi must be bounded", repr(self.estimator), "one person moves the sum without limit; take Huber")
         if not isinstance(self.loss, Pure | Zcdp):
             reject("`loss` must be Pure or Zcdp", type(self.loss).__name__, "it is divided among the steps", TypeError)
-        check_positive(self.loss.amount, "the loss", NO_END)
+        check_positive(self.loss.amount, "the loss", NO_FINITE_NOISE)
         check_positive(self.rate, "rate")
         exact_fraction(self.start, "start")
         check_integer(self.n, "n")
@@ -147,4 +147,4 @@ class NoisyDescent:
             noisy = float(mechanism.release(self._total_score(values, location), rng=source))
             location = min(max(location + rate * noisy * self._score_unit / self.n, low), high)
         note = f"{self.steps} steps, to each mean score noise of standard deviation {self.noise:.3g}"
-        return released_choice(location, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))
+        return selection_estimate(location, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))
