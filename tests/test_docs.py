@@ -213,7 +213,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def pq(oracle: oracles.Oracle) -> tuple[float, float]:
-    return float(oracle._support.p), float(oracle._support.q)
+    return float(oracle._support_law.p), float(oracle._support_law.q)
 
 
 def support_variance() -> float:
@@ -225,7 +225,7 @@ def support_variance() -> float:
 def bit_share(at: float) -> float:
     """How often an answer is told as 1."""
     bit = numeric.one_bit((0, 1), 1)
-    return float(bit._support.q) + bit._support.slope * at
+    return float(bit._support_law.q) + bit._support_law.slope * at
 
 
 def piecewise_variance(x: float) -> float:

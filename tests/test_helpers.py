@@ -24,8 +24,8 @@ from toolkit.core.inference.digits import fixed
 from toolkit.core.inference.fit import format_p
 from toolkit.core.inference.intervals import imbens_manski
 from toolkit.learning.tables import examples
-from toolkit.local.matrix.encoding import as_labels, looks_like_others, says_yes
-from toolkit.local.matrix.tables import joined_labels
+from toolkit.local.matrix.encoding import as_labels, codes_are_ambiguous, yes_no_codes
+from toolkit.local.matrix.tables import join_labels
 from toolkit.studio.folder import fingerprint
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.plan import _round_up
@@ -55,9 +55,9 @@ TABLE = [
     ([format_p(p) for p in (0.0261, 3.03e-13, 0.0, 1.0)], ["p = 0.026", "p = 3e-13", "p < 1e-300", "p = 1"]),
     ([round(imbens_manski(width, 0.95), 4) for width in (0.0, 100.0)], [1.96, 1.6449]),
     (as_labels(np.array([1, 0]), (1, "undisclosed")).tolist(), ["undisclosed", 1]),
-    ([looks_like_others(one) for one in (("1", "2"), ("0", "1"), ("yes", "no"))], [True, False, True]),
-    ([says_yes(("no", "Yes")), says_yes(("different", "same"))], [{True: 1, False: 0}, None]),
-    (joined_labels(("no", "yes"), ("a", "b")), ["no / a", "no / b", "yes / a", "yes / b"]),
+    ([codes_are_ambiguous(one) for one in (("1", "2"), ("0", "1"), ("yes", "no"))], [True, False, True]),
+    ([yes_no_codes(("no", "Yes")), yes_no_codes(("different", "same"))], [{True: 1, False: 0}, None]),
+    (join_labels(("no", "yes"), ("a", "b")), ["no / a", "no / b", "yes / a", "yes / b"]),
     (fingerprint(b"")[:8], "e3b0c442"),
     (filled("Tap “{label}”.", label="{label}"), "Tap “{label}”."),
     (filled("Tap “{label}”.", label="Yes”. Tap “No"), "Tap “Yes’. Tap ‘No”."),

@@ -25,11 +25,11 @@ from toolkit.frames.frame import Frame, as_list
 from toolkit.frames.sums import Bounds, parse_axes
 from toolkit.learning.tables import ends
 from toolkit.local.calibration import check_odds, checked_epsilon
-from toolkit.local.matrix.encoding import _typed, checked_times
+from toolkit.local.matrix.encoding import _to_common_type, checked_times
 from toolkit.local.matrix.moments import scored_option
 from toolkit.local.matrix.tables import check_table
-from toolkit.local.numeric.grid import AnswerGrid, checked_bounds, laplace_in_browser
-from toolkit.local.questions import _table_of
+from toolkit.local.numeric.grid import AnswerGrid, checked_bounds, laplace_browser_data
+from toolkit.local.questions import _labels_for_table
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import checked_arms
 from toolkit.survey.serving.options import ServeOptions
@@ -61,9 +61,9 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "weights": (lambda total: check_odds(2, 1, total), 2**32, 2**32 + 1),
     "a denominator": (lambda one: check_table(one * np.eye(2, dtype=np.int64), one, 2, 2), 2**32, 2**32 + 1),
     "how often reports came": (lambda often: checked_times([often, 0], 2), 2**53, 2**53 + 2),
-    "codes as floats": (lambda code: _typed(np.array([float(code)]), "codes"), 2**53 - 1, 2**53),
-    "noise in a browser": (lambda scale: laplace_in_browser(Fraction(scale), Fraction(1)), 2**43 - 1, 2**43),
-    "options of a table": (lambda size: _table_of(size, ""), 2048, 2049),
+    "codes as floats": (lambda code: _to_common_type(np.array([float(code)]), "codes"), 2**53 - 1, 2**53),
+    "noise in a browser": (lambda scale: laplace_browser_data(Fraction(scale), Fraction(1)), 2**43 - 1, 2**43),
+    "options of a table": (lambda size: _labels_for_table(size, ""), 2048, 2049),
     "options with scores": (lambda size: scored_option(tuple(range(size)), None), 2048, 2049),
     "high answers": (lambda high: checked_bounds((0, high)), GREAT, GREAT + 1),
     "low answers": (lambda low: checked_bounds((low, 0)), -GREAT, -GREAT - 1),

@@ -161,7 +161,7 @@ MUTANTS = {
     "03: reports that are the truth": Mutant(
         "03",
         "toolkit.local.design",
-        "return encoding.draw_reports(self.weights, self._form, truths, rng)",
+        "return encoding.draw_reports(self.weights, self._forced_form, truths, rng)",
         "return truths",
         "my-warner-agrees",
     ),
@@ -605,7 +605,7 @@ MUTANTS = {
     "03: half of the reports are the truth": Mutant(
         "03",
         "toolkit.local.design",
-        "return encoding.draw_reports(self.weights, self._form, truths, rng)",
+        "return encoding.draw_reports(self.weights, self._forced_form, truths, rng)",
         "return np.where(np.arange(len(truths)) % 2, truths, encoding.draw_reports(self.weights, None, truths, rng))",
         "my-warner-agrees",
     ),
@@ -702,8 +702,8 @@ MUTANTS = {
     "16: sets that hold the answer more often": Mutant(
         "16",
         "toolkit.local.oracles.subset",
-        "truth_law = Categorical([self._total - self._holding, self._holding])",
-        "truth_law = Categorical([self._total - self._holding, 3 * self._holding])",
+        "truth_law = Categorical([self._total_weight - self._inside_weight, self._inside_weight])",
+        "truth_law = Categorical([self._total_weight - self._inside_weight, 3 * self._inside_weight])",
         "sets-below-check",
     ),
     "16: one bit that never lies": Mutant(

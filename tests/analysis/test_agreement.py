@@ -215,7 +215,7 @@ def test_anchors_and_waves_that_agree_are_not_certain() -> None:
     assert corrected_counts(design, [[0, 50], [0, 0]]).se != 0
     memo = Memo(warner("3/4"), warner("3/4"))
     change = memo.change([0] * 50, [0] * 50)
-    law = memo._pair.covariance([1, 0, 0, 0], 50)
+    law = memo._two_wave_design.covariance([1, 0, 0, 0], 50)
     assert change.se == pytest.approx(np.sqrt(law[1, 1] + law[2, 2] - 2 * law[1, 2]), rel=1e-9)
 
 

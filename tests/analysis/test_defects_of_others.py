@@ -169,7 +169,7 @@ def test_one_option_below_zero_leaves_the_others_their_estimates() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in CATALOGUE if example(name).asks == "number" and name != "square_wave"]
+    "name", [name for name in CATALOGUE if example(name).answer_kind == "number" and name != "square_wave"]
 )
 def test_every_randomized_number_is_estimated(name: str) -> None:
     """RRreg: RRuni of "mix.norm" and "mix.exp" always fails, "non-numeric argument to binary operator".

@@ -125,9 +125,11 @@ def test_oracles_and_numbers_are_estimated_from_what_was_sent() -> None:
     draw, subset = drawer(np.random.default_rng(4)), oracles.subset(6, 1.0)
     sent = [subset._draw_report(i % 6, draw) for i in range(60)]
     frame = pd.DataFrame({"set": [str(one) for one in sent], "place": ["a", "b"] * 30})
-    assert estimates(frame, {"set": subset})["set"].value == pytest.approx(subset._estimate_sent(sent).value)
+    assert estimates(frame, {"set": subset})["set"].value == pytest.approx(
+        subset._estimate_from_raw_reports(sent).value
+    )
     found = estimates(frame, {"set": subset}, by="place", sample=Sample(weights=np.ones(60)))
-    assert found["set"]["a"].value == pytest.approx(subset._estimate_sent(sent[::2]).value)
+    assert found["set"]["a"].value == pytest.approx(subset._estimate_from_raw_reports(sent[::2]).value)
 
 
 def test_a_column_that_looks_like_weights_is_mentioned() -> None:

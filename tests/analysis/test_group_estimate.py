@@ -32,7 +32,7 @@ def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name: str) -
         "number": 1,
     }
     rng = np.random.default_rng(1)
-    found = question.design._estimate_sent([report(question, truths[question.kind], rng) for _ in range(2)])
+    found = question.design._estimate_from_raw_reports([report(question, truths[question.kind], rng) for _ in range(2)])
     empty = empty_estimate(question.design)
     assert (empty.labels, empty.loss, empty.n) == (found.labels, found.loss, 0)
     assert np.shape(empty.value) == np.shape(found.value)
@@ -54,7 +54,7 @@ def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name: str) -
     ],
 )
 def test_plain_questions_too_and_they_promise_nothing(asked, answer) -> None:
-    found, empty = asked._estimate_sent([answer] * 2), empty_estimate(asked)
+    found, empty = asked._estimate_from_raw_reports([answer] * 2), empty_estimate(asked)
     assert (empty.labels, np.shape(empty.value), empty.loss) == (found.labels, np.shape(found.value), None)
     assert "nothing hides it" in asked.describe()
 

@@ -176,7 +176,7 @@ SENT = {
 def test_what_phones_send_is_the_same_counted_and_drawn(kind: str) -> None:
     randomizer, draw = SENT[kind], drawer(np.random.default_rng(8))
     truths = np.random.default_rng(9).integers(0, 2, N).tolist()
-    boxes = randomizer.asks == "ticks"
+    boxes = randomizer.answer_kind == "ticks"
     cells = [randomizer._draw_report([truth] if boxes else truth, draw) for truth in truths]
     if isinstance(randomizer, Design):
         cells = [randomizer.report_options[code] for code in cells]

@@ -9,7 +9,7 @@ AGE = plain(bounds=(0, 99))
 
 
 def estimated(asked, values):
-    return asked._estimate_sent([value for value, _ in values], [times for _, times in values])
+    return asked._estimate_from_raw_reports([value for value, _ in values], [times for _, times in values])
 
 
 def test_shares_of_a_plain_choice_are_counts_over_people():
@@ -107,7 +107,7 @@ ASKED = {
 @pytest.mark.parametrize("kind", ASKED)
 def test_the_mean_score_is_the_estimate_and_its_error_that_of_a_mean(kind: str) -> None:
     asked, answers = ASKED[kind]
-    scores, found = asked.scores(answers), asked._estimate_sent(answers)
+    scores, found = asked.scores(answers), asked._estimate_from_raw_reports(answers)
     assert scores.mean(axis=0) == pytest.approx(found.value)
     error = scores.std(axis=0, ddof=1) / np.sqrt(5)
     assert np.where(error > 0, error, np.sqrt(6 / 7 * 1 / 7 / 5)) == pytest.approx(found.se)

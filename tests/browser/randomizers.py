@@ -115,7 +115,7 @@ def long() -> dict[str, Any]:
 
 def truths(randomizer: Any) -> list[Any]:
     """True answers in turn: all codes (of many, some), all allowed ways of ticking (some), places on the grid."""
-    if randomizer.asks == "ticks":
+    if randomizer.answer_kind == "ticks":
         k, most = len(randomizer.options), getattr(randomizer, "most", len(randomizer.options))
         ways = [[], [0], [k - 1], list(range(k)), list(range(0, k, 2)), [k - 1, 0]]
         return [way for way in ways if len(way) <= most]
@@ -151,7 +151,7 @@ def laws() -> dict[str, tuple[Any, tuple[Any, Any]]]:
 class Sent:
     """A memo as one report: what a phone sends that draws its memos in the same breath."""
 
-    asks = "choice"
+    answer_kind = "choice"
     matrix = None
 
     def __init__(self, memo: Memo) -> None:

@@ -66,7 +66,7 @@ def law(randomizer, truth) -> dict[str, Fraction | float]:
         share = Fraction(randomizer.turn, 2**16)
         window = {
             str(2 + report): share * p
-            for report, p in law_of(lambda draw: randomizer._window.report(truth, draw)).items()
+            for report, p in law_of(lambda draw: randomizer._window.draw_report(truth, draw)).items()
         }
         bit = {
             str(report): (1 - share) * p

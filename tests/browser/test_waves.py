@@ -56,8 +56,8 @@ def test_two_waves_of_a_phone_have_exactly_the_law_of_the_memo_s_pair(page, memo
     blank = page.context.new_page()
     counts = blank.evaluate(LAW, [asset("randomizer.js").decode(), memo._browser_data(), kept, sent])
     blank.close()
-    told = memo._pair.weights.astype(object)
-    assert np.all(np.array(counts, dtype=object) * memo._pair.denominator == told * (kept * sent) ** 2)
+    told = memo._two_wave_design.weights.astype(object)
+    assert np.all(np.array(counts, dtype=object) * memo._two_wave_design.denominator == told * (kept * sent) ** 2)
 
 
 def attic(person: Phone, survey: Survey) -> dict[str, dict]:

@@ -92,7 +92,7 @@ def check_variance_by_enumeration(design: Design) -> None:
     where all reports agree about an option it is the design's instead, and never 0.
     """
     tallies, values, errors = enumerated(design, 3)
-    scores = design._scores_sent(range(tallies.shape[1])).reshape(tallies.shape[1], -1)
+    scores = design._scores_of_raw_reports(range(tallies.shape[1])).reshape(tallies.shape[1], -1)
     alike = np.array([np.ptp(scores[counts > 0], axis=0) < 1e-9 for counts in tallies])
     assert errors.min() > 0
     errors = np.where(alike, 0, errors)

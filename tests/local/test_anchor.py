@@ -6,7 +6,14 @@ from scipy.stats import beta, norm
 
 from tests.slowly import each
 from toolkit import crosswise, forced, k_ary, kuk, warner
-from toolkit.local.anchor import _interval_basis, at_random, attention, attention_counts, corrected, corrected_counts
+from toolkit.local.anchor import (
+    _interval_basis,
+    attention,
+    attention_counts,
+    corrected,
+    corrected_counts,
+    describe_random_share,
+)
 from toolkit.local.compliance import Compliance
 
 # R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with
@@ -195,24 +202,24 @@ def test_the_exact_interval_of_compliance_is_that_of_the_share_of_noes(counts):
 
 def test_people_who_protect_themselves_are_never_called_followers() -> None:
     """Half of 4000 people always say no, the others follow: of the anchor's reports 7/8 are no, not 3/4."""
-    told = at_random(attention_counts(warner("3/4"), [3500, 500]))
+    told = describe_random_share(attention_counts(warner("3/4"), [3500, 500]))
     assert told.startswith("more harmless answers came than the design allows")
     few = attention_counts(warner("3/4"), [83, 17])  # two errors above 1, which the interval still holds
     assert not few.interval().empty
-    assert at_random(few).startswith("more harmless answers came")
+    assert describe_random_share(few).startswith("more harmless answers came")
     some = attention_counts(warner("3/4"), [675, 325])
     high, low = (100 * (1 - limit) for limit in some.interval())
-    assert at_random(some).startswith(f"about 30 % ({low:.0f} to {high:.0f}) answered at random")
+    assert describe_random_share(some).startswith(f"about 30 % ({low:.0f} to {high:.0f}) answered at random")
     for counts in ([3000, 1000], [755, 245]):  # as the design makes them, and a few more that chance explains
-        exact = at_random(attention_counts(warner("3/4"), counts))
+        exact = describe_random_share(attention_counts(warner("3/4"), counts))
         assert exact.startswith("about 0 % (0 to ")
     assert "cannot show people who always give the harmless answer" in exact
-    assert at_random(attention_counts(warner("3/4"), [10, 990])).startswith("fewer true answers came")
+    assert describe_random_share(attention_counts(warner("3/4"), [10, 990])).startswith("fewer true answers came")
 
 
 @each(harmless=range(0, 1001, 50))
 def test_no_count_of_reports_is_called_full_compliance(harmless: int) -> None:
-    told = at_random(attention_counts(warner("3/4"), [harmless, 1000 - harmless]))
+    told = describe_random_share(attention_counts(warner("3/4"), [harmless, 1000 - harmless]))
     assert "followed the instructions" not in told
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from toolkit import crosswise, triangular, unrelated, warner
-from toolkit.local.birthdays import MONTHS, born, days, innocent_share, shift
+from toolkit.local.birthdays import MONTHS, born, count_days, estimate_shift, innocent_share
 
 
 def test_shares_are_days_of_a_year_with_a_quarter() -> None:
-    assert sum(days(month) for month in MONTHS) == Fraction(1461, 4)
+    assert sum(count_days(month) for month in MONTHS) == Fraction(1461, 4)
     assert born("jan-apr") == Fraction(481, 1461)  # 120.25 of 365.25
     assert born("jan-mar") == Fraction(361, 1461)
     assert born("NOV - feb") == born("nov") + born("dec") + born("jan") + born("feb")
@@ -36,11 +36,11 @@ def test_a_third_for_january_to_april_is_what_was_measured_to_be_wrong() -> None
 def test_a_shift_is_what_another_share_does(truth: float) -> None:
     """By hand: (p' - p)(2x - 1) / (2p - 1) for the crosswise design, (p' - p)(1 - x) / (1 - p) for the triangular."""
     p = float(born("jan-apr"))
-    assert shift(crosswise(born("jan-apr")), truth) == pytest.approx(0.01 * (2 * truth - 1) / (2 * p - 1))
-    assert shift(triangular(born("jan-apr")), truth) == pytest.approx(0.01 * (1 - truth) / (1 - p))
+    assert estimate_shift(crosswise(born("jan-apr")), truth) == pytest.approx(0.01 * (2 * truth - 1) / (2 * p - 1))
+    assert estimate_shift(triangular(born("jan-apr")), truth) == pytest.approx(0.01 * (1 - truth) / (1 - p))
 
 
 def test_a_design_without_an_innocent_question_has_no_shift() -> None:
     assert innocent_share(unrelated("2/3", born("mar"))) == born("mar")
     with pytest.raises(ValueError, match="must be crosswise or triangular, got warner"):
-        shift(warner("3/4"), 0.1)
+        estimate_shift(warner("3/4"), 0.1)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from toolkit.core.rounding import log_up
-from toolkit.local.calibration import check_odds, checked_epsilon, odds, option_labels, threshold_above
+from toolkit.local.calibration import check_odds, checked_epsilon, flip_threshold, odds, option_labels
 from toolkit.local.numeric.bounded import OneBit
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.window import Window
@@ -19,7 +19,7 @@ from toolkit.local.oracles.subset import Subset
 def test_odds_are_on_the_private_side_and_fit_into_32_bits(epsilon: object, inside: int, outside: int) -> None:
     if epsilon == 22 and outside == 999:
         return  # the odds leave no room for a thousand others
-    a, b = odds(epsilon, inside=inside, outside=outside)
+    a, b = odds(epsilon, n_inside=inside, n_outside=outside)
     assert inside * a + outside * b <= 2**32
     assert a > b
     assert (
@@ -37,7 +37,7 @@ def test_an_epsilon_without_a_float_is_given_a_little_less() -> None:
 @pytest.mark.parametrize("epsilon", [0, -1, 23, "x", float("inf"), 1e-300])
 def test_what_no_draw_can_keep_is_refused(epsilon: object) -> None:
     with pytest.raises(ValueError, match="`epsilon` must"):
-        odds(epsilon, inside=1, outside=1)
+        odds(epsilon, n_inside=1, n_outside=1)
     assert checked_epsilon("1e-100") == Fraction(1, 10**100)
     with pytest.raises(ValueError, match="got less than 1e-100"):
         checked_epsilon(Fraction(1, 10**100 + 1))
@@ -45,9 +45,7 @@ def test_what_no_draw_can_keep_is_refused(epsilon: object) -> None:
 
 def test_a_threshold_never_lies_less_than_asked() -> None:
     for factor in (Fraction(3), Fraction(27183, 10000), Fraction(10**6)):
-        assert (
-            Fraction(threshold_above(factor), 2**32) >= 1 / (factor + 1) > Fraction(threshold_above(factor) - 1, 2**32)
-        )
+        assert Fraction(flip_threshold(factor), 2**32) >= 1 / (factor + 1) > Fraction(flip_threshold(factor) - 1, 2**32)
 
 
 def test_options_may_be_a_number_or_labels() -> None:
@@ -62,7 +60,7 @@ def test_weights_must_be_in_order_and_fit_into_a_32_bit_word() -> None:
     with pytest.raises(
         ValueError, match="`inside` must be above `outside`, got 2 and 2: otherwise the set says nothing"
     ):
-        check_odds(2, 2, 4, of="set")
+        check_odds(2, 2, 4, noun="set")
     with pytest.raises(ValueError, match="`keep` must be above `lie`"):
         check_odds(1, 2, 3, ("keep", "lie"))
     with pytest.raises(ValueError, match=r"at most 2\*\*32"):

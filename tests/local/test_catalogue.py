@@ -16,7 +16,7 @@ from toolkit.audit import audit
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles, questions
 from toolkit.local.catalogue import CATALOGUE, NamedMaker, check_arguments, example, makers, parameters, restore
-from toolkit.local.sampled_randomizer import SampledRandomizer
+from toolkit.local.sampled_randomizer import MatrixFreeRandomizer
 from toolkit.survey.consent.page_data import shown_survey
 
 
@@ -34,8 +34,8 @@ def test_every_maker_of_the_three_rooms_is_listed():
 
 def test_every_kind_of_randomizer_is_made_by_one_that_is_listed():
     made = {thing for room in (oracles, numeric) for thing in vars(room).values() if isinstance(thing, type)}
-    kinds = {kind for listed in CATALOGUE.values() for kind in listed.kinds}
-    assert {kind for kind in made if issubclass(kind, SampledRandomizer) and not isabstract(kind)} <= kinds
+    kinds = {kind for listed in CATALOGUE.values() for kind in listed.classes}
+    assert {kind for kind in made if issubclass(kind, MatrixFreeRandomizer) and not isabstract(kind)} <= kinds
     assert {type(example(name)) for name in CATALOGUE} <= kinds | {Design}
 
 
@@ -70,8 +70,8 @@ def test_a_maker_says_what_it_takes_and_needs():
 )
 def test_wrong_and_missing_arguments_are_named(given, message):
     with pytest.raises(ValueError, match=message):
-        check_arguments(questions.forced, given, label="a design", example="write so")
-    check_arguments(questions.forced, ["no", "yes"], label="a design", example="write so")
+        check_arguments(questions.forced, given, display_name="a design", example="write so")
+    check_arguments(questions.forced, ["no", "yes"], display_name="a design", example="write so")
 
 
 def two_coins() -> Design:
@@ -113,7 +113,7 @@ def test_a_phone_draws_a_new_design_and_the_results_go_back_through_it(survey):
     assert (shown["weights"], shown["denominator"]) == ([[3, 1], [1, 3]], 4)
     draw = drawer(np.random.default_rng(1))
     reports = [survey["cheated"].design._draw_report(truth, draw) for truth in [1] * 300 + [0] * 700]
-    estimate = survey["cheated"].design._estimate_sent(reports)
+    estimate = survey["cheated"].design._estimate_from_raw_reports(reports)
     assert abs(estimate.value - 0.3) < 4 * estimate.se
 
 

@@ -114,7 +114,7 @@ def test_published_sizes_at_epsilon_one():
 
 def test_oracles_boxes_and_numbers_have_a_worst_shift_too():
     subset, bit = oracles.subset(16, 1.0), numeric.one_bit((0, 80), 1.0)
-    p, q = float(subset._support.p), float(subset._support.q)
+    p, q = float(subset._support_law.p), float(subset._support_law.q)
     assert worst_shift(subset, np.full(16, 1 / 16)) == pytest.approx(0.01 * ((1 - q) / (p - q) - 1 / 16))
     assert worst_shift(bit, 20) == pytest.approx(0.01 * (bit.scores([1])[0] - 20))
     assert worst_shift(bit, 70) == pytest.approx(0.01 * (70 - bit.scores([0])[0]))
@@ -126,7 +126,7 @@ def test_oracles_boxes_and_numbers_have_a_worst_shift_too():
 def test_liars_who_choose_their_box_move_it_far_more_than_those_who_cannot():
     """990 honest people, a tenth of them asked about each of ten boxes; ten liars all say box 0, yes."""
     boxes = oracles.tick_boxes(10, 1.0, how="random")
-    p, q = float(boxes._support.p), float(boxes._support.q)
+    p, q = float(boxes._support_law.p), float(boxes._support_law.q)
     honest = 99 * (q + 0.2 * (p - q))
     fooled = (((honest + 10) / 109) - q) / (p - q)
     assert worst_shift(boxes, 0.2) == pytest.approx(fooled - 0.2)

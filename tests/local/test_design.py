@@ -263,6 +263,8 @@ def test_a_prevalence_that_misses_1_by_rounding_is_1() -> None:
 def test_no_variance_is_zero_where_a_share_misses_1_by_rounding() -> None:
     """All answers agree and nothing hides them: the error is that of one more person for each option."""
     design, rounding = warner("1"), np.finfo(float).eps
-    exact, near = (design._never_zero(np.zeros((2, 2)), np.array([off, 1 - off]), 10) for off in (0, rounding))
+    exact, near = (
+        design._replace_zero_variances(np.zeros((2, 2)), np.array([off, 1 - off]), 10) for off in (0, rounding)
+    )
     assert exact[1, 1] > 0.005
     assert near == pytest.approx(exact)

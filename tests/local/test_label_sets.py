@@ -61,8 +61,8 @@ def _reads_back(design: Design, answers: Any, hold: Callable[[list[Any]], Any]) 
     again = hold(reports.tolist())
     told = {str(label): code for code, label in enumerate(design.report_options)}
     codes = [told[str(report)] for report in reports.tolist()]
-    assert design.estimate(again).value == pytest.approx(design._estimate_sent(codes).value)
-    assert np.array_equal(design.scores(again), design._scores_sent(codes))
+    assert design.estimate(again).value == pytest.approx(design._estimate_from_raw_reports(codes).value)
+    assert np.array_equal(design.scores(again), design._scores_of_raw_reports(codes))
     counts = np.bincount(codes, minlength=len(told))
     assert abs(counts / counts.sum() - _law(design) @ design.matrix).max() < 5 / np.sqrt(counts.sum())
 

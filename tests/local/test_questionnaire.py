@@ -115,7 +115,7 @@ def test_one_question_beats_splitting_by_about_the_number_of_questions() -> None
 def test_everyone_is_asked_evenly_and_never_twice() -> None:
     """Pairs of questions among 3: counts within 5 standard errors of a third; with a fixed seed."""
     made = Questionnaire((("a", DIE), ("b", DIE), ("c", DIE)), 2)
-    chosen = made._choices(30_000, np.random.default_rng(1))
+    chosen = made._draw_asked_questions(30_000, np.random.default_rng(1))
     assert np.all(chosen.sum(axis=1) == 2)
     pairs = [np.count_nonzero(chosen[:, i] & chosen[:, j]) for i, j in itertools.combinations(range(3), 2)]
     assert np.all(np.abs(np.array(pairs) - 10_000) < 5 * math.sqrt(30_000 * 2 / 9))

@@ -11,7 +11,7 @@ import pytest
 from tests.local.channel import Draw, channel, frozen
 from toolkit import Design, k_ary, kuk, mangat, triangular
 from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
-from toolkit.local.numeric.bounded import TURNS, Hybrid, OneBit, Piecewise
+from toolkit.local.numeric.bounded import TURN_DENOMINATOR, Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.oracles import local_hash, subset, tick_boxes, unary
@@ -94,7 +94,8 @@ def test_exactly_the_codes_of_a_design_are_accepted(design: Design) -> None:
 
 
 @pytest.mark.parametrize(
-    ("turn", "accepted"), [(0, {0, 1}), (1, set(range(8))), (TURNS - 1, set(range(8))), (TURNS, set(range(2, 8)))]
+    ("turn", "accepted"),
+    [(0, {0, 1}), (1, set(range(8))), (TURN_DENOMINATOR - 1, set(range(8))), (TURN_DENOMINATOR, set(range(2, 8)))],
 )
 def test_a_hybrid_accepts_what_has_its_turn(turn: int, accepted: set[int]) -> None:
     randomizer = Hybrid(ZERO, FOUR, 4, 2, 1, 2, 2, 1, turn)
@@ -151,7 +152,7 @@ def test_honest_reports_of_real_sizes_are_accepted(randomizer: Any, answers: lis
 def test_every_randomizer_says_what_it_asks_for(randomizer: Any, answers: list[Any]) -> None:
     assert isinstance(randomizer, Randomizer)
     lists = any(isinstance(answer, list) for answer in answers)
-    assert randomizer.asks == ("ticks" if lists else "number" if hasattr(randomizer, "low") else "choice")
+    assert randomizer.answer_kind == ("ticks" if lists else "number" if hasattr(randomizer, "low") else "choice")
 
 
 def test_codes_and_sets_are_strict() -> None:

@@ -14,18 +14,18 @@ from toolkit import Estimate, Question
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import below
 from toolkit.local.catalogue import CATALOGUE, example
-from toolkit.local.protocol import Drawing, Estimating, Randomizer, is_code
-from toolkit.local.sampled_randomizer import SampledAtOdds
+from toolkit.local.protocol import Randomizer, ReportDrawer, ReportEstimator, is_code
+from toolkit.local.sampled_randomizer import ExactOddsRandomizer
 from toolkit.survey.questions.question import accepts
 
 
 @dataclass(frozen=True)
-class Toy(SampledAtOdds):
+class Toy(ExactOddsRandomizer):
     truth: int
     lie: int
 
     name = "toy"
-    asks = "choice"
+    answer_kind = "choice"
     options = ("no", "yes")
 
     @property
@@ -47,7 +47,7 @@ class Toy(SampledAtOdds):
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         raise NotImplementedError
 
-    def _encoded(self, answers: Any) -> tuple[Any, bool]:
+    def _encode_answers(self, answers: Any) -> tuple[Any, bool]:
         return np.atleast_1d(answers), np.ndim(answers) == 0
 
     def _draw(self, truths: Any, rng: Any) -> Any:
@@ -72,7 +72,7 @@ def test_one_answer_has_one_report_and_scores_average_to_the_truth() -> None:
     assert Toy(3, 1).randomize(1, rng) in (0, 1)
     reports = Toy(3, 1).randomize([1] * 3000 + [0] * 7000, rng)
     assert abs(Toy(3, 1).scores(reports).mean() - 0.3) < 0.05
-    assert np.array_equal(Toy(3, 1)._scores_sent(reports.tolist()), Toy(3, 1).scores(reports))
+    assert np.array_equal(Toy(3, 1)._scores_of_raw_reports(reports.tolist()), Toy(3, 1).scores(reports))
 
 
 def test_a_question_takes_a_randomizer_and_its_reports() -> None:
@@ -84,7 +84,7 @@ def test_a_question_takes_a_randomizer_and_its_reports() -> None:
 def test_every_randomizer_draws_estimates_and_documents_each_method(name: str) -> None:
     """Every public method of every randomizer has a docstring."""
     made = type(example(name))
-    assert issubclass(made, Drawing)
-    assert issubclass(made, Estimating)
+    assert issubclass(made, ReportDrawer)
+    assert issubclass(made, ReportEstimator)
     verbs = [verb for verb in dir(Randomizer) if verb[0] != "_"]
     assert [verb for verb in verbs if not inspect.getdoc(getattr(made, verb))] == []

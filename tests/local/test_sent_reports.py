@@ -28,18 +28,23 @@ def test_draws_are_uniform_below_any_bound():
 
 
 def test_the_estimate_from_what_was_sent_is_that_of_the_counts():
-    assert warner(p="3/4")._estimate_sent([1] * 40 + [0] * 60).value == warner(p="3/4").estimate_counts([60, 40]).value
+    assert (
+        warner(p="3/4")._estimate_from_raw_reports([1] * 40 + [0] * 60).value
+        == warner(p="3/4").estimate_counts([60, 40]).value
+    )
 
 
 @pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
     """Every kind of randomizer; some reports come twice in the list, too."""
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
-    truth = [0] if randomizer.asks == "ticks" else 1
+    truth = [0] if randomizer.answer_kind == "ticks" else 1
     kinds = [randomizer._draw_report(truth, draw) for _ in range(40)]
     times = [1 + number % 5 for number in range(40)]
-    short = randomizer._estimate_sent(kinds, times)
-    long = randomizer._estimate_sent([kind for kind, count in zip(kinds, times, strict=True) for _ in range(count)])
+    short = randomizer._estimate_from_raw_reports(kinds, times)
+    long = randomizer._estimate_from_raw_reports(
+        [kind for kind, count in zip(kinds, times, strict=True) for _ in range(count)]
+    )
     assert short.n == long.n == sum(times)
     for one, other in ((short.value, long.value), (short.se, long.se), (short.cov, long.cov)):
         assert np.allclose(one, other, rtol=1e-12, atol=1e-15, equal_nan=True)
@@ -49,9 +54,9 @@ def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
 @each(times=[[1], [1, -1], [0, 0], [1, 1.5], [2**53, 2**53]], name=DESIGNS)
 def test_how_often_each_report_came_must_be_counts_of_each(name, times):
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
-    kinds = [randomizer._draw_report([0] if randomizer.asks == "ticks" else 1, draw) for _ in range(2)]
+    kinds = [randomizer._draw_report([0] if randomizer.answer_kind == "ticks" else 1, draw) for _ in range(2)]
     with pytest.raises((ValueError, TypeError), match=r"`(counts|times)` must"):
-        randomizer._estimate_sent(kinds, times)
+        randomizer._estimate_from_raw_reports(kinds, times)
 
 
 @pytest.mark.parametrize("name", ["local_hash", "unary", "capped_boxes"])
@@ -61,12 +66,12 @@ def test_multiplicities_stay_with_their_reports_when_work_is_chunked(name, monke
     Pieces of 16 reports instead of many thousands, and numbers that differ from piece to piece.
     """
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
-    kinds = [randomizer._draw_report([0] if randomizer.asks == "ticks" else 1, draw) for _ in range(60)]
+    kinds = [randomizer._draw_report([0] if randomizer.answer_kind == "ticks" else 1, draw) for _ in range(60)]
     times = [1 + number // 10 for number in range(60)]
-    whole = randomizer._estimate_sent(kinds, times)
+    whole = randomizer._estimate_from_raw_reports(kinds, times)
     monkeypatch.setattr(oracles.hashing, "CHUNK", 64)
-    monkeypatch.setattr(oracles.bits, "rows_at_once", lambda _: 16)
-    pieces = randomizer._estimate_sent(kinds, times)
+    monkeypatch.setattr(oracles.bits, "rows_per_chunk", lambda _: 16)
+    pieces = randomizer._estimate_from_raw_reports(kinds, times)
     assert pieces.n == whole.n == sum(times)
     assert np.array_equal(pieces.value, whole.value)
     assert np.allclose(pieces.cov, whole.cov, rtol=1e-12, atol=1e-15)

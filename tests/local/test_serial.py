@@ -10,7 +10,7 @@ import pytest
 from tests.slowly import each
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example, restore
-from toolkit.local.protocol import fraction, from_plain, plain
+from toolkit.local.protocol import read_fraction, read_plain_data, to_plain_data
 
 
 @dataclass(frozen=True)
@@ -19,25 +19,25 @@ class Thing:
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "share", fraction(self.share, "share"))
+        object.__setattr__(self, "share", read_fraction(self.share, "share"))
         object.__setattr__(self, "names", tuple(self.names))
 
 
 def test_fractions_and_tuples_survive_json() -> None:
     thing = Thing(Fraction(2, 3), ("a", "b"))
-    assert from_plain(Thing, json.loads(json.dumps(plain(thing, "thing"))), "thing") == thing
+    assert read_plain_data(Thing, json.loads(json.dumps(to_plain_data(thing, "thing"))), "thing") == thing
 
 
 @pytest.mark.parametrize("change", [{"kind": "other"}, {"extra": 1}])
 def test_other_fields_and_kinds_are_refused(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must have that kind and the fields"):
-        from_plain(Thing, {**plain(Thing(Fraction(1, 2), ()), "thing"), **change}, "thing")
+        read_plain_data(Thing, {**to_plain_data(Thing(Fraction(1, 2), ()), "thing"), **change}, "thing")
 
 
 @pytest.mark.parametrize("bad", [0.5, [1, 0], [1, -2], [1.0, 2], "1/2", [1]])
 def test_a_fraction_is_two_integers(bad: object) -> None:
     with pytest.raises(TypeError, match="must be a fraction or two integers"):
-        fraction(bad, "share")
+        read_fraction(bad, "share")
 
 
 MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace, numeric.square_wave)

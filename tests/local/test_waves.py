@@ -13,7 +13,14 @@ from scipy.stats import t as student
 
 from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, warner
-from toolkit.local.waves import Memo, chances, changing, epsilon_of, unchanged, with_lost_memos
+from toolkit.local.waves import (
+    Memo,
+    epsilon_of,
+    largest_ratio_changing,
+    largest_ratio_lost_memos,
+    largest_ratio_unchanged,
+    make_count_weight,
+)
 
 MEMO = Memo(warner("3/4"), warner("3/4"))
 OTHERS = [MEMO, Memo(forced("1/6", "1/6"), warner("9/10")), Memo(forced("1/3", "1/10"), crosswise("1/5"))]
@@ -46,7 +53,7 @@ def test_a_changing_truth_costs_what_the_reference_says() -> None:
     for fresh, epsilon in (("3/4", 1.021651248), ("9/10", 1.694595721), ("99/100", 4.026478401)):
         memo = Memo(warner("3/4"), warner(fresh))
         assert abs(memo.epsilon(2, truth="changing") - epsilon) < 1e-9
-        assert abs(memo._pair.epsilon - epsilon) < 1e-6
+        assert abs(memo._two_wave_design.epsilon - epsilon) < 1e-6
     assert abs(MEMO.epsilon(4, truth="changing") - 1.982277793) < 1e-9
     assert abs(MEMO.epsilon(6, truth="changing") - 3.032694979) < 1e-9
     certain = Design([[1, 0], [0, 1]], 1, ("no", "yes"))
@@ -117,10 +124,10 @@ def test_two_waves_are_no_product() -> None:
         [0.234375, 0.140625, 0.390625, 0.234375],
         [0.1875, 0.1875, 0.1875, 0.4375],
     ]
-    assert np.allclose(MEMO._pair.matrix, expected, atol=1e-12)
+    assert np.allclose(MEMO._two_wave_design.matrix, expected, atol=1e-12)
     for memo in OTHERS:
         laws = [law(memo, truths) for truths in itertools.product((0, 1), repeat=2)]
-        assert np.allclose(memo._pair.matrix, laws, atol=1e-9)
+        assert np.allclose(memo._two_wave_design.matrix, laws, atol=1e-9)
 
 
 def given(*draws: int) -> Callable[[int], int]:
@@ -141,9 +148,9 @@ def test_change_and_flows_have_the_reference_numbers() -> None:
     change = MEMO.change(first, second)
     assert abs(change.value - 0.08) < 1e-12
     assert abs(change.se - 0.057257656) < 1e-9
-    assert change.loss.epsilon == MEMO._flows(first, second).loss.epsilon == MEMO.epsilon(2, truth="changing")
+    assert change.loss.epsilon == MEMO._truth_flows(first, second).loss.epsilon == MEMO.epsilon(2, truth="changing")
     assert MEMO.estimate(first).loss.epsilon == MEMO.epsilon()
-    flows = MEMO._flows(first, second)
+    flows = MEMO._truth_flows(first, second)
     assert flows.labels == ("no → no", "no → yes", "yes → no", "yes → yes")
     assert np.allclose(flows.value, [0.848, 0.152, 0.072, -0.072])
     assert np.allclose(flows.se, [0.0540158, 0.04619865, 0.04453313, 0.04135291], atol=1e-7)
@@ -157,7 +164,7 @@ def test_a_memo_makes_a_change_more_precise_than_fresh_answers(flows: tuple[floa
     """
     without, given = MEMO.design.matrix[:, 1]
     scores = (np.array([0, 1, -1, 0])) / (given - without)
-    seen = np.array(flows) @ MEMO._pair.matrix
+    seen = np.array(flows) @ MEMO._two_wave_design.matrix
     assert abs(seen @ scores**2 - (seen @ scores) ** 2 - variance) < 1e-9
     if flows[1] == 0.05:
         fresh = np.array(flows) @ np.kron(MEMO.design.matrix, MEMO.design.matrix)
@@ -238,8 +245,8 @@ def test_what_a_device_sends_has_the_law_of_two_waves_over_all_draws(memo: Memo)
         times = [np.bincount(reports, minlength=2) for reports in drawn]
         for first, second in itertools.product((0, 1), repeat=2):
             counts[2 * first + second] += np.outer(times[first], times[second]).ravel()
-    told = memo._pair.weights.astype(object)
-    assert np.all(counts * memo._pair.denominator == told * (kept * sent) ** 2)
+    told = memo._two_wave_design.weights.astype(object)
+    assert np.all(counts * memo._two_wave_design.denominator == told * (kept * sent) ** 2)
 
 
 def test_it_is_written_and_read_and_says_what_it_is() -> None:
@@ -247,7 +254,7 @@ def test_it_is_written_and_read_and_says_what_it_is() -> None:
         data = json.loads(json.dumps(memo.to_dict()))
         assert Memo.from_dict(data) == memo
         assert memo._browser_data() == {**memo.to_dict(), "options": list(memo.permanent.options)}
-        assert memo._is_exact
+        assert memo._design_is_exact
     assert (
         Memo(warner("3/4"), warner("3/4"))
         .describe()
@@ -255,7 +262,7 @@ def test_it_is_written_and_read_and_says_what_it_is() -> None:
     )
     assert "epsilon of all of them together is infinite" in Memo(mangat("1/2"), warner("3/4")).describe()
     fine = warner(epsilon=1.0)
-    assert not Memo(fine, fine)._is_exact
+    assert not Memo(fine, fine)._design_is_exact
     for wrong in ({}, [], {**MEMO.to_dict(), "kind": "design"}, {"kind": "memo", "permanent": {}}):
         with pytest.raises(ValueError, match="the data of a 'memo' must have that kind and the fields"):
             Memo.from_dict(wrong)
@@ -263,19 +270,19 @@ def test_it_is_written_and_read_and_says_what_it_is() -> None:
 
 def test_what_no_series_can_prove_costs_nothing_more() -> None:
     """A memo that is never no: the impossible series are left out of the worst case."""
-    chance = chances([[1, 1], [0, 2]], [[4, 0], [0, 4]])
-    assert unchanged(chance, 2) == math.inf
-    assert changing(chance, 2) == math.inf
+    chance = make_count_weight([[1, 1], [0, 2]], [[4, 0], [0, 4]])
+    assert largest_ratio_unchanged(chance, 2) == math.inf
+    assert largest_ratio_changing(chance, 2) == math.inf
 
 
 def test_ratios_are_fractions_and_those_of_runs_multiply() -> None:
     """Warner 3/4 on 3/4: one report is 5/8 against 3/8."""
-    chance = chances([[3, 1], [1, 3]], [[3, 1], [1, 3]])
-    assert unchanged(chance, 1) == changing(chance, 1) == Fraction(5, 3)
-    assert unchanged(chance, 2) == Fraction(7, 3)
-    assert with_lost_memos(lambda run: unchanged(chance, run), 2) == Fraction(25, 9)
+    chance = make_count_weight([[3, 1], [1, 3]], [[3, 1], [1, 3]])
+    assert largest_ratio_unchanged(chance, 1) == largest_ratio_changing(chance, 1) == Fraction(5, 3)
+    assert largest_ratio_unchanged(chance, 2) == Fraction(7, 3)
+    assert largest_ratio_lost_memos(lambda run: largest_ratio_unchanged(chance, run), 2) == Fraction(25, 9)
     costs = {1: Fraction(2), 2: Fraction(5), 3: Fraction(6), 4: Fraction(11), 5: Fraction(1)}
-    assert [with_lost_memos(costs.__getitem__, reports) for reports in (1, 2, 3, 4, 5)] == [2, 5, 10, 25, 50]
-    assert with_lost_memos({1: Fraction(2), 2: math.inf}.__getitem__, 2) == math.inf
+    assert [largest_ratio_lost_memos(costs.__getitem__, reports) for reports in (1, 2, 3, 4, 5)] == [2, 5, 10, 25, 50]
+    assert largest_ratio_lost_memos({1: Fraction(2), 2: math.inf}.__getitem__, 2) == math.inf
     assert epsilon_of(Fraction(1)) == 0
     assert epsilon_of(math.inf) == math.inf

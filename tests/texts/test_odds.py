@@ -46,7 +46,7 @@ def expected(design: Any) -> set[tuple[int, int, bool]]:
             else set()
         )
     else:
-        shares = {design._support.p, design._support.q} if hasattr(design, "_support") else set()
+        shares = {design._support_law.p, design._support_law.q} if hasattr(design, "_support_law") else set()
         if design.name == "scrambled":
             shares = {Fraction(weight, sum(design.weights)) for weight in design.weights}
         if design.name == "local_laplace":  # the noise is at most its scale with probability 1 - 1/e

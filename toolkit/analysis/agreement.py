@@ -83,7 +83,7 @@ class Reports:
             observed = [index for index, weight in enumerate(share) if weight > 0]
             # Differences of rounded cumulative counts add up to the number of people.
             times = np.diff(np.rint(np.cumsum(share[observed]) * people[0]).astype(np.int64), prepend=0)
-            estimate: Estimate = design._estimate_sent([self.sent[index] for index in observed], times)
+            estimate: Estimate = design._estimate_from_raw_reports([self.sent[index] for index in observed], times)
             return estimate
         if design.loss is None:  # boxes without randomization
             ones = np.ones(len(means))

@@ -264,7 +264,7 @@ class CountSource:
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
         """Estimate the first question minus the second, asked of the same people, in each group."""
         designs = [self.readers[name].design for name in (first, second)]
-        scores = [design._scores_sent(range(len(design.report_options))) for design in designs]
+        scores = [design._scores_of_raw_reports(range(len(design.report_options))) for design in designs]
         pair = np.stack([table.ravel() for table in np.meshgrid(*scores, indexing="ij")], axis=1)
         gaps = {}
         for group, values in self._pairs(first, second).items():
@@ -313,7 +313,7 @@ def _estimate(design: QuestionModel, values: Sequence[tuple[Any, int]], method: 
     """Estimate a question from reports, each with the number of people who sent it."""
     if not values:
         return empty_estimate(design)
-    return design._estimate_sent([value for value, _ in values], [count for _, count in values], method)
+    return design._estimate_from_raw_reports([value for value, _ in values], [count for _, count in values], method)
 
 
 def _paired_limits(designs: Sequence[QuestionModel], pair: Array, counts: Array, gap: Estimate) -> Mover:

@@ -315,7 +315,7 @@ def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:
     observed = np.array([value is not None for value in values])
     if not observed.any():
         return np.full(len(values), np.nan)
-    observed_scores = design._scores_sent([value for value in values if value is not None])
+    observed_scores = design._scores_of_raw_reports([value for value in values if value is not None])
     scores = np.full((len(values), *observed_scores.shape[1:]), np.nan)
     scores[observed] = observed_scores
     return scores

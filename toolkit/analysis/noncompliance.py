@@ -23,7 +23,7 @@ from toolkit.core.extras import extra
 from toolkit.core.inference.contrasts import limits_of
 from toolkit.core.inference.intervals import Interval, Shares
 from toolkit.frames.table import array_of
-from toolkit.local.anchor import at_random
+from toolkit.local.anchor import describe_random_share
 from toolkit.local.design import Design
 
 if TYPE_CHECKING:
@@ -534,7 +534,9 @@ def identification_bounds(
         level_of_each = 1 - (1 - level) / 2
         limits = share.interval(level_of_each)
         if np.isnan([*limits]).any():
-            reason = at_random(share, level_of_each) if limits.empty else "its reports say nothing of the error"
+            reason = (
+                describe_random_share(share, level_of_each) if limits.empty else "its reports say nothing of the error"
+            )
             reject("an anchor must have an interval", "none", reason)
         ends = [min(max(1 - float(limit), 0.0), 1.0) for limit in limits]
     else:

@@ -25,7 +25,7 @@ _PLAIN = "plain answers"
 class Plain:
     """A question without randomization, with the methods that an analysis calls on randomizers."""
 
-    asks: AnswerKind
+    answer_kind: AnswerKind
     options: Labels = ()
     bounds: tuple[Fraction, Fraction] | None = None
     name = "plain"
@@ -35,7 +35,7 @@ class Plain:
 
     @property
     def report_options(self) -> Labels:
-        return self.options if self.asks == "choice" else ()
+        return self.options if self.answer_kind == "choice" else ()
 
     def describe(self) -> str:
         return "The answer is given as it is: nothing hides it."
@@ -43,34 +43,34 @@ class Plain:
     def _accepts(self, report: object) -> bool:
         """Return whether this is an answer: a code, a list of ticked codes, or a number within the bounds."""
         if self.bounds is None:
-            return (is_set if self.asks == "ticks" else is_code)(report, len(self.options))
+            return (is_set if self.answer_kind == "ticks" else is_code)(report, len(self.options))
         number = isinstance(report, int | float) and not isinstance(report, bool) and np.isfinite(report)
         return bool(number) and self.bounds[0] <= exact_fraction(report, "answer") <= self.bounds[1]  # type: ignore[arg-type]
 
     def scores(self, reports: Iterable[Any], option: Label | None = None) -> Array:
         """Return answers as numbers: 1 for the last of two options, and a row of 0 and 1 for more options."""
-        if self.asks == "number":
+        if self.answer_kind == "number":
             return np.asarray(reports, dtype=np.float64)
-        if self.asks == "ticks":
+        if self.answer_kind == "ticks":
             rows = np.array([[float(code in ticked) for code in range(len(self.options))] for ticked in reports])
         else:
             rows = np.eye(len(self.options))[np.asarray(reports, dtype=np.intp)]
         if option is not None:
             return np.asarray(rows[:, self.options.index(option)])
-        return rows[:, 1] if self.asks == "choice" and len(self.options) == 2 else rows
+        return rows[:, 1] if self.answer_kind == "choice" and len(self.options) == 2 else rows
 
-    def _scores_sent(self, reports: Sequence[Any]) -> Array:
+    def _scores_of_raw_reports(self, reports: Sequence[Any]) -> Array:
         return self.scores(reports)
 
-    def _estimate_sent(
+    def _estimate_from_raw_reports(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: object = "moment", /
     ) -> Estimate:
         """Estimate the shares of the options, or the mean of a number."""
         del method  # all methods agree: the unbiased estimate lies inside 0 to 1 and has maximum likelihood
         counts = np.ones(len(reports), dtype=np.int64) if times is None else np.asarray(times, dtype=np.int64)
-        if self.asks == "number":
+        if self.answer_kind == "number":
             return _mean(self.scores(reports), counts)
-        if self.asks == "ticks" or len(self.options) == 1:
+        if self.answer_kind == "ticks" or len(self.options) == 1:
             return _boxes(self.scores(reports), counts, self.options)
         return _shares(np.asarray(reports, dtype=np.intp), counts, self.options)
 
@@ -120,7 +120,7 @@ def plain(
 
 def as_design(model: Any) -> Any:
     """Return plain choices as a design with the identity matrix; other models are returned unchanged."""
-    if not isinstance(model, Plain) or model.asks != "choice":
+    if not isinstance(model, Plain) or model.answer_kind != "choice":
         return model
     return Design(np.eye(len(model.options), dtype=np.int64), 1, model.options, name="direct")
 

@@ -25,7 +25,7 @@ from toolkit.core.loss import Pure
 from toolkit.frames.counts import Group
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import NO, YES, says_yes
+from toolkit.local.matrix.encoding import NO_WORDS, YES_WORDS, yes_no_codes
 from toolkit.local.oracles.support import COVARIANCE_LIMIT
 from toolkit.local.protocol import AnswerKind
 
@@ -37,7 +37,7 @@ class QuestionModel(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def asks(self) -> AnswerKind: ...
+    def answer_kind(self) -> AnswerKind: ...
     @property
     def options(self) -> Labels: ...
     @property
@@ -51,10 +51,10 @@ class QuestionModel(Protocol):
     @property
     def loss(self) -> Pure | None: ...
     def _accepts(self, report: object) -> bool: ...
-    def _estimate_sent(
+    def _estimate_from_raw_reports(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
     ) -> Estimate: ...
-    def _scores_sent(self, reports: Sequence[Any], /) -> Array: ...
+    def _scores_of_raw_reports(self, reports: Sequence[Any], /) -> Array: ...
     def describe(self) -> str: ...
 
 
@@ -116,7 +116,7 @@ def estimated_labels(model: QuestionModel) -> Labels:
     if not model.options:
         labels: Labels = getattr(model, "_labels", ("mean",))
         return labels
-    return model.options[1:] if len(model.options) == 2 and model.asks == "choice" else model.options
+    return model.options[1:] if len(model.options) == 2 and model.answer_kind == "choice" else model.options
 
 
 def of_shares(model: QuestionModel) -> bool:
@@ -126,7 +126,7 @@ def of_shares(model: QuestionModel) -> bool:
 
 def is_single(model: QuestionModel) -> bool:
     """Return whether an estimate is a single number."""
-    return len(estimated_labels(model)) == 1 and model.asks != "ticks" and not hasattr(model, "_labels")
+    return len(estimated_labels(model)) == 1 and model.answer_kind != "ticks" and not hasattr(model, "_labels")
 
 
 STRANGE = object()
@@ -164,7 +164,7 @@ class Reader:
 
     @cached_property
     def _says_yes(self) -> dict[bool, int] | None:
-        return says_yes(self.design.report_options)
+        return yes_no_codes(self.design.report_options)
 
     def read(self, cell: object) -> Any:
         """Return the code, number or list of a report; None if it is missing, STRANGE if it is not a report."""
@@ -190,7 +190,7 @@ class Reader:
         if self._says_yes is None:
             return otherwise
         word = str(value).strip().casefold()
-        return self._says_yes[word in YES] if word in YES | NO else otherwise
+        return self._says_yes[word in YES_WORDS] if word in YES_WORDS | NO_WORDS else otherwise
 
     def _sent(self, value: object) -> Any:
         """Return a number, or a list of numbers, also from the JSON text that phones send."""

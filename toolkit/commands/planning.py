@@ -104,7 +104,7 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
     check_arguments(
         families[name],
         [*filled, "epsilon"] if waits else filled,
-        label=name,
+        display_name=name,
         example=f"write toolkit plan {name} {arguments_text}",
     )
     return partial(families[name], **filled) if waits else families[name](**filled)

@@ -19,7 +19,7 @@ from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts, encode, tally
 
-_ASSUMED = (
+_ASSUMPTION = (
     "those who did not follow the instructions are assumed to answer at random, both the anchor and the "
     "question; those who always give the harmless answer are not detected"
 )
@@ -66,11 +66,11 @@ def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | No
     value = float(numbers @ scores / n)
     spread = float(numbers @ (scores - value) ** 2) / (n - 1) if n > 1 else np.nan
     if n > 1 and np.ptp(scores[numbers > 0]) == 0:
-        # Equal scores have no sample variance, so the variance in theory is used.
+        # If all scores are equal, the sample variance is zero, so the theoretical variance is used.
         share = min(max(value, 0.0), 1.0)
-        law = share * _row(design, truth) + (1 - share) / len(scores)
+        law = share * _truth_row(design, truth) + (1 - share) / len(scores)
         spread = float(law @ scores**2) - share**2
-    basis = _interval_basis(numbers, scores, _row(design, truth), value, float(np.sqrt(spread / n)))
+    basis = _interval_basis(numbers, scores, _truth_row(design, truth), value, float(np.sqrt(spread / n)))
     fit = edge_fit(basis, together=True)
     return Estimate(
         value=value,
@@ -87,8 +87,8 @@ def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | No
     )
 
 
-def at_random(followers: Estimate, level: float = 0.95) -> str:
-    """Describe the share who answered at random, as far as an anchor shows it."""
+def describe_random_share(followers: Estimate, level: float = 0.95) -> str:
+    """Describe the share of people who answered at random, as far as the anchor shows it."""
     limits, share = followers.interval(level), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
         return (
@@ -132,7 +132,7 @@ def corrected(
     anchor_design: Design | None = None,
     truth: str | int | None = None,
 ) -> Estimate:
-    """Estimate through a design, corrected for people who answer at random.
+    """Estimate the shares under a design, corrected for people who answer at random.
 
     An anchor question measures their share. With c the estimate that random answers alone would give, x the uncorrected
     estimate and g the share of followers, the estimate is c + (x - c) / g. By the delta method, its error includes both
@@ -145,7 +145,7 @@ def corrected(
     reports, anchor : sequence
         The reports to the question and to the anchor, of the same people in the same order.
     anchor_design : Design, optional
-        The design of the anchor; that of the question if left out.
+        The design of the anchor; the design of the question if left out.
     truth : str or int, optional
         Everybody's true answer to the anchor; its first option if left out.
 
@@ -179,7 +179,7 @@ def corrected(
 def corrected_counts(
     design: Design, table: ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
-    """Estimate as `corrected` from a table of people, by report to the question (row) and to the anchor (column)."""
+    """Estimate like `corrected`, from a table of counts by report to the question (row) and to the anchor (column)."""
     other = design if anchor_design is None else anchor_design
     shape, counts = (len(design.report_options), len(other.report_options)), np.asarray(table)
     if counts.shape != shape:
@@ -193,7 +193,8 @@ def corrected_counts(
         reject("the anchor must show that some followed the instructions", "none", "otherwise the reports say nothing")
     random = question_scores.mean(axis=0)
     value = random + (naive - random) / follow
-    # The influence of one person on the estimate: by the score, and by the correction of everybody's scores.
+    # The influence of one person on the estimate: through the person's own score, and through the correction of all
+    # scores.
     influence = ((question_scores - naive)[:, None] - (value - random) * (scores - follow)[None, :, None]).reshape(
         len(people), -1
     ) / follow
@@ -201,12 +202,12 @@ def corrected_counts(
     reported = slice(1, None) if len(value) == 2 else slice(None)
     random_share = f"{100 * (1 - follow):.3g} % answered at random"
     method = f"{design.name} design, corrected by an anchor: {random_share}"
-    return _estimated(value[reported], cov[reported, reported], n, design.options[reported], design, method)
+    return _corrected_estimate(value[reported], cov[reported, reported], n, design.options[reported], design, method)
 
 
 def _anchor_scores(design: Design, truth: str | int | None) -> Array:
     """Return the score of each report to the anchor, with mean 1 for followers and 0 for random answers."""
-    row = _row(design, truth)
+    row = _truth_row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:
         consequence = "reports of followers look like random ones"
@@ -214,19 +215,19 @@ def _anchor_scores(design: Design, truth: str | int | None) -> Array:
     return np.asarray(apart / (apart @ apart))
 
 
-def _row(design: Design, truth: str | int | None) -> Array:
+def _truth_row(design: Design, truth: str | int | None) -> Array:
     if truth is not None and truth not in design.options:
         reject("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
     return np.asarray(design.matrix[0 if truth is None else design.options.index(truth)])
 
 
-def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str) -> Estimate:
+def _corrected_estimate(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str) -> Estimate:
     se = np.sqrt(np.maximum(np.diag(cov), 0))
-    se = np.where(se > 1e-12, se, np.nan)  # reports that all agree have no sample variance
+    se = np.where(se > 1e-12, se, np.nan)  # if all reports agree, the sample variance is zero
     estimate, error = (float(value[0]), float(se[0])) if len(value) == 1 else (value, se)
     basis = Normal(estimate, error, within=(0.0, 1.0))
     fit = wald_fit(basis)
     doubts = fit_notes(fit, basis) or boundary_note(estimate, inside=None)
     return Estimate(
-        estimate, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*doubts, _ASSUMED), basis, fit
+        estimate, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*doubts, _ASSUMPTION), basis, fit
     )

@@ -10,16 +10,18 @@ from toolkit.local import questions
 from toolkit.local.design import Design
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS = tuple(Fraction(days) for days in ("31", "28.25", "31", "30", "31", "30", "31", "31", "30", "31", "30", "31"))
-_YEAR = sum(_DAYS, Fraction(0))  # 365.25, because one year in four has one more day
+_DAYS_PER_MONTH = tuple(
+    Fraction(count_days) for count_days in ("31", "28.25", "31", "30", "31", "30", "31", "31", "30", "31", "30", "31")
+)
+_DAYS_PER_YEAR = sum(_DAYS_PER_MONTH, Fraction(0))  # 365.25, because one year in four has one more day
 _MAKERS: dict[str | None, Callable[[Fraction], Design]] = {
     "crosswise": questions.crosswise,
     "triangular": questions.triangular,
 }
 
 
-def span(months: str) -> tuple[int, int]:
-    """Return the first and last month, from 0, of a span such as "jan-apr", which may cross the end of a year."""
+def month_span(months: str) -> tuple[int, int]:
+    """Return the indices, from 0, of the first and last month of a span such as "jan-apr" or "nov-feb"."""
     names = [part.strip().lower() for part in str(months).split("-")]
     if len(names) > 2 or any(name not in MONTHS for name in names):
         rule = 'months must be written as "jan-apr", with jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec'
@@ -30,10 +32,10 @@ def span(months: str) -> tuple[int, int]:
     return first, last
 
 
-def days(months: str) -> Fraction:
+def count_days(months: str) -> Fraction:
     """Return the number of days in a span of months, in a year of 365.25 days."""
-    first, last = span(months)
-    return sum((_DAYS[(first + i) % 12] for i in range((last - first) % 12 + 1)), Fraction(0))
+    first, last = month_span(months)
+    return sum((_DAYS_PER_MONTH[(first + i) % 12] for i in range((last - first) % 12 + 1)), Fraction(0))
 
 
 def born(months: str) -> Fraction:
@@ -63,7 +65,7 @@ def born(months: str) -> Fraction:
     >>> born("jan-apr"), crosswise(born("jan-apr")).weights.tolist()
     (Fraction(481, 1461), [[481, 980], [980, 481]])
     """
-    return days(months) / _YEAR
+    return count_days(months) / _DAYS_PER_YEAR
 
 
 def innocent_share(design: Design) -> Fraction | None:
@@ -77,8 +79,8 @@ def innocent_share(design: Design) -> Fraction | None:
     return Fraction(yes_if_yes if design.procedure == "crosswise" else yes_if_no, design.denominator)
 
 
-def shift(design: Design, truth: float) -> float:
-    """Return the change of an estimate of `truth` if the innocuous share is one point above the assumed one."""
+def estimate_shift(design: Design, truth: float) -> float:
+    """Return the change of an estimate of `truth` if the innocuous share is one percentage point above the assumed."""
     share = innocent_share(design)
     if share is None or design.procedure not in _MAKERS:
         reject("`design` must be crosswise or triangular", design.name, "it has no innocuous share to change")

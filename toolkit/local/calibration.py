@@ -1,4 +1,4 @@
-"""Conversion of an epsilon to integer odds, rounded to the private side."""
+"""Conversion of an epsilon to integer odds, rounded toward more privacy."""
 
 import math
 from collections.abc import Sequence
@@ -11,24 +11,24 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_integer, check_
 from toolkit.core.rounding import best_below, exp_below
 
 Options: TypeAlias = int | Sequence[str | int]
-"""Labels, or their number."""
+"""The labels of the options, or the number of options."""
 
-_MOST = 22
+_MAX_EPSILON = 22
 
 
-_LEAST = Fraction(1, 10**100)
+_MIN_EPSILON = Fraction(1, 10**100)
 
 
 def checked_epsilon(epsilon: Number) -> Fraction:
     """Check an epsilon for 32-bit draws; return the decimal fraction of the nearest float that does not exceed it.
 
-    A third, for example, is not a float. A randomizer must not report a larger epsilon than the one requested, so it is
-    rounded down.
+    A third, for example, is not a float. A randomizer must not report a larger epsilon than the one requested, so the
+    epsilon is rounded down.
     """
     exact_epsilon = check_positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
-    if exact_epsilon > _MOST:
-        reject(f"`epsilon` must be at most {_MOST}", epsilon, "above it a 32-bit draw hides almost nothing")
-    if exact_epsilon < _LEAST:
+    if exact_epsilon > _MAX_EPSILON:
+        reject(f"`epsilon` must be at most {_MAX_EPSILON}", epsilon, "above it a 32-bit draw hides almost nothing")
+    if exact_epsilon < _MIN_EPSILON:
         reject(
             "`epsilon` must be large enough for 32-bit odds",
             "less than 1e-100",
@@ -40,10 +40,10 @@ def checked_epsilon(epsilon: Number) -> Fraction:
     return Fraction(repr(number))
 
 
-def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
-    """Return weights a > b with the largest a / b <= e**epsilon such that `inside` * a + `outside` * b <= 2**32."""
+def odds(epsilon: Number, *, n_inside: int, n_outside: int) -> tuple[int, int]:
+    """Return weights a > b with the largest a / b <= e**epsilon such that `n_inside` * a + `n_outside` * b <= 2**32."""
     factor = exp_below(checked_epsilon(epsilon))
-    a, b = best_below(factor, others=-(-outside // inside), limit=DENOMINATOR_LIMIT // inside)
+    a, b = best_below(factor, others=-(-n_outside // n_inside), limit=DENOMINATOR_LIMIT // n_inside)
     if a == b:
         consequence = "the report would say nothing about the answer"
         reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
@@ -51,27 +51,31 @@ def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
 
 
 def check_odds(
-    likelier: int, other: int, total: int, names: tuple[str, str] = ("inside", "outside"), of: str = "report"
+    larger_weight: int,
+    smaller_weight: int,
+    total: int,
+    names: tuple[str, str] = ("inside", "outside"),
+    noun: str = "report",
 ) -> None:
     """Check that the first weight is the larger, and that one 32-bit word is enough for a draw."""
-    if likelier <= other:
+    if larger_weight <= smaller_weight:
         rule = f"`{names[0]}` must be above `{names[1]}`"
-        reject(rule, f"{likelier} and {other}", f"otherwise the {of} says nothing about the answer")
+        reject(rule, f"{larger_weight} and {smaller_weight}", f"otherwise the {noun} says nothing about the answer")
     if total > DENOMINATOR_LIMIT:
         reject("the weights must sum to at most 2**32", total, "one 32-bit word must be enough for a draw")
 
 
-def threshold_above(factor: Fraction) -> int:
+def flip_threshold(odds: Fraction) -> int:
     """Return the least whole t with t / 2**32 >= 1 / (factor + 1), a probability rounded to the private side."""
-    return -(-DENOMINATOR_LIMIT * factor.denominator // (factor.numerator + factor.denominator))
+    return -(-DENOMINATOR_LIMIT * odds.denominator // (odds.numerator + odds.denominator))
 
 
-MOST_OPTIONS = 1 << 22
+MAX_OPTIONS = 1 << 22
 """The largest number of options that may be given by their number."""
 
 
 def option_labels(options: Options) -> tuple[str | int, ...]:
-    """Return labels, or the codes 0 … k-1 if only their number is given."""
+    """Return the labels, or the codes 0 … k-1 if only the number of options is given."""
     if isinstance(options, int | np.integer):
-        return tuple(range(check_integer(options, "options", minimum=2, maximum=MOST_OPTIONS)))
+        return tuple(range(check_integer(options, "options", minimum=2, maximum=MAX_OPTIONS)))
     return check_labels(options, "options")

@@ -28,7 +28,7 @@ class NamedMaker:
 
     maker: Maker
     example: Mapping[str, Any]
-    kinds: tuple[type[Any], ...] = ()
+    classes: tuple[type[Any], ...] = ()
 
 
 _EIGHT: dict[str, Any] = {"options": 8, "epsilon": 1.0}
@@ -63,7 +63,7 @@ CATALOGUE: dict[str, NamedMaker] = {
     "square_wave": NamedMaker(numeric.square_wave, _HOURS, (SquareWave,)),
     "matrix": NamedMaker(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
 }
-"""All factories of randomizers by name; `matrix` is for custom designs. A new randomizer needs an entry only here."""
+"""All randomizer factories by name; `matrix` is for custom designs. A new randomizer is registered only here."""
 
 
 def makers() -> dict[str, Maker]:
@@ -75,32 +75,36 @@ def example(name: str) -> Randomizer:
 
 
 def parameters(maker: Maker) -> dict[str, bool]:
-    """Return the parameters of a maker by name, and whether each is required."""
+    """Map each parameter of a maker to whether it is required."""
     return {
         name: parameter.default is parameter.empty for name, parameter in inspect.signature(maker).parameters.items()
     }
 
 
-def check_arguments(maker: Maker, given: Collection[str], *, label: str, example: str) -> None:
-    """Check for unknown and missing arguments; messages call the maker `label` and show `example`."""
+def check_arguments(maker: Maker, given_names: Collection[str], *, display_name: str, example: str) -> None:
+    """Check for unknown and missing arguments; messages call the maker `display_name` and show `example`."""
     accepted = parameters(maker)
-    for name in given:
+    for name in given_names:
         if name not in accepted:
-            reject(f"`{label}` takes {', '.join(accepted)}", repr(name)[:40], "check its spelling")
+            reject(f"`{display_name}` takes {', '.join(accepted)}", repr(name)[:40], "check its spelling")
     for name, needed in accepted.items():
-        if needed and name not in given:
-            reject(f"`{label}` needs {name}", f"only {', '.join(given)}" if given else "nothing", example)
+        if needed and name not in given_names:
+            reject(
+                f"`{display_name}` needs {name}",
+                f"only {', '.join(given_names)}" if given_names else "nothing",
+                example,
+            )
 
 
 def restore(data: dict[str, Any]) -> Randomizer:
-    """Read the randomizer that `to_dict` wrote; data without a kind is that of a design."""
+    """Read the randomizer that `to_dict` wrote; data without a kind describes a design."""
     if not isinstance(data, dict):
         reject("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
     if "kind" not in data:
         return Design.from_dict(data)
-    kinds = {cls.name: cls for entry in CATALOGUE.values() for cls in entry.kinds}
-    for name, cls in kinds.items():
+    classes = {cls.name: cls for entry in CATALOGUE.values() for cls in entry.classes}
+    for name, cls in classes.items():
         if name == data["kind"]:
             randomizer: Randomizer = cls.from_dict(data)
             return randomizer
-    reject(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "other kinds do not exist")
+    reject(f"`kind` must be one of {', '.join(sorted(classes))}", repr(data["kind"])[:40], "other kinds do not exist")

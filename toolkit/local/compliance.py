@@ -2,7 +2,7 @@
 
 Estimates are unbiased only if people follow the instructions. Some give the harmless answer whatever the die shows,
 some answer at random, and some ignore the die and tell the truth. Intervals do not cover this. So state in advance how
-much of it an estimate can tolerate, and measure it with an anchor question (`toolkit.local.anchor`).
+much non-compliance an estimate can tolerate, and measure it with an anchor question (`toolkit.local.anchor`).
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from toolkit.core.arrays import Array, ArrayLike, index_of_largest
 from toolkit.core.checks import Number, check_probability, exact_fraction, float_array, reject
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
-from toolkit.local.matrix.moments import forced_form, scores
+from toolkit.local.matrix.moments import forced_form, make_score_matrix
 from toolkit.local.protocol import Randomizer
 
 DEVIATIONS = ("self_protective", "random", "candid")
@@ -23,16 +23,16 @@ DEVIATIONS = ("self_protective", "random", "candid")
 
 @dataclass(frozen=True)
 class Compliance:
-    """The shares of people who do not follow the instructions; all others do.
+    """The shares of people who deviate from the instructions in three ways; everybody else follows them.
 
     Parameters
     ----------
     self_protective : float
-        People who give the report that favors the first option most, such as "no", whatever the device shows.
+        The share of people who always give the report that favors the first option most, such as "no".
     random : float
-        People who give a uniformly random report.
+        The share of people who give a uniformly random report.
     candid : float
-        People who ignore the device and give the report that favors their true answer most.
+        The share of people who ignore the device and give the report that favors their true answer most.
 
     References
     ----------
@@ -54,17 +54,17 @@ class Compliance:
     def __post_init__(self) -> None:
         for deviation in DEVIATIONS:
             object.__setattr__(self, deviation, float(check_probability(getattr(self, deviation), deviation)))
-        if self._followers <= 0:
+        if self._follower_share <= 0:
             consequence = "otherwise the reports say nothing"
-            reject("some people must follow the instructions", f"{self._followers:.3g} of them", consequence)
+            reject("some people must follow the instructions", f"{self._follower_share:.3g} of them", consequence)
 
     @property
-    def _followers(self) -> float:
+    def _follower_share(self) -> float:
         """The share of people who follow the instructions."""
         return 1 - self.self_protective - self.random - self.candid
 
     def _effective_design(self, design: Design) -> Design:
-        """Return the design from which the reports come if people behave this way.
+        """Return the design that generates the reports if people behave this way.
 
         Parameters
         ----------
@@ -76,8 +76,8 @@ class Compliance:
         Design
             The design whose estimates are unbiased for these people.
         """
-        telling, shares = (
-            _telling(design),
+        most_telling, shares = (
+            _most_telling_reports(design),
             [exact_fraction(getattr(self, deviation), deviation) for deviation in DEVIATIONS],
         )
         protective, random, candid = shares
@@ -85,9 +85,9 @@ class Compliance:
             [(1 - sum(shares)) * Fraction(weight, design.denominator) for weight in row]
             for row in design.weights.tolist()
         ]
-        for row, report in zip(rows, telling, strict=True):
+        for row, report in zip(rows, most_telling, strict=True):
             row[:] = [share + random / len(row) for share in row]
-            row[telling[0]] += protective
+            row[most_telling[0]] += protective
             row[report] += candid
         return Design.from_matrix(rows, design.options, design.report_options, design.name)
 
@@ -106,14 +106,14 @@ class Compliance:
         float
             The bias of the share of yes, or the largest bias of an option's share.
         """
-        shares = _shares(prevalence)
-        off = shares @ (self._mixed(design) - design.matrix) @ report_scores(design)
+        shares = _distribution(prevalence)
+        off = shares @ (self._effective_matrix(design) - design.matrix) @ report_scores(design)
         return float(off[1] if len(shares) == 2 else off[index_of_largest(np.abs(off))])
 
-    def _mixed(self, design: Design) -> Array:
-        telling, kinds = _telling(design), np.eye(len(design.report_options))
-        aside = self.self_protective * kinds[telling[0]] + self.random / len(kinds)
-        return np.asarray(self._followers * design.matrix + aside + self.candid * kinds[telling])
+    def _effective_matrix(self, design: Design) -> Array:
+        most_telling, unit_rows = _most_telling_reports(design), np.eye(len(design.report_options))
+        aside = self.self_protective * unit_rows[most_telling[0]] + self.random / len(unit_rows)
+        return np.asarray(self._follower_share * design.matrix + aside + self.candid * unit_rows[most_telling])
 
 
 def one_percent(design: Design, prevalence: ArrayLike) -> dict[str, float]:
@@ -128,26 +128,26 @@ def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100
     result is infinite if scores are unbounded, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks
     in local differential privacy).
     """
-    liars = randomizer._weight_of_liars(float(check_probability(share, "share")))
+    liars = randomizer._liar_weight(float(check_probability(share, "share")))
     low, high = randomizer._score_range()
     honest = np.atleast_1d(float_array(truth, "truth"))
     if low.shape == (2,):  # a design of two options has a score for each
-        honest = _shares(honest)
+        honest = _distribution(honest)
     return liars * float(np.max(np.maximum(high - honest, honest - low)))
 
 
 def report_scores(design: Design) -> Array:
     """Return the scores of all reports, with a row per report and a column per option; the estimate is the mean row."""
-    return scores(design.matrix, forced_form(design.weights), design.denominator)
+    return make_score_matrix(design.matrix, forced_form(design.weights), design.denominator)
 
 
-def _telling(design: Design) -> npt.NDArray[np.intp]:
+def _most_telling_reports(design: Design) -> npt.NDArray[np.intp]:
     """Return for each truth the report with the largest likelihood ratio against the likeliest other truth."""
-    rest = [np.delete(design.matrix, i, axis=0).max(axis=0) for i in range(len(design.options))]
+    others_max = [np.delete(design.matrix, i, axis=0).max(axis=0) for i in range(len(design.options))]
     with np.errstate(divide="ignore"):
-        return np.asarray(np.argmax(design.matrix / np.array(rest), axis=1))
+        return np.asarray(np.argmax(design.matrix / np.array(others_max), axis=1))
 
 
-def _shares(prevalence: ArrayLike) -> Array:
+def _distribution(prevalence: ArrayLike) -> Array:
     truth = np.atleast_1d(float_array(prevalence, "prevalence"))
     return np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth

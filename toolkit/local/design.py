@@ -30,7 +30,7 @@ from toolkit.local.matrix.procedures import Procedure
 from toolkit.local.protocol import Randomizer, Respondents, is_code
 
 Method = Literal["moment", "mle", "simplex"]
-_ROUNDING = 1e-12
+_RELATIVE_TOLERANCE = 1e-12
 
 
 @explain_call(
@@ -59,9 +59,10 @@ class Design(Randomizer):
     name : str
         The name of the design; nothing depends on it.
     procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
-        How people produce a report without a phone: a device forces some answers, or there is an innocent question
-        whose answer is compared, counts as well, or is given instead. If left out, the reports "different" and "same"
-        mean a crosswise design, and "neither" and "at least one" a triangular one.
+        How people produce a report without a phone. A device forces some answers (forced), or there is an innocuous
+        question whose answer is compared with the sensitive one (crosswise), counts as well (triangular), or is given
+        instead (unrelated). If left out, the reports "different" and "same" mean a crosswise design, and "neither" and
+        "at least one" a triangular one.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class Design(Randomizer):
     name: str
     procedure: Procedure | None
 
-    asks = "choice"
+    answer_kind = "choice"
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class Design(Randomizer):
         name: str = "custom",
         procedure: Procedure | None = None,
     ) -> None:
-        table, total = tables.in_lowest_terms(weights, denominator)  # so equal matrices are equal designs
+        table, total = tables.in_lowest_terms(weights, denominator)  # so that equal matrices give equal designs
         object.__setattr__(self, "weights", table)
         object.__setattr__(self, "denominator", total)
         object.__setattr__(self, "options", check_labels(options, "options"))
@@ -96,8 +97,12 @@ class Design(Randomizer):
         object.__setattr__(self, "report_options", check_labels(sent, "report_options"))
         object.__setattr__(self, "name", str(name))
         tables.check_table(table, total, len(self.options), len(self.report_options))
-        object.__setattr__(self, "procedure", procedures.checked(procedure, table, self.report_options))
-        if not (self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == len(self.options)):
+        object.__setattr__(self, "procedure", procedures.checked_procedure(procedure, table, self.report_options))
+        if not (
+            self._forced_form.truth_weight != 0
+            if self._forced_form
+            else np.linalg.matrix_rank(self.matrix) == len(self.options)
+        ):
             consequence = "the reports would say nothing about some answers"
             reject("the rows must be linearly independent", "dependent rows", consequence)
 
@@ -110,7 +115,7 @@ class Design(Randomizer):
         name: str = "custom",
         procedure: Procedure | None = None,
     ) -> "Design":
-        """Make a design from probabilities, exactly up to a denominator of 2**32, else rounded to the private side.
+        """Make a design from probabilities: exact up to a denominator of 2**32, otherwise rounded toward more privacy.
 
         Parameters
         ----------
@@ -135,7 +140,7 @@ class Design(Randomizer):
         >>> Design.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], ("no", "yes")).denominator
         3
         """
-        weights, denominator = tables.private_rows(tables.rows_of_probabilities(matrix), DENOMINATOR_LIMIT)
+        weights, denominator = tables.private_weights(tables.read_probability_rows(matrix), DENOMINATOR_LIMIT)
         return cls(weights, denominator, options, report_options, name, procedure)
 
     @cached_property
@@ -147,19 +152,19 @@ class Design(Randomizer):
 
     @cached_property
     def epsilon(self) -> float:
-        """The largest ln(max / min) down a column, rounded up; infinite if a zero proves an answer."""
+        """The largest ln(max / min) down a column, rounded up; infinite if a zero rules out an answer."""
         most, least = self.weights.max(axis=0), self.weights.min(axis=0)
         if np.any(least == 0):
             return float("inf")
         return log_up(max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True))))
 
     @cached_property
-    def _form(self) -> moments.Forced | None:
+    def _forced_form(self) -> moments.ForcedForm | None:
         return moments.forced_form(self.weights)
 
     @cached_property
-    def _score(self) -> Array:
-        return moments.scores(self.matrix, self._form, self.denominator)
+    def _score_matrix(self) -> Array:
+        return moments.make_score_matrix(self.matrix, self._forced_form, self.denominator)
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
         """Randomize answers given as booleans, codes or labels; the reports have the same type.
@@ -169,7 +174,7 @@ class Design(Randomizer):
         answers : value, sequence, array or Series
             One answer, or one per person.
         rng : numpy.random.Generator, optional
-            For a simulation; real answers use none, so that the operating system's randomness is used.
+            A generator for simulations. Leave it out for real answers, which use the operating system's randomness.
 
         Returns
         -------
@@ -183,10 +188,10 @@ class Design(Randomizer):
         """
         generator = check_rng(rng)
         encoded = encoding.encode(answers, self.options, "answers")
-        return encoded.like(self._randomize_codes(encoded.codes, generator), self.report_options)
+        return encoded.to_input_type(self._randomize_codes(encoded.codes, generator), self.report_options)
 
     def _randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
-        return encoding.draw_reports(self.weights, self._form, truths, rng)
+        return encoding.draw_reports(self.weights, self._forced_form, truths, rng)
 
     def _draw_report(self, truth: int, draw: Below) -> int:
         # The consecutive cells of a row are in the order of the reports.
@@ -203,8 +208,8 @@ class Design(Randomizer):
         reports : sequence, array or Series
             Booleans, codes or labels, one per person.
         method : {"moment", "mle", "simplex"}
-            "moment" is unbiased and may leave 0 to 1; "mle" and "simplex" stay inside, for display. Intervals come from
-            the unbiased one.
+            "moment" is unbiased and may lie outside 0 to 1; "mle" and "simplex" stay inside and are for display.
+            Intervals are always those of the unbiased estimate.
 
         Returns
         -------
@@ -243,31 +248,31 @@ class Design(Randomizer):
         True
         """
         labels = self.report_options
-        numbers = encoding.checked_counts(encoding.in_order(counts, labels), len(labels), labels)
+        numbers = encoding.checked_counts(encoding.counts_in_order(counts, labels), len(labels), labels)
         n = int(numbers.sum())
-        shares = numbers @ self._score / n
+        shares = numbers @ self._score_matrix / n
         cov = np.full((len(shares),) * 2, np.nan)
         if n > 1:
-            cov = moments.covariance(self._score, numbers / n, shares, self._form) / (n - 1)
+            cov = moments.score_covariance(self._score_matrix, numbers / n, shares, self._forced_form) / (n - 1)
         if check_choice(method, "method", ("moment", "mle", "simplex")) == "simplex":
             shares = project_onto_simplex(shares)
         elif method == "mle":
-            form = None if self._form is None else self._form.over(self.denominator)
+            form = None if self._forced_form is None else self._forced_form.probabilities(self.denominator)
             shares = likelihood.maximize(self.matrix, numbers, form)
-            if self._form is not None:  # the maximum and the unbiased estimate have the same covariance
+            if self._forced_form is not None:  # the maximum and the unbiased estimate have the same covariance
                 cov = self.covariance(shares, n)
             else:
                 cov = moments.information_covariance(self.matrix, shares) / n
-        cov = self._never_zero(cov, numbers @ self._score / n, n)
-        return self._as_estimate(shares, cov, method, numbers)
+        cov = self._replace_zero_variances(cov, numbers @ self._score_matrix / n, n)
+        return self._make_estimate(shares, cov, method, numbers)
 
-    def _never_zero(self, cov: Array, shares: Array, n: int) -> Array:
-        """Replace zero variances, which occur if all reports agree about an option, by those in theory.
+    def _replace_zero_variances(self, cov: Array, shares: Array, n: int) -> Array:
+        """Replace zero variances, which occur if all reports agree about an option, by theoretical variances.
 
         These are evaluated at the nearest shares inside 0 to 1. If the variance is zero there as well, because an
         answer is not hidden, one person is added for each option.
         """
-        least = _ROUNDING * float(np.max(self._score**2))
+        least = _RELATIVE_TOLERANCE * float(np.max(self._score_matrix**2))
         same = np.diag(cov) * n <= least
         if not same.any():
             return cov
@@ -277,14 +282,14 @@ class Design(Randomizer):
             law = self.covariance((n * nearest + 1) / (n + len(nearest)), n)
         return np.where(np.outer(same, same), law, cov)
 
-    def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array) -> Estimate:
+    def _make_estimate(self, shares: Array, cov: Array, method: str, counts: Array) -> Estimate:
         methods = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
         se = np.sqrt(np.maximum(np.diag(cov), 0))
         binary = len(self.options) == 2
-        basis = moments.interval_basis(self.matrix, self._score, counts, self._form, se)
-        fit = likelihood.agreement(self.matrix, self._form, counts, basis)
+        basis = moments.interval_basis(self.matrix, self._score_matrix, counts, self._forced_form, se)
+        fit = likelihood.agreement_test(self.matrix, self._forced_form, counts, basis)
         impossible = (
-            likelihood.impossible_count(counts, self.matrix, self.report_options[1])
+            likelihood.impossible_count_note(counts, self.matrix, self.report_options[1])
             if self.matrix.shape == (2, 2)
             else ""
         )
@@ -305,25 +310,25 @@ class Design(Randomizer):
             fit=fit,
         )
 
-    def _estimate_sent(
+    def _estimate_from_raw_reports(
         self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment"
     ) -> Estimate:
         counts = None if times is None else encoding.checked_times(times, len(reports))
-        numbers = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
+        numbers = encoding.count_codes(np.asarray(reports), counts, len(self.report_options))
         return self.estimate_counts(numbers, method)
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
-        """Return the variance of the unbiased estimate, in theory.
+        """Return the theoretical variance of the unbiased estimate.
 
         Parameters
         ----------
         prevalence : float or sequence
-            The true share of the last of two options, or all shares.
+            The true share of the second option if there are two, otherwise all shares.
         n : int
-            How many people answer.
+            The number of people who answer.
         respondents : {"sample", "fixed"}
-            "sample": people are a random sample, as in a survey. "fixed": only the randomization varies; this is what
-            papers on local differential privacy print.
+            "sample": people are a random sample, as in a survey. "fixed": only the randomization varies; papers on
+            local differential privacy report this variance.
 
         Returns
         -------
@@ -339,14 +344,14 @@ class Design(Randomizer):
         return float(variances[1]) if len(self.options) == 2 else variances
 
     def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        """Return the covariance matrix of the unbiased shares of all options, in theory.
+        """Return the theoretical covariance matrix of the unbiased shares of all options.
 
         Parameters
         ----------
         prevalence : float or sequence
-            The true share of the last of two options, or all shares.
+            The true share of the second option if there are two, otherwise all shares.
         n : int
-            How many people answer.
+            The number of people who answer.
         respondents : {"sample", "fixed"}
             As for `variance`.
 
@@ -356,18 +361,18 @@ class Design(Randomizer):
             One row and one column per option.
         """
         fixed = check_choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
-        shares = encoding.distribution(prevalence, len(self.options), "prevalence")
-        return moments.covariance(
-            self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed
+        shares = encoding.checked_distribution(prevalence, len(self.options), "prevalence")
+        return moments.score_covariance(
+            self._score_matrix, shares @ self.matrix, shares, self._forced_form, fixed_respondents=fixed
         ) / check_integer(n, "n")
 
     def posterior(self, prior: ArrayLike) -> Array:
-        """Return Pr(truth | report) for someone with a prior.
+        """Return Pr(truth | report) for an observer with a given prior.
 
         Parameters
         ----------
         prior : float or sequence
-            The share of the last of two options, or all shares, before the report is seen.
+            The share of the second option if there are two, otherwise all shares, before the report is seen.
 
         Returns
         -------
@@ -379,7 +384,7 @@ class Design(Randomizer):
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).posterior(0.1)[1].round(3)
         array([0.036, 0.25 ])
         """
-        joint = encoding.distribution(prior, len(self.options), "prior")[:, None] * self.matrix
+        joint = encoding.checked_distribution(prior, len(self.options), "prior")[:, None] * self.matrix
         with np.errstate(invalid="ignore"):
             return np.asarray(joint / joint.sum(axis=0))
 
@@ -387,7 +392,7 @@ class Design(Randomizer):
         """Return the design of two questions that are randomized independently, which is the Kronecker product.
 
         Code a of this design and code b of the other become code a * (number of the other's options) + b; labels are
-        joined by " / ". Epsilons add, or are slightly smaller if denominators are rounded.
+        joined by " / ". The epsilons add; their sum is slightly smaller if denominators are rounded.
 
         Parameters
         ----------
@@ -400,14 +405,14 @@ class Design(Randomizer):
             The joint design.
         """
         return Design.from_matrix(
-            tables.product_rows(self.weights, self.denominator, other.weights, other.denominator),
-            tables.joined_labels(self.options, other.options),
-            tables.joined_labels(self.report_options, other.report_options),
+            tables.kronecker_rows(self.weights, self.denominator, other.weights, other.denominator),
+            tables.join_labels(self.options, other.options),
+            tables.join_labels(self.report_options, other.report_options),
             f"{self.name} × {other.name}",
         )
 
     def devices(self) -> "tuple[Device[Design], ...]":
-        """Return devices (coins, dice, cards, digits, birthdays) that realize this design or come near it.
+        """Return devices (coins, dice, cards, digits, birthdays) that realize this design or approximate it.
 
         Returns
         -------
@@ -420,23 +425,25 @@ class Design(Randomizer):
         <Device a die: 1: say "no". 2: say "yes". 3–6: answer truthfully. epsilon 1.609, exact>
         """
 
-        def realized(weights: list[list[int]], outcomes: int) -> Design:
-            # Rounded probabilities need not be those of the same procedure.
-            same = self.procedure and procedures.fits(self.procedure, np.array(weights), self.report_options)
+        def make_design(weights: list[list[int]], outcomes: int) -> Design:
+            # Rounding may break a symmetry that the procedure requires.
+            same = self.procedure and procedures.procedure_fits(self.procedure, np.array(weights), self.report_options)
             procedure = self.procedure if same else None
             return Design(weights, outcomes, self.options, self.report_options, self.name, procedure)
 
-        return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realized)
+        return nearest_devices(
+            self.weights, self.denominator, self.options, self.report_options, self._forced_form, make_design
+        )
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
         codes = encoding.encode(reports, self.report_options, "reports").codes
-        return moments.from_table(self._score, codes, self.options, option)
+        return moments.scores_from_table(self._score_matrix, codes, self.options, option)
 
-    def _scores_sent(self, reports: Sequence[int]) -> Array:
-        return moments.from_table(self._score, np.asarray(reports), self.options, None)
+    def _scores_of_raw_reports(self, reports: Sequence[int]) -> Array:
+        return moments.scores_from_table(self._score_matrix, np.asarray(reports), self.options, None)
 
     def _score_range(self) -> tuple[Array, Array]:
-        return np.asarray(self._score.min(axis=0)), np.asarray(self._score.max(axis=0))
+        return np.asarray(self._score_matrix.min(axis=0)), np.asarray(self._score_matrix.max(axis=0))
 
     def to_dict(self) -> dict[str, Any]:
         data = {
@@ -446,9 +453,9 @@ class Design(Randomizer):
             "denominator": self.denominator,
             "weights": self.weights.tolist(),
         }
-        # The procedure is included only if the other fields do not imply it, so that hashes of older surveys stay
+        # The procedure is included only if the other fields do not imply it, so that hashes of older surveys remain
         # valid.
-        implied = procedures.saved(self.name, self.weights, self.report_options)
+        implied = procedures.procedure_of_saved_design(self.name, self.weights, self.report_options)
         return data if self.procedure == implied else {**data, "procedure": self.procedure or ""}
 
     @classmethod
@@ -472,7 +479,7 @@ class Design(Randomizer):
         if "procedure" in data:
             return cls(**{**data, "procedure": data["procedure"] or None})
         design = cls(**data)
-        implied = procedures.saved(design.name, design.weights, design.report_options)
+        implied = procedures.procedure_of_saved_design(design.name, design.weights, design.report_options)
         return design if design.procedure == implied else cls(**data, procedure=implied)
 
     def __eq__(self, other: object) -> bool:
@@ -483,12 +490,12 @@ class Design(Randomizer):
 
     def __repr__(self) -> str:
         parts = [
-            f"{len(labels)} {kind} {encoding.label_order(labels)}"
+            f"{len(labels)} {kind} {encoding.format_labels(labels)}"
             for kind, labels in (("options", self.options), ("reports", self.report_options))
         ]
         return f"<Design {self.name}: {', '.join(parts)}, epsilon {self.epsilon:.4g}>"
 
 
 def has_matrix(randomizer: Randomizer | None) -> TypeGuard[Design]:
-    """Return whether a randomizer has a matrix, and so has devices and a computable bias of non-compliance."""
+    """Return whether a randomizer has a matrix, and therefore devices and a computable bias under non-compliance."""
     return randomizer is not None and randomizer.matrix is not None

@@ -15,8 +15,8 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng
 from toolkit.texts.odds import describe
 
-# Checks of JSON values that arrive as reports. They are strict, because anybody can send them: a truth value is not a
-# number, and 1.0 is not a code, because an honest phone never sends these.
+# Checks of JSON values that arrive as reports. They are strict because anybody can send reports: a boolean is not a
+# number, and 1.0 is not a code, since an honest phone sends neither.
 
 
 def is_code(value: object, kinds: int) -> bool:
@@ -35,17 +35,17 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 Respondents = Literal["sample", "fixed"]
-"""Whether people are a random sample, as in a survey, or always the same, so that only the randomization varies."""
+"""Whether respondents are a random sample, as in a survey, or fixed, so that only the randomization varies."""
 AnswerKind = Literal["choice", "ticks", "number"]
 """The kind of an answer: one option, several ticks, or a number."""
 
 
-class Drawing(ABC):
+class ReportDrawer(ABC):
     """The part of a randomizer that draws reports; Python, the browser and the server must agree on it."""
 
     @abstractmethod
     def _draw_report(self, truth: Any, draw: Below, /) -> Any:
-        """Draw the report of a truth, as plain data for JSON, by the rule that Python shares with the browser.
+        """Draw the report of a true answer as JSON data, by the rule that Python and the browser share.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Drawing(ABC):
 
     @abstractmethod
     def _accepts(self, report: object) -> bool:
-        """Return whether a plain JSON value is a report that could have been sent.
+        """Return whether a JSON value is a possible report.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Drawing(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON: names, labels and the integers by which reports are drawn.
+        """Return plain data for JSON: names, labels and the integers with which reports are drawn.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Drawing(ABC):
         """
 
     def _browser_data(self) -> dict[str, Any]:
-        """Return the data by which a browser draws reports; raise an error if it would round a number.
+        """Return the data with which a browser draws reports; raise an error if the browser would round a number.
 
         Returns
         -------
@@ -96,12 +96,12 @@ class Drawing(ABC):
         return self.to_dict()
 
 
-class Estimating(ABC):
+class ReportEstimator(ABC):
     """The part of a randomizer that estimates: each report has a score, and the mean score is the unbiased estimate."""
 
     @abstractmethod
     def scores(self, reports: Any, option: Any = None) -> Array:
-        """Return the scores of reports, whose mean over the randomization is the truth.
+        """Return a score for each report; its expected value over the randomization is the truth.
 
         The mean score is the unbiased estimate. Scores can be used in weighted means, strata, clusters and regressions
         like any measured variable.
@@ -111,7 +111,8 @@ class Estimating(ABC):
         reports : sequence
             What `randomize` returns.
         option : str or int, optional
-            The option whose scores are returned; the last one for two options. It is required above 2048 options.
+            The option whose scores are returned; if left out, all options, or the second option of a binary design.
+            Required above 2048 options.
 
         Returns
         -------
@@ -127,7 +128,7 @@ class Estimating(ABC):
 
     @abstractmethod
     def _score_range(self) -> tuple[Array, Array]:
-        """Return the least and the greatest score of a report.
+        """Return the smallest and the largest score of a report.
 
         Returns
         -------
@@ -152,17 +153,17 @@ class Estimating(ABC):
 
     @abstractmethod
     def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
-        """Return the variance of the estimate, in theory.
+        """Return the theoretical variance of the estimate.
 
         Parameters
         ----------
         truth : float or sequence
-            The true share of the last of two options, all shares, or a mean.
+            The truth: the share of the second option if there are two, otherwise all shares; or a mean.
         n : int
-            How many people answer.
+            The number of people who answer.
         respondents : {"sample", "fixed"}
             "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
+            randomization varies; papers on local differential privacy report this variance.
 
         Returns
         -------
@@ -170,8 +171,8 @@ class Estimating(ABC):
             One number, or one for each estimated quantity.
         """
 
-    def _scores_sent(self, reports: Sequence[Any], /) -> Array:
-        """Return the scores of reports as they were sent.
+    def _scores_of_raw_reports(self, reports: Sequence[Any], /) -> Array:
+        """Return the scores of raw reports, as phones sent them.
 
         Parameters
         ----------
@@ -181,24 +182,24 @@ class Estimating(ABC):
         Returns
         -------
         array
-            As `scores` gives them.
+            The scores, as `scores` returns them.
         """
         return self.scores(list(reports))
 
     @abstractmethod
-    def _estimate_sent(
+    def _estimate_from_raw_reports(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
     ) -> Estimate:
-        """Estimate from reports as they were sent.
+        """Estimate from raw reports, as phones sent them.
 
         Parameters
         ----------
         reports : sequence
             What `_draw_report` returns.
         times : sequence of int, optional
-            How often each of them came; once if left out.
+            The number of times each report occurred; once each if left out.
         method : {"moment", "mle", "simplex"}
-            A randomizer without such an estimator takes the nearest one, and says so in the estimate.
+            The estimator. A randomizer that lacks it uses the closest one it has, and the estimate names that one.
 
         Returns
         -------
@@ -206,17 +207,17 @@ class Estimating(ABC):
             Shares, or a mean.
         """
 
-    def _weight_of_liars(self, share: float) -> float:
-        """Return the weight of a share of colluding liars in the estimate that they move most."""
+    def _liar_weight(self, share: float) -> float:
+        """Return the largest weight that a share of colluding liars can have in any one estimate."""
         return share
 
 
-class Randomizer(Drawing, Estimating):
+class Randomizer(ReportDrawer, ReportEstimator):
     """The interface of randomizers: a person randomizes an answer, and an analyst estimates from many reports.
 
-    `Design` and the classes in `toolkit.local.oracles` and `toolkit.local.numeric` implement it. `asks` is the kind of
-    answer: a "choice" among `options`, "ticks" in several of them, or a "number" within `bounds`. Most randomizers also
-    have `estimate_counts`, which takes counts instead of reports.
+    `Design` and the classes in `toolkit.local.oracles` and `toolkit.local.numeric` implement it. `answer_kind` is the
+    kind of answer: a "choice" among `options`, "ticks" in several of them, or a "number" within `bounds`. Most
+    randomizers also have `estimate_counts`, which takes counts instead of reports.
 
     Examples
     --------
@@ -226,7 +227,7 @@ class Randomizer(Drawing, Estimating):
     """
 
     name: str
-    asks: AnswerKind
+    answer_kind: AnswerKind
     options: Labels
     report_options: Labels  # in the order of their codes; empty where reports are not codes of labels
 
@@ -235,7 +236,7 @@ class Randomizer(Drawing, Estimating):
     def epsilon(self) -> float:
         """The largest log-likelihood ratio between two answers, computed exactly and rounded up.
 
-        A report can shift the odds between two answers by at most a factor e**epsilon.
+        A report can shift the odds between two answers by at most a factor of e**epsilon.
         """
 
     @cached_property
@@ -250,7 +251,7 @@ class Randomizer(Drawing, Estimating):
 
     @property
     def matrix(self) -> Array | None:
-        """Pr(report | truth) if it is a table, in which case reports can be drawn by hand; else None."""
+        """Pr(report | truth) as a table, with which reports can be drawn by hand; None if there is no table."""
         return None
 
     @property
@@ -268,7 +269,7 @@ class Randomizer(Drawing, Estimating):
             One answer, or one per person: codes, labels or numbers. For ticks, a row of truth values, or a list or a
             set of labels, per person.
         rng : numpy.random.Generator, optional
-            For a simulation; real answers use none, so that the operating system's randomness is used.
+            A generator for simulations. Leave it out for real answers, which use the operating system's randomness.
 
         Returns
         -------
@@ -290,13 +291,13 @@ class Randomizer(Drawing, Estimating):
 T = TypeVar("T")
 
 
-def plain(randomizer: Any, kind: str) -> dict[str, Any]:
+def to_plain_data(randomizer: Any, kind: str) -> dict[str, Any]:
     """Return a randomizer as JSON data: its kind and fields, tuples as lists, fractions as two integers."""
-    return {"kind": kind, **{field.name: _plain(getattr(randomizer, field.name)) for field in fields(randomizer)}}
+    return {"kind": kind, **{field.name: _plain_value(getattr(randomizer, field.name)) for field in fields(randomizer)}}
 
 
-def from_plain(cls: type[T], data: object, kind: str) -> T:
-    """Read what `plain` wrote; the constructor checks it like any other arguments."""
+def read_plain_data(cls: type[T], data: object, kind: str) -> T:
+    """Read what `to_plain_data` wrote; the constructor checks the values like any other arguments."""
     names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(data, dict) or set(data) != names | {"kind"} or data["kind"] != kind:
         rule = f"the data of a {kind!r} must have that kind and the fields {', '.join(sorted(names))}"
@@ -304,13 +305,13 @@ def from_plain(cls: type[T], data: object, kind: str) -> T:
     return cls(**{name: data[name] for name in names})
 
 
-def keep_whole(instance: object, **least: int) -> None:
-    """Convert the named fields of a frozen object to plain integers, each at least the given number."""
-    for name, bound in least.items():
+def convert_to_integers(instance: object, **minimums: int) -> None:
+    """Convert the named fields of a frozen object to integers; reject a value below the given minimum."""
+    for name, bound in minimums.items():
         object.__setattr__(instance, name, check_integer(getattr(instance, name), name, minimum=bound))
 
 
-def fraction(value: object, name: str) -> Fraction:
+def read_fraction(value: object, name: str) -> Fraction:
     """Read a fraction, or its numerator and denominator."""
     if isinstance(value, Fraction):
         return value
@@ -325,9 +326,9 @@ def fraction(value: object, name: str) -> Fraction:
     reject(rule, type(value).__name__, "it must be exact", TypeError)
 
 
-def _plain(value: object) -> Any:
+def _plain_value(value: object) -> Any:
     if isinstance(value, Fraction):
         return [value.numerator, value.denominator]
     if isinstance(value, tuple):
-        return [_plain(part) for part in value]
+        return [_plain_value(part) for part in value]
     return value

@@ -1,9 +1,10 @@
-"""Questionnaires: several questions to the same people, of which each person answers a few random ones.
+"""Questionnaires: each person answers a few randomly chosen questions out of several.
 
 Answering all d questions divides the budget: each gets epsilon / d, and variances grow like d**2. Answering one random
 question spends the whole budget on it; each question has n / d answers, and variances grow like d. Survey researchers
-call this a split questionnaire. Inventing answers to the other questions is not offered: it hides which question was
-asked, but whole records then cost more than epsilon. A Likert scale may be estimated in full, or by its mean alone.
+call this a split questionnaire. Fake answers to the other questions are not offered: they would hide which question was
+asked, but a whole record would then cost more than epsilon. A Likert scale may be estimated in full, or by its mean
+alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,16 +27,16 @@ from toolkit.local.design import Design
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.numeric import one_bit
 from toolkit.local.numeric.bounded import OneBit
-from toolkit.local.protocol import Randomizer, Respondents, keep_whole
+from toolkit.local.protocol import Randomizer, Respondents, convert_to_integers
 from toolkit.local.questions import k_ary
 
-Maker = Callable[[Fraction], Randomizer]
+RandomizerMaker = Callable[[Fraction], Randomizer]
 """A function that makes a question's randomizer from an epsilon."""
 
 
 @dataclass(frozen=True, repr=False)
 class Questionnaire:
-    """Questions of which each person answers `asked` random ones, each by its randomizer.
+    """Questions of which each person answers `asked` randomly chosen ones, each through its own randomizer.
 
     To draw a person's reports, draw `asked` of the d questions by Floyd's algorithm: for j = d-asked, …, d-1 draw a
     uniform integer t below j + 1 and take t, or j if t is already taken. Then draw a report for each of them in order.
@@ -63,7 +64,7 @@ class Questionnaire:
         if not self.questions or len(dict(self.questions)) < len(self.questions):
             consequence = "reports are found by name"
             reject("a questionnaire must have questions with different names", len(self.questions), consequence)
-        keep_whole(self, asked=1)
+        convert_to_integers(self, asked=1)
         if self.asked > len(self.questions):
             consequence = "nobody is asked a question twice"
             reject(f"`asked` must be at most {len(self.questions)}, the number of questions", self.asked, consequence)
@@ -76,7 +77,7 @@ class Questionnaire:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of a whole record, for any choice of questions."""
+        """The epsilon of a whole record, whichever questions are asked."""
         return self.loss.epsilon
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
@@ -87,7 +88,7 @@ class Questionnaire:
         answers : mapping or frame
             Everybody's answers to every question, one column per question.
         rng : numpy.random.Generator, optional
-            For a simulation; real answers use none, so that the operating system's randomness is used.
+            A generator for simulations. Leave it out for real answers, which use the operating system's randomness.
 
         Returns
         -------
@@ -103,24 +104,24 @@ class Questionnaire:
         if len(people) != 1:
             consequence = "drop incomplete rows"
             reject("every question must have an answer from every person", "columns of different lengths", consequence)
-        choices = self._choices(people.pop(), generator)
-        return {name: reports_to_all[name][choices[:, number]] for number, (name, _) in enumerate(self.questions)}
+        is_asked = self._draw_asked_questions(people.pop(), generator)
+        return {name: reports_to_all[name][is_asked[:, number]] for number, (name, _) in enumerate(self.questions)}
 
     def _check_names(self, names: Mapping[str, Any]) -> None:
         missing = [name for name, _ in self.questions if name not in names]
         if missing:
             reject("every question must be present", f"none called {', '.join(missing)}", "they are found by name")
 
-    def _choices(self, people: int, rng: Rng) -> npt.NDArray[np.bool_]:
-        """Return which questions each person is asked, `asked` in each row, by the first steps of a shuffle."""
-        d, row = len(self.questions), np.arange(people)
-        order = np.tile(np.arange(d), (people, 1))
+    def _draw_asked_questions(self, n_people: int, rng: Rng) -> npt.NDArray[np.bool_]:
+        """Draw a boolean table of the questions that each person is asked, by the first steps of a shuffle."""
+        d, row = len(self.questions), np.arange(n_people)
+        order = np.tile(np.arange(d), (n_people, 1))
         for column in range(self.asked if self.asked < d else 0):
-            other = column + below(d - column, people, rng).astype(np.int64)
+            other = column + below(d - column, n_people, rng).astype(np.int64)
             order[row, column], order[row, other] = order[row, other], order[row, column].copy()
-        choices = np.zeros((people, d), dtype=bool)
-        choices[row[:, None], order[:, : self.asked]] = True
-        return choices
+        is_asked = np.zeros((n_people, d), dtype=bool)
+        is_asked[row[:, None], order[:, : self.asked]] = True
+        return is_asked
 
     def estimate(self, reports: Mapping[str, Any]) -> dict[str, Estimate]:
         """Estimate each question from the reports to it.
@@ -148,7 +149,7 @@ class Questionnaire:
         truths : mapping of str to value
             For each question, what `variance` of its randomizer takes: a prevalence, shares, or a mean.
         n : int
-            How many people take part.
+            The number of people who take part.
         respondents : {"sample", "fixed"}
             As for a design; even for fixed people the choice of questions is random.
 
@@ -164,13 +165,14 @@ class Questionnaire:
         }
 
     def _variance(
-        self, question: Randomizer, truth: ArrayLike, people: Fraction, n: int, respondents: Respondents
+        self, question: Randomizer, truth: ArrayLike, n_answers: Fraction, n: int, respondents: Respondents
     ) -> float | Array:
-        near = max(1, round(people))
-        survey = question.variance(truth, near) * float(near / people)
+        near = max(1, round(n_answers))
+        survey = question.variance(truth, near) * float(near / n_answers)
         if respondents == "sample":
             return survey
-        # With fixed people the sampling variance of the n people is removed, but not that of who is asked.
+        # With fixed people the sampling variance of the n people is removed, but not the variance that comes from who
+        # is asked.
         sampling = question.variance(truth, near) - question.variance(truth, near, respondents=respondents)
         return survey - sampling * (near / n)
 
@@ -197,7 +199,7 @@ class Questionnaire:
         Returns
         -------
         Questionnaire
-            An equal one.
+            An equal questionnaire.
         """
         if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
             consequence = "write it with to_dict()"
@@ -212,7 +214,7 @@ _CALL = 'questionnaire({"cheated": lambda e: warner(epsilon=e)}, epsilon=1.0)'
 
 
 @explain_call(_CALL)
-def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
+def questionnaire(makers: Mapping[str, RandomizerMaker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
     """Make a questionnaire with random questions that costs each person at most epsilon.
 
     Parameters
@@ -251,7 +253,7 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
 
 
 def compare(
-    makers: Mapping[str, Maker], epsilon: Number, truths: Mapping[str, Any], n: int
+    makers: Mapping[str, RandomizerMaker], epsilon: Number, truths: Mapping[str, Any], n: int
 ) -> dict[str, dict[str, Any]]:
     """Compare asking one random question with asking all and splitting the budget.
 
@@ -264,7 +266,7 @@ def compare(
     truths : mapping of str to value
         For each question, what `variance` of its randomizer takes: a prevalence, shares, or a mean.
     n : int
-        How many people take part.
+        The number of people who take part.
 
     Returns
     -------
@@ -346,7 +348,7 @@ def likert(points: int, epsilon: Number) -> Likert:
     Returns
     -------
     Likert
-        Both randomizers, with the number of respondents that they need.
+        Both randomizers, with the ratios of the numbers of respondents that they need.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The survey designs of the field, each a function that returns a `Design`.
+"""The standard survey designs, each a function that returns a `Design`.
 
 A probability may be a Fraction, "2/3", or a float, and is kept as an exact fraction.
 """
@@ -21,13 +21,13 @@ from toolkit.core.checks import (
 )
 from toolkit.local.calibration import Options, odds, option_labels
 from toolkit.local.design import Design
-from toolkit.local.matrix.procedures import COMPARISON, NEITHER, Procedure
-from toolkit.local.matrix.tables import TABLE_LIMIT, private_rows
+from toolkit.local.matrix.procedures import COMPARISON_REPORTS, NEITHER_REPORTS, Procedure
+from toolkit.local.matrix.tables import TABLE_LIMIT, private_weights
 
 _YES_NO = ("no", "yes")
 
 
-_MOST_CARDS = 100  # the largest number of cards that people can draw and count
+_MAX_CARDS = 100  # the largest number of cards that people can draw and count
 
 
 @explain_call('warner("3/4")')
@@ -40,9 +40,9 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     Parameters
     ----------
     p : number, optional
-        The chance of the truth; not 1/2.
+        The probability of a truthful answer; not 1/2.
     epsilon : number, optional
-        Instead of p: the largest p with ln(p / (1 - p)) <= epsilon, rounded to the private side.
+        Instead of p: the largest p with ln(p / (1 - p)) <= epsilon, rounded toward more privacy.
 
     Returns
     -------
@@ -61,22 +61,22 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     True
     """
     if epsilon is not None and p is None:
-        truth, lie = odds(epsilon, inside=1, outside=1)
+        truth, lie = odds(epsilon, n_inside=1, n_outside=1)
         return Design([[truth, lie], [lie, truth]], truth + lie, _YES_NO, name="warner")
-    share = _share(p, epsilon)
-    return _binary(share, 1 - share, "warner")
+    share = _checked_probability(p, epsilon)
+    return _binary_design(share, 1 - share, "warner")
 
 
 @explain_call('forced(yes="1/6", no="1/6")', no="chance says yes, or no, or lets the person answer")
 def forced(yes: Number, no: Number) -> Design:
     """Make a forced-response design, in which a device forces a yes, forces a no, or lets the person answer.
 
-    With equal probabilities f it is Warner's design with p = 1 - f; a die with one face each has epsilon ln 5.
+    If both probabilities equal f, it is Warner's design with p = 1 - f. A die with one face for each has epsilon ln 5.
 
     Parameters
     ----------
     yes, no : number
-        The chances of a forced yes and of a forced no; below 1 together.
+        The probabilities of a forced yes and of a forced no; their sum is below 1.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def forced(yes: Number, no: Number) -> Design:
     say_yes, say_no = check_probability(yes, "yes"), check_probability(no, "no")
     if say_yes + say_no >= 1:
         reject("`yes` + `no` must be below 1", say_yes + say_no, "otherwise nobody answers truthfully")
-    return _binary(1 - say_no, say_yes, "forced", procedure="forced")
+    return _binary_design(1 - say_no, say_yes, "forced", procedure="forced")
 
 
 @explain_call('unrelated("2/3", prevalence="1/4")', prevalence="how many say yes to the other question")
@@ -107,9 +107,9 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     Parameters
     ----------
     p : number
-        The chance of the sensitive question; above 0.
+        The probability of the sensitive question; above 0.
     prevalence : number
-        The known share of yes to the innocuous question.
+        The known share of people who answer yes to the innocuous question.
 
     Returns
     -------
@@ -128,14 +128,15 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     share, innocuous = check_probability(p, "p"), check_probability(prevalence, "prevalence")
     if share == 0:
         reject("`p` must be above 0", share, "nobody would be asked the sensitive question")
-    return _binary(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated", procedure="unrelated")
+    return _binary_design(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated", procedure="unrelated")
 
 
 @explain_call('mangat("2/3")')
 def mangat(p: Number) -> Design:
-    """Make Mangat's design: a yes is always reported, a no is reported with probability p, and else as yes.
+    """Make Mangat's design: a yes is always reported; a no is reported with probability p and becomes a yes otherwise.
 
-    A no proves that the answer is no, so epsilon is infinite. The design is efficient, but protects only one answer.
+    A report of no proves that the answer is no, so epsilon is infinite. The design is efficient, but protects only one
+    answer.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ def mangat(p: Number) -> Design:
     share = check_probability(p, "p")
     if share == 0:
         reject("`p` must be above 0", share, "everyone would say yes")
-    return _binary(Fraction(1), 1 - share, "mangat")
+    return _binary_design(Fraction(1), 1 - share, "mangat")
 
 
 @explain_call('kuk("4/5", "1/5", draws=2)')
@@ -173,7 +174,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     Parameters
     ----------
     p_yes, p_no : number
-        The shares of red cards in the deck for yes and in that for no; they differ.
+        The shares of red cards in the decks for yes and for no; they must differ.
     draws : int
         The number of cards that are drawn.
 
@@ -194,12 +195,12 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     red_yes, red_no = check_probability(p_yes, "p_yes"), check_probability(p_no, "p_no")
     if red_yes == red_no:
         reject("`p_yes` must differ from `p_no`", red_yes, "with equal decks a report says nothing about the answer")
-    count = check_integer(draws, "draws", maximum=_MOST_CARDS)
+    count = check_integer(draws, "draws", maximum=_MAX_CARDS)
     rows = [
         [math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)
     ]
     possible = [r for r in range(count + 1) if rows[0][r] or rows[1][r]]
-    weights, denominator = private_rows([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
+    weights, denominator = private_weights([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, possible, "kuk")
 
 
@@ -207,15 +208,15 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
 def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Make a crosswise design, which asks whether the answers to two questions are the same.
 
-    The second question has a known prevalence p of yes. Nobody needs a device; Pr(same | yes) = p, so the matrix
-    is Warner's.
+    The second question has a known prevalence p of yes. No device is needed. Pr(same | yes) = p, so the matrix is
+    Warner's.
 
     Parameters
     ----------
     p : number, optional
-        The share of yes to the second question; not 1/2.
+        The share of people who answer yes to the second question; not 1/2.
     epsilon : number, optional
-        Instead of p: the smallest p with ln((1 - p) / p) <= epsilon, rounded to the private side.
+        Instead of p: the smallest p with ln((1 - p) / p) <= epsilon, rounded toward more privacy.
 
     Returns
     -------
@@ -234,22 +235,22 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
     True
     """
     if epsilon is not None and p is None:
-        often, seldom = odds(epsilon, inside=1, outside=1)
-        return Design([[seldom, often], [often, seldom]], often + seldom, _YES_NO, COMPARISON, "crosswise")
-    share = _share(p, epsilon)
-    return _binary(share, 1 - share, "crosswise", COMPARISON)
+        often, seldom = odds(epsilon, n_inside=1, n_outside=1)
+        return Design([[seldom, often], [often, seldom]], often + seldom, _YES_NO, COMPARISON_REPORTS, "crosswise")
+    share = _checked_probability(p, epsilon)
+    return _binary_design(share, 1 - share, "crosswise", COMPARISON_REPORTS)
 
 
 @explain_call('triangular("1/4")')
 def triangular(p: Number) -> Design:
-    """Make a triangular design, which asks whether one answers yes to neither question or to at least one.
+    """Make a triangular design, which asks whether the answer is yes to neither of two questions or to at least one.
 
     "Neither" proves that the answer is no, so epsilon is infinite.
 
     Parameters
     ----------
     p : number
-        The known share of yes to the second question; below 1.
+        The known share of people who answer yes to the second question; below 1.
 
     Returns
     -------
@@ -268,7 +269,7 @@ def triangular(p: Number) -> Design:
     share = check_probability(p, "p")
     if share == 1:
         reject("`p` must be below 1", share, "everyone would report at least one")
-    return _binary(Fraction(1), share, "triangular", NEITHER)
+    return _binary_design(Fraction(1), share, "triangular", NEITHER_REPORTS)
 
 
 @explain_call(
@@ -277,14 +278,15 @@ def triangular(p: Number) -> Design:
     p="the chance of the truth follows from epsilon; forced_options takes chances",
 )
 def k_ary(options: Options, *, epsilon: Number) -> Design:
-    """Make k-ary randomized response: report the answer, or any other option evenly.
+    """Make k-ary randomized response: report the answer, or one of the other options uniformly at random.
 
-    The answer is kept with probability e**epsilon / (e**epsilon + k - 1), rounded to the private side.
+    The answer is kept with probability e**epsilon / (e**epsilon + k - 1), rounded toward more privacy.
 
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels, or their number, up to 2048 as the design is a table; `toolkit.local.oracles.best` has no limit.
+        The labels, or the number of options. At most 2048, because the design is a table; `toolkit.local.oracles.best`
+        has no such limit.
     epsilon : number
         The privacy loss of one report.
 
@@ -302,14 +304,14 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
     >>> k_ary(["bus", "car", "bike"], epsilon=1.0)
     <Design k_ary: 3 options (bus, car, bike), 3 reports (bus, car, bike), epsilon 1>
     """
-    names = _table_of(options, f"use toolkit.local.oracles.best(options, {epsilon!r})")
+    names = _labels_for_table(options, f"use toolkit.local.oracles.best(options, {epsilon!r})")
     k = len(names)
-    truth, lie = odds(epsilon, inside=1, outside=k - 1)
+    truth, lie = odds(epsilon, n_inside=1, n_outside=k - 1)
     weights = np.full((k, k), lie, dtype=np.int64) + (truth - lie) * np.eye(k, dtype=np.int64)
     return Design(weights, truth + (k - 1) * lie, names, name="k_ary")
 
 
-def _table_of(options: Options, instead: str) -> Labels:
+def _labels_for_table(options: Options, instead: str) -> Labels:
     """Return the labels if they are few enough for a table with a row and a column for each."""
     names = options if isinstance(options, int | np.integer) else check_labels(options, "options")
     count = names if isinstance(names, int | np.integer) else len(names)
@@ -325,7 +327,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels, or their number.
+        The labels, or the number of options.
     probabilities : sequence or mapping of number
         The probability that each option is forced; they sum to less than 1.
 
@@ -343,7 +345,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     >>> forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"]).weights.tolist()
     [[4, 1, 1], [1, 4, 1], [1, 1, 4]]
     """
-    names = _table_of(options, "use toolkit.local.oracles.best, which keeps no table")
+    names = _labels_for_table(options, "use toolkit.local.oracles.best, which keeps no table")
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
             rule = f"`probabilities` must name every option once ({', '.join(map(str, names[:8]))})"
@@ -359,7 +361,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     if truth <= 0:
         reject("`probabilities` must sum to less than 1", 1 - truth, "otherwise nobody answers truthfully")
     denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
-    others = [math.ceil(share * denominator) for share in shares]  # rounded up, to the private side
+    others = [math.ceil(share * denominator) for share in shares]  # rounded up, toward more privacy
     truthful = denominator - sum(others)
     if truthful <= 0:
         consequence = "32-bit draws would hide every answer"
@@ -368,7 +370,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     return Design(weights, denominator, names, name="forced", procedure="forced")
 
 
-def _share(p: Number | None, epsilon: Number | None) -> Fraction:
+def _checked_probability(p: Number | None, epsilon: Number | None) -> Fraction:
     """Check that exactly one of p and epsilon is given; return p as a fraction."""
     if p is None or epsilon is not None:
         consequence = "each determines the other"
@@ -379,7 +381,7 @@ def _share(p: Number | None, epsilon: Number | None) -> Fraction:
     return share
 
 
-def _binary(
+def _binary_design(
     yes_if_yes: Fraction,
     yes_if_no: Fraction,
     name: str,
@@ -387,5 +389,5 @@ def _binary(
     procedure: Procedure | None = None,
 ) -> Design:
     rows = [[1 - yes_if_no, yes_if_no], [1 - yes_if_yes, yes_if_yes]]
-    weights, denominator = private_rows(rows, DENOMINATOR_LIMIT)
+    weights, denominator = private_weights(rows, DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, report_options, name, procedure)

@@ -1,4 +1,4 @@
-"""`SampledRandomizer`: the base class of randomizers that are defined by a few integers instead of a matrix."""
+"""`MatrixFreeRandomizer`: the base class of randomizers that are defined by a few integers instead of a matrix."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,17 +11,17 @@ from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.rounding import log_up
-from toolkit.local.protocol import Randomizer, from_plain, plain
+from toolkit.local.protocol import Randomizer, read_plain_data, to_plain_data
 
 
-class SampledRandomizer(Randomizer):
-    """A randomizer whose fields are names, labels and the integers by which reports are drawn."""
+class MatrixFreeRandomizer(Randomizer):
+    """A randomizer whose fields are names, labels and the integers with which reports are drawn."""
 
     report_options: Labels = ()
 
     @abstractmethod
-    def _encoded(self, answers: Values) -> tuple[Any, bool]:
-        """Return answers as truths for `_draw`, and whether there was a single answer."""
+    def _encode_answers(self, answers: Values) -> tuple[Any, bool]:
+        """Encode answers as truths for `_draw`, and return whether there was a single answer."""
 
     @abstractmethod
     def _draw(self, truths: Any, rng: Rng) -> Any:
@@ -29,7 +29,7 @@ class SampledRandomizer(Randomizer):
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
         generator = check_rng(rng)
-        truths, single = self._encoded(answers)
+        truths, single = self._encode_answers(answers)
         reports = self._draw(truths, generator)
         return reports[0] if single else reports
 
@@ -40,9 +40,9 @@ class SampledRandomizer(Randomizer):
         Parameters
         ----------
         reports : sequence or array
-            Reports as `randomize` makes them.
+            Reports, as `randomize` returns them.
         times : sequence of int, optional
-            How often each of the reports came; once if left out.
+            The number of times each report occurred; once each if left out.
 
         Returns
         -------
@@ -50,12 +50,12 @@ class SampledRandomizer(Randomizer):
             Shares, or a mean.
         """
 
-    def _estimate_sent(
+    def _estimate_from_raw_reports(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, _method: str = "moment"
     ) -> Estimate:
         return self.estimate(list(reports), times=times)
 
-    def scores(self, reports: Values, option: Label | None = None) -> Array:  # noqa: ARG002  those with scores take them
+    def scores(self, reports: Values, option: Label | None = None) -> Array:  # noqa: ARG002  subclasses with scores use it
         consequence = "its estimate is not a mean; use `estimate` or `quantiles`"
         reject("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)
 
@@ -65,7 +65,7 @@ class SampledRandomizer(Randomizer):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return plain(self, self.name)
+        return to_plain_data(self, self.name)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -78,14 +78,14 @@ class SampledRandomizer(Randomizer):
 
         Returns
         -------
-        SampledRandomizer
-            An equal one.
+        MatrixFreeRandomizer
+            An equal randomizer.
         """
-        return from_plain(cls, data, cls.name)
+        return read_plain_data(cls, data, cls.name)
 
 
-class SampledAtOdds(SampledRandomizer):
-    """A sampled randomizer whose report probabilities differ between two answers by at most an exact ratio."""
+class ExactOddsRandomizer(MatrixFreeRandomizer):
+    """A randomizer with an exact bound on the ratio of a report's probabilities under two answers."""
 
     @property
     @abstractmethod

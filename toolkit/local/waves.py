@@ -19,64 +19,66 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import as_labels, encode, looks_like_others, numbers_are_labels
-from toolkit.local.matrix.tables import joined_labels
+from toolkit.local.matrix.encoding import as_labels, codes_are_ambiguous, encode, numbers_are_labels
+from toolkit.local.matrix.tables import join_labels
 from toolkit.texts.odds import describe
 from toolkit.texts.voice import Voice
 
 __all__ = ["Memo"]
 
 Ratio = Fraction | float
-"""A ratio of probabilities of reports under two truths; infinite if the reports prove something."""
+"""A ratio of the probabilities of reports under two truths; infinite if the reports rule out a truth."""
 
-Rows = Sequence[Sequence[int]]
-Chance = Callable[[int, int, int], int]
-"""The function from truth, yes and no to the probability of these counts, up to a constant."""
+WeightRows = Sequence[Sequence[int]]
+CountWeight = Callable[[int, int, int], int]
+"""A function from a truth and the numbers of yes and no reports to their probability, up to a constant."""
 
 
-def chances(permanent: Rows, fresh: Rows) -> Chance:
+def make_count_weight(permanent: WeightRows, fresh: WeightRows) -> CountWeight:
     """Return the function that sums permanent[truth][memo] fresh[memo][1]**yes fresh[memo][0]**no over memos."""
 
-    @cache  # the same values are used thousands of times
-    def chance(truth: int, yes: int, no: int) -> int:
+    @cache  # the same arguments occur thousands of times
+    def count_weight(truth: int, yes: int, no: int) -> int:
         return sum(
             int(permanent[truth][memo]) * int(fresh[memo][1]) ** yes * int(fresh[memo][0]) ** no for memo in (0, 1)
         )
 
-    return chance
+    return count_weight
 
 
-def unchanged(chance: Chance, reports: int) -> Ratio:
+def largest_ratio_unchanged(count_weight: CountWeight, n_reports: int) -> Ratio:
     """Return the largest ratio for a number of reports when the truth cannot change; only the number of yes matters."""
-    return max(_ratio([chance(truth, yes, reports - yes) for truth in (0, 1)]) for yes in range(reports + 1))
+    return max(
+        _largest_ratio([count_weight(truth, yes, n_reports - yes) for truth in (0, 1)]) for yes in range(n_reports + 1)
+    )
 
 
-def changing(chance: Chance, reports: int) -> Ratio:
+def largest_ratio_changing(count_weight: CountWeight, n_reports: int) -> Ratio:
     """Return the largest ratio over all sequences of truths, with one memo for each truth.
 
     For reports with a given number of yes, a sequence of truths matters only by how many of the yes, and how many of
     the no, were sent while the truth was yes. The function enumerates these numbers.
     """
     worst: Ratio = Fraction(1)
-    for yes in range(reports + 1):
-        no = reports - yes
-        chances_of_truths = [
-            chance(1, a, b) * chance(0, yes - a, no - b) for a in range(yes + 1) for b in range(no + 1)
+    for yes in range(n_reports + 1):
+        no = n_reports - yes
+        weights_of_truths = [
+            count_weight(1, a, b) * count_weight(0, yes - a, no - b) for a in range(yes + 1) for b in range(no + 1)
         ]
-        worst = max(worst, _ratio(chances_of_truths))
+        worst = max(worst, _largest_ratio(weights_of_truths))
     return worst
 
 
-def with_lost_memos(ratio_of_run: Callable[[int], Ratio], reports: int) -> Ratio:
+def largest_ratio_lost_memos(ratio_of_run: Callable[[int], Ratio], n_reports: int) -> Ratio:
     """Return the largest ratio over all patterns in which memos are lost between reports and drawn again.
 
     The reports then form runs with independent memos, so the ratios of the runs multiply.
     """
-    ratios = [ratio_of_run(length) for length in range(1, reports + 1)]
+    ratios = [ratio_of_run(length) for length in range(1, n_reports + 1)]
     worst: list[Ratio] = [Fraction(1)]
-    for count in range(1, reports + 1):
+    for count in range(1, n_reports + 1):
         worst.append(max(ratios[last - 1] * worst[count - last] for last in range(1, count + 1)))
-    return worst[reports]
+    return worst[n_reports]
 
 
 def epsilon_of(ratio: Ratio) -> float:
@@ -84,8 +86,8 @@ def epsilon_of(ratio: Ratio) -> float:
     return log_up(ratio) if isinstance(ratio, Fraction) else math.inf
 
 
-def _ratio(counts: Sequence[int]) -> Ratio:
-    """Return the largest probability over the smallest; impossible reports count as 1."""
+def _largest_ratio(counts: Sequence[int]) -> Ratio:
+    """Return the ratio of the largest to the smallest probability, or 1 for impossible reports."""
     least, most = min(counts), max(counts)
     if least == 0 < most:
         return math.inf
@@ -93,24 +95,24 @@ def _ratio(counts: Sequence[int]) -> Ratio:
 
 
 KIND = "memo"
-"""The kind of a memo in its data."""
+"""The value of `kind` in the data of a memo."""
 
 
 @dataclass(frozen=True)
 class Memo:
     """Two yes/no designs in sequence: `permanent` is drawn once and stored, `fresh` is drawn for every report.
 
-    When the panel begins, the device draws a memo for each possible answer and stores both. A report is fresh noise on
-    the memo of the current answer. If the truth cannot change, any number of reports together costs at most the loss of
-    the permanent design. If it may change, no such bound holds.
+    When the panel begins, the device draws a memo for each possible answer and stores both. A report adds fresh noise
+    to the memo of the current answer. If the truth cannot change, any number of reports together costs at most the loss
+    of the permanent design. If it may change, no such bound holds.
 
     Parameters
     ----------
     permanent : Design
         A design of two options and two reports, drawn once per answer.
     fresh : Design
-        A design of two options and two reports, drawn at every report. Without it equal reports would link the
-        waves, and a report that changes would prove a truth that changed.
+        A design of two options and two reports, drawn at every report. Without it, equal reports would link the waves,
+        and a changed report would prove that the truth changed.
 
     Examples
     --------
@@ -141,7 +143,7 @@ class Memo:
         return Design.from_matrix(rows, self.permanent.options, self.fresh.report_options, "memo")
 
     @cached_property
-    def _pair(self) -> Design:
+    def _two_wave_design(self) -> Design:
         """The design of two waves, with pairs of truths and pairs of reports.
 
         It is not a product, because both reports come from the same memo if the truth does not change.
@@ -158,7 +160,7 @@ class Memo:
                     cells = np.outer(once[t], once[u])
                 rows.append([Fraction(int(cell), scale**2) for cell in np.ravel(cells)])
         truths, reports = (
-            joined_labels(labels, labels, " → ") for labels in (self.permanent.options, self.fresh.report_options)
+            join_labels(labels, labels, " → ") for labels in (self.permanent.options, self.fresh.report_options)
         )
         return Design.from_matrix(rows, truths, reports, "memo, two waves")
 
@@ -189,14 +191,18 @@ class Memo:
         (1.982, 2.043)
         """
         count = check_integer(reports, "reports")
-        chance = chances(self.permanent.weights.tolist(), self.fresh.weights.tolist())
-        rule = unchanged if check_choice(truth, "truth", ("unchanged", "changing")) == "unchanged" else changing
+        count_weight = make_count_weight(self.permanent.weights.tolist(), self.fresh.weights.tolist())
+        rule = (
+            largest_ratio_unchanged
+            if check_choice(truth, "truth", ("unchanged", "changing")) == "unchanged"
+            else largest_ratio_changing
+        )
         if check_choice(memo, "memo", ("kept", "lost")) == "kept":
-            return epsilon_of(rule(chance, count))
-        return epsilon_of(with_lost_memos(lambda run: rule(chance, run), count))
+            return epsilon_of(rule(count_weight, count))
+        return epsilon_of(largest_ratio_lost_memos(lambda run: rule(count_weight, run), count))
 
     @property
-    def _is_exact(self) -> bool:
+    def _design_is_exact(self) -> bool:
         """Whether `design` has exactly the probabilities of the two draws, without rounding of its table."""
         weights, scale = self._exact_weights
         return bool(np.all(weights * self.design.denominator == self.design.weights.astype(object) * scale))
@@ -213,9 +219,9 @@ class Memo:
         Parameters
         ----------
         n : int
-            How many people.
+            The number of people.
         rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
+            A generator for simulations. Leave it out for real answers, which use the operating system's randomness.
 
         Returns
         -------
@@ -236,7 +242,7 @@ class Memo:
         answers : sequence, array or Series
             The current answers, one per person.
         rng : numpy.random.Generator, optional
-            For simulation; real answers use none, which is the operating system's randomness.
+            A generator for simulations. Leave it out for real answers, which use the operating system's randomness.
 
         Returns
         -------
@@ -249,7 +255,7 @@ class Memo:
             reject("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
         current = np.asarray(memos)[np.arange(len(codes)), codes]
         sent, labels = self.fresh._randomize_codes(current, check_rng(rng)), self.fresh.report_options
-        either = numbers_are_labels(labels) or looks_like_others(labels)
+        either = numbers_are_labels(labels) or codes_are_ambiguous(labels)
         return as_labels(sent, labels) if either else np.asarray(sent)
 
     def _draw_report(self, truth: int, draw: Below, recall: Below | None = None) -> int:
@@ -289,16 +295,16 @@ class Memo:
         """
         return replace(self.design.estimate(reports), loss=Pure(self.epsilon(1)))
 
-    def change(self, first: Values, second: Values) -> Estimate:
+    def change(self, first_reports: Values, second_reports: Values) -> Estimate:
         """Estimate the change of the prevalence between two waves of the same people, in the same order.
 
         Each person's scores are subtracted, so that stable differences between people cancel. The interval uses t.
 
         Parameters
         ----------
-        first : sequence or array
+        first_reports : sequence or array
             Reports of the first wave.
-        second : sequence or array
+        second_reports : sequence or array
             Reports of the second wave, of the same people in the same order.
 
         Returns
@@ -306,36 +312,36 @@ class Memo:
         Estimate
             The change.
         """
-        first_codes, second_codes = self._waves(first, second)
+        first_codes, second_codes = self._encode_two_waves(first_reports, second_reports)
         share_if_no, share_if_yes = self.design.matrix[:, 1]
         changes = (second_codes.astype(float) - first_codes) / (share_if_yes - share_if_no)
         value, n = float(changes.mean()), len(changes)
         se = float(changes.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         if n > 1 and np.ptp(changes) == 0:
-            # Equal changes have no sample variance, so the variance in theory is used.
-            nearest = project_onto_simplex(np.asarray(self._flows(first, second).value))
+            # If all changes are equal, the sample variance is zero, so the theoretical variance is used.
+            nearest = project_onto_simplex(np.asarray(self._truth_flows(first_reports, second_reports).value))
             direction = np.array([0, 1, -1, 0])
-            se = float(np.sqrt(direction @ self._pair.covariance(nearest, n) @ direction))
+            se = float(np.sqrt(direction @ self._two_wave_design.covariance(nearest, n) @ direction))
         return Estimate(
             value=value,
             se=se,
             labels=("change",),
             cov=np.array([[se**2]]),
             n=n,
-            loss=self._both,
+            loss=self._two_wave_loss,
             covers=SAMPLED,
             method="memo, two waves of the same people, unbiased",
             basis=Student(value, se, n - 1),
         )
 
-    def _flows(self, first: Values, second: Values) -> Estimate:
+    def _truth_flows(self, first_reports: Values, second_reports: Values) -> Estimate:
         """Estimate the share of people with each pair of truths: who stayed, who changed to yes, who changed to no.
 
         Parameters
         ----------
-        first : sequence or array
+        first_reports : sequence or array
             Reports of the first wave.
-        second : sequence or array
+        second_reports : sequence or array
             Reports of the second wave, of the same people in the same order.
 
         Returns
@@ -343,9 +349,10 @@ class Memo:
         Estimate
             Four shares.
         """
-        first_codes, second_codes = self._waves(first, second)
+        first_codes, second_codes = self._encode_two_waves(first_reports, second_reports)
         return replace(
-            self._pair.estimate_counts(np.bincount(2 * first_codes + second_codes, minlength=4)), loss=self._both
+            self._two_wave_design.estimate_counts(np.bincount(2 * first_codes + second_codes, minlength=4)),
+            loss=self._two_wave_loss,
         )
 
     def describe(self) -> str:
@@ -371,7 +378,7 @@ class Memo:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Write plain data for JSON: both designs.
+        """Return plain data for JSON: both designs.
 
         Returns
         -------
@@ -392,7 +399,7 @@ class Memo:
         Returns
         -------
         Memo
-            An equal one.
+            An equal memo.
         """
         if not isinstance(data, dict) or set(data) != {"kind", "permanent", "fresh"} or data["kind"] != KIND:
             rule = f"the data of a {KIND!r} must have that kind and the fields permanent, fresh"
@@ -400,7 +407,7 @@ class Memo:
         return cls(Design.from_dict(data["permanent"]), Design.from_dict(data["fresh"]))
 
     def _browser_data(self) -> dict[str, Any]:
-        """Write what a browser draws with.
+        """Return the data with which a browser draws reports.
 
         Returns
         -------
@@ -410,13 +417,16 @@ class Memo:
         return {**self.to_dict(), "options": list(self.permanent.options)}
 
     @property
-    def _both(self) -> Pure:
+    def _two_wave_loss(self) -> Pure:
         """The loss of two waves, from the exact integers rather than from a table that may be rounded."""
         return Pure(self.epsilon(2, truth="changing"))
 
-    def _waves(self, first: Values, second: Values) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def _encode_two_waves(
+        self, first_reports: Values, second_reports: Values
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         first_codes, second_codes = (
-            encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp) for reports in (first, second)
+            encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp)
+            for reports in (first_reports, second_reports)
         )
         if len(first_codes) != len(second_codes):
             consequence = "reports are paired by position"

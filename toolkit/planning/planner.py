@@ -460,7 +460,7 @@ def _notes(case: Case) -> tuple[str, ...]:
     if case.assurance is not None:
         notes.append(f"if the guess is right, {100 * case.assurance:.3g} % of such surveys keep the margin")
     if field.compliance:
-        others = 100 * (1 - field.compliance._followers)
+        others = 100 * (1 - field.compliance._follower_share)
         notes.append(f"{others:.3g} % do not follow the instructions, and the estimate corrects for it")
     return tuple(notes)
 

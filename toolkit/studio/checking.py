@@ -226,8 +226,8 @@ def design_kinds() -> dict[str, str]:
     kinds: dict[str, str] = {}
     for name, entry in CATALOGUE.items():
         design = example(name)
-        if design.asks != "choice":
-            kinds[name] = design.asks
+        if design.answer_kind != "choice":
+            kinds[name] = design.answer_kind
         elif "options" not in parameters(entry.maker):
             kinds[name] = "yesno" if tuple(design.options) == ("no", "yes") else "options"
     return kinds

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from toolkit.local.birthdays import days
+from toolkit.local.birthdays import count_days
 from toolkit.survey.client import code_hash, toolkit_version
 from toolkit.survey.consent.page_data import headings
 from toolkit.survey.consent.statement import missing, needs_secret_answer, odds, patterns
@@ -101,7 +101,7 @@ def _protection_text(question: Question, waves: int, voice: Voice) -> str:
         text += f" {voice.say('how_waves', total=total, waves=voice.number(waves))}"
     if question.innocent is not None:
         months = question.innocent["born"]
-        text += f"; {voice.say('how_born', months=months, days=voice.number(Decimal(str(float(days(months))))))}"
+        text += f"; {voice.say('how_born', months=months, days=voice.number(Decimal(str(float(count_days(months))))))}"
     return text if question.anchor is None else f"{text}; {voice.say('how_anchor')}"
 
 

@@ -241,7 +241,7 @@ def _truth(question: Question, answer: Any) -> Any:
     if question.kind == "ticks":
         return sorted(_code(question, option) for option in answer)
     if question.design is not None:
-        points, _ = question.design._grid.index([answer])  # type: ignore[attr-defined]  # all that ask for numbers have one
+        points, _ = question.design._grid.nearest_indices([answer])  # type: ignore[attr-defined]  # all that ask for numbers have one
         return int(points[0])
     return answer.item() if hasattr(answer, "item") else answer
 

@@ -65,7 +65,7 @@ def reports_are_sets(question: Question) -> bool:
 def model_reports_sets(model: QuestionModel) -> bool:
     """Return whether the reports of a design, or plain answers, are sets of options."""
     if isinstance(model, Plain):
-        return model.asks == "ticks"
+        return model.answer_kind == "ticks"
     return model.matrix is None and model.name in _SET_RANDOMIZERS
 
 

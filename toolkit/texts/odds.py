@@ -154,8 +154,8 @@ _GAPS: dict[str, Callable[[Any, Voice], str]] = {
     "size": lambda design, voice: voice.number(design.size),
     "values": lambda design, voice: voice.number(design.values),
     "most": lambda design, voice: voice.number(design.most),
-    "often": lambda design, voice: voice.often(design._support.p),
-    "rarely": lambda design, voice: voice.often(design._support.q),
+    "often": lambda design, voice: voice.often(design._support_law.p),
+    "rarely": lambda design, voice: voice.often(design._support_law.q),
 }
 
 
@@ -167,11 +167,11 @@ def _by_name(design: Any, voice: Voice) -> str:
 def _subset(design: Any, voice: Voice) -> str:
     if design.size > 1:
         return _by_name(design, voice)
-    return voice.say("kept", often=voice.often(design._support.p), others=voice.number(len(design.options) - 1))
+    return voice.say("kept", often=voice.often(design._support_law.p), others=voice.number(len(design.options) - 1))
 
 
 def _window(design: Any, voice: Voice) -> str:
-    inside = Fraction(design.width * design.inside, design._window.total)
+    inside = Fraction(design.width * design.inside, design._window.total_weight)
     half = voice.number(float(Fraction(design.width, 2 * design.steps) * (design.high - design.low)))
     return voice.say("window", often=voice.often(inside), half=half)
 

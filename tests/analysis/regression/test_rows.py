@@ -70,7 +70,7 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"design": ASKED, "formula": DATA.forced, "data": DATA[["age"]]}, "got reports without a name: it has forced"),
         ({"design": type(DIE)}, "`design` must be a Design, got the class Design"),
         ({"design": SimpleNamespace(matrix=DIE.matrix)}, "`design` must be a Design, got SimpleNamespace"),
-        ({"design": SimpleNamespace(_scores_sent=len)}, "`design` must be a Design, got SimpleNamespace"),
+        ({"design": SimpleNamespace(_scores_of_raw_reports=len)}, "`design` must be a Design, got SimpleNamespace"),
         ({"design": {"a": DIE, "b": COINS}}, "`design_by` must be given with several designs"),
         ({"design_by": "group"}, "with `design_by`, `design` must be a mapping"),
         ({"design": {1: DIE, 3: COINS}, "design_by": "group"}, r"keys of `design` \(1, 3\), got 181 of 400"),

@@ -5,7 +5,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit import k_ary, kuk, warner
-from toolkit.local.matrix.encoding import draw_reports, encode, looks_like_others, says_yes, tally
+from toolkit.local.matrix.encoding import codes_are_ambiguous, draw_reports, encode, tally, yes_no_codes
 
 YES_NO = ("no", "yes")
 SECRET = "my-secret-answer"  # noqa: S105
@@ -80,7 +80,7 @@ def test_codes_are_refused_where_they_look_like_other_labels() -> None:
     others = [("yes", "no"), (" Yes", "NO "), ("1", "2"), ("one", "0"), ("2", "1", "0")]
     alike = [("no", "yes"), ("yes", "never"), ("always", "no"), ("always", "no", "yes"), ("yes", "no", "never")]
     alike += [("0", "1", "many"), ("0", "1", "5"), (1, "0")]
-    assert [labels for labels in others + alike if looks_like_others(labels)] == others
+    assert [labels for labels in others + alike if codes_are_ambiguous(labels)] == others
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_codes_are_refused_where_they_look_like_other_labels() -> None:
     ],
 )
 def test_labels_that_are_yes_and_no_are_these_two_texts(labels: tuple[str | int, ...], codes: object) -> None:
-    assert says_yes(labels) == codes
+    assert yes_no_codes(labels) == codes
 
 
 @pytest.mark.parametrize(("k", "end"), [(8, ""), (9, ", …")])
@@ -191,7 +191,7 @@ def test_codes_come_back_in_their_own_type_where_it_holds_all_of_them(kind: type
     codes = np.array([0, 1], dtype=kind)
     for k, expected in ((most, kind), (most + 1, np.intp)):
         labels = tuple(range(k))
-        assert encode(codes, labels, "answers").like(np.array([0, k - 1]), labels).dtype == expected
+        assert encode(codes, labels, "answers").to_input_type(np.array([0, k - 1]), labels).dtype == expected
 
 
 def test_booleans_answer_only_questions_with_two_options() -> None:
@@ -244,7 +244,7 @@ def test_long_work_has_the_law_of_short_work() -> None:
     """A million answers, in chunks; the share kept within 5 standard errors: false alarms 6e-7."""
     design = k_ary(16, epsilon=1.0)
     codes = np.tile(np.arange(16, dtype=np.int8), 62_500)
-    reports = draw_reports(design.weights, design._form, codes, np.random.default_rng(3))
+    reports = draw_reports(design.weights, design._forced_form, codes, np.random.default_rng(3))
     keep = design.matrix[0, 0]
     assert reports.dtype == np.int8
     assert abs(np.mean(reports == codes) - keep) < 5 * np.sqrt(keep * (1 - keep) / 1e6)

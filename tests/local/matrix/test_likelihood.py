@@ -11,10 +11,10 @@ from scipy.stats import binom, chi2
 
 from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.local.matrix.likelihood import (
-    _tail,
-    agreement,
+    _chi_squared_tail,
+    agreement_test,
     forced_mle,
-    impossible_count,
+    impossible_count_note,
     interior_point,
     likelihood_ratios,
     maximum_likelihood,
@@ -56,7 +56,7 @@ def test_designs_of_forced_form_need_no_search(k: int, monkeypatch: pytest.Monke
 
 def test_many_surveys_have_the_maxima_that_each_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where reports that one survey has are lacking in another, and in several parts."""
-    monkeypatch.setattr("toolkit.local.matrix.likelihood._CELLS", 60)
+    monkeypatch.setattr("toolkit.local.matrix.likelihood._MAX_CELLS", 60)
     rng = np.random.default_rng(4)
     for k in (2, 4):
         matrix = rng.dirichlet(np.ones(5), size=k)
@@ -170,7 +170,7 @@ def test_a_valid_survey_is_suspected_as_rarely_as_stated(design: Design, truth: 
 def test_beyond_64_options_the_exact_tails_are_used(k, word):
     matrix, counts = (np.eye(k) + 1 / k) / 2, np.full(k, 10.0)
     basis = interval_basis(matrix, np.linalg.inv(matrix), counts, None, np.ones(k))
-    assert word in agreement(matrix, None, counts, basis).method
+    assert word in agreement_test(matrix, None, counts, basis).method
 
 
 def test_a_nearly_uninformative_design_is_not_contradicted(monkeypatch):
@@ -182,18 +182,18 @@ def test_a_nearly_uninformative_design_is_not_contradicted(monkeypatch):
     monkeypatch.setattr("toolkit.local.matrix.likelihood.maximum_likelihood", unsettled)
     counts = np.array([700.0, 300, 250, 50])
     basis = interval_basis(JOINT.matrix, np.linalg.inv(JOINT.matrix), counts, None, np.ones(4))
-    found = agreement(JOINT.matrix, None, counts, basis)
+    found = agreement_test(JOINT.matrix, None, counts, basis)
     assert "binomial" in found.method
     assert found.p > 0.05
 
 
 def test_what_came_is_compared_with_what_the_design_makes():
     matrix = forced("1/6", "1/6").matrix
-    few, many, fine = (impossible_count(np.array([300.0 - yes, yes]), matrix, "yes") for yes in (10, 290, 100))
+    few, many, fine = (impossible_count_note(np.array([300.0 - yes, yes]), matrix, "yes") for yes in (10, 290, 100))
     assert few == "10 of 300 reports were yes, where the design makes at least 50 on average"
     assert many == "290 of 300 reports were yes, where the design makes at most 250 on average"
     assert fine == ""
-    assert [impossible_count(np.array([300.0 - yes, yes]), matrix, "yes") for yes in (50, 250)] == ["", ""]
+    assert [impossible_count_note(np.array([300.0 - yes, yes]), matrix, "yes") for yes in (50, 250)] == ["", ""]
 
 
 def test_designs_with_a_report_per_option_have_exact_tails():
@@ -206,8 +206,8 @@ def test_designs_with_a_report_per_option_have_exact_tails():
 
 
 def test_without_a_degree_of_freedom_any_distance_is_too_far() -> None:
-    assert [_tail(ratio, 0) for ratio in (0.0, 1e-9, 5.0)] == [1, 0, 0]
-    assert _tail(5.0, 2) == pytest.approx(chi2.sf(5, 2))
+    assert [_chi_squared_tail(ratio, 0) for ratio in (0.0, 1e-9, 5.0)] == [1, 0, 0]
+    assert _chi_squared_tail(5.0, 2) == pytest.approx(chi2.sf(5, 2))
 
 
 def test_the_p_value_of_shares_at_zero_is_the_mean_of_two_tails() -> None:

@@ -12,7 +12,14 @@ from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example
-from toolkit.local.matrix.moments import _mixtures, forced_form, from_support, interval_basis, scored_option, scores
+from toolkit.local.matrix.moments import (
+    _mixtures_of_others,
+    forced_form,
+    interval_basis,
+    make_score_matrix,
+    scored_option,
+    scores_from_support,
+)
 from toolkit.local.numeric.scrambling import Scrambled
 
 
@@ -20,7 +27,7 @@ def test_every_binary_and_k_ary_design_has_the_forced_form() -> None:
     for design in (warner(0.3), warner("2/3"), k_ary(7, epsilon=1.0)):
         form = forced_form(design.weights)
         assert form is not None
-        assert np.array_equal(form.truth * np.eye(len(design.options)) + form.forced, design.weights)
+        assert np.array_equal(form.truth_weight * np.eye(len(design.options)) + form.forced_weights, design.weights)
 
 
 def test_other_tables_do_not() -> None:
@@ -31,7 +38,7 @@ def test_other_tables_do_not() -> None:
 
 def test_scores_invert_the_matrix_for_square_and_wide_tables() -> None:
     for design in (k_ary(5, epsilon=0.7), kuk(0.6, 0.35, draws=6), warner(0.1)):
-        score = scores(design.matrix, forced_form(design.weights), design.denominator)
+        score = make_score_matrix(design.matrix, forced_form(design.weights), design.denominator)
         assert np.allclose(design.matrix @ score, np.eye(len(design.options)), atol=1e-10)
         assert np.allclose(score.sum(axis=1), 1, atol=1e-10)
 
@@ -39,9 +46,11 @@ def test_scores_invert_the_matrix_for_square_and_wide_tables() -> None:
 def test_people_without_an_option_are_a_mixture_of_the_others() -> None:
     """Those without an option divide as the shares do and evenly where nobody is left."""
     assert np.allclose(
-        _mixtures(np.array([0.5, 0.3, 0.2]), 3), [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]], atol=1e-12
+        _mixtures_of_others(np.array([0.5, 0.3, 0.2]), 3),
+        [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]],
+        atol=1e-12,
     )
-    assert np.allclose(_mixtures(np.array([1.0, 0, 0]), 3), [[0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]], atol=1e-12)
+    assert np.allclose(_mixtures_of_others(np.array([1.0, 0, 0]), 3), [[0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]], atol=1e-12)
 
 
 def test_intervals_compare_each_option_with_the_estimated_others() -> None:
@@ -50,7 +59,7 @@ def test_intervals_compare_each_option_with_the_estimated_others() -> None:
         Design([[7, 2, 1, 0], [2, 4, 3, 1], [1, 1, 3, 5]], 10, ("a", "b", "c"), (0, 1, 2, 3)).matrix,
         [9, 0, 4, 7],
     )
-    score = scores(matrix, None, 10)
+    score = make_score_matrix(matrix, None, 10)
     basis, value = interval_basis(matrix, score, np.array(counts), None, np.ones(3)), counts @ score / 20
     assert value[1] < 0
     for j, mixed in enumerate(([0, 0, 1], [value[0], 0, value[2]], [1, 0, 0])):
@@ -66,7 +75,7 @@ def test_intervals_compare_each_option_with_the_estimated_others() -> None:
     spread = score.T @ np.diag(likely) @ score - np.outer(likely @ score, likely @ score)
     assert basis.through is not None
     assert np.allclose(basis.through.cov, spread / 20)
-    two = interval_basis(matrix[:2], scores(matrix[:2], None, 10), np.array(counts), None, np.ones(2))
+    two = interval_basis(matrix[:2], make_score_matrix(matrix[:2], None, 10), np.array(counts), None, np.ones(2))
     assert (two.counts.tolist(), two.through) == (
         [counts],
         None,
@@ -85,7 +94,7 @@ MORE = {
 def sent(randomizer, n: int = 97) -> list:
     """Reports of a mixed crowd, as phones send them."""
     draw, truths = drawer(np.random.default_rng(11)), (0, 1)
-    if randomizer.asks == "ticks":
+    if randomizer.answer_kind == "ticks":
         return [randomizer._draw_report([i % 3], draw) for i in range(n)]
     return [randomizer._draw_report(truths[i % 3 == 0], draw) for i in range(n)]
 
@@ -104,7 +113,7 @@ def test_so_it_is_in_the_forms_that_the_catalogue_has_no_example_of(name: str) -
 
 def check(randomizer) -> None:
     reports = sent(randomizer)
-    estimate, scores = randomizer._estimate_sent(reports), randomizer.scores(reports)
+    estimate, scores = randomizer._estimate_from_raw_reports(reports), randomizer.scores(reports)
     assert scores.shape == (97, *np.shape(estimate.value))
     known = (~np.isnan(scores)).sum(axis=0)
     assert np.allclose(np.nanmean(scores, axis=0), estimate.value, rtol=1e-12, atol=1e-12)
@@ -190,9 +199,9 @@ def test_reports_of_another_randomizer_have_no_scores() -> None:
 
 def test_of_two_options_the_last_is_meant_unless_both_may_hold() -> None:
     assert scored_option(("no", "yes"), None) == 1
-    assert scored_option(("no", "yes"), None, focus=False) is None
+    assert scored_option(("no", "yes"), None, last_by_default=False) is None
     limits = (np.array(-1.0), np.array(2.0))
-    made = from_support(lambda code: np.array([code == 0]), limits, ("a", "b"), None, focus=False)
+    made = scores_from_support(lambda code: np.array([code == 0]), limits, ("a", "b"), None, last_by_default=False)
     assert made.tolist() == [[2.0, -1.0]]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
-from toolkit.local.birthdays import born, innocent_share, shift
+from toolkit.local.birthdays import born, estimate_shift, innocent_share
 from toolkit.local.catalogue import restore
 
 YES_NO = ("no", "yes")
@@ -69,7 +69,7 @@ def test_the_labels_of_options_do_not_change_a_design() -> None:
         assert innocent_share(other) == innocent_share(design)
         assert restore(other.to_dict()) == other
         assert restore(other.to_dict()).procedure == procedure
-    assert shift(renamed(crosswise(born("jan-apr"))), 0.1) == shift(crosswise(born("jan-apr")), 0.1)
+    assert estimate_shift(renamed(crosswise(born("jan-apr"))), 0.1) == estimate_shift(crosswise(born("jan-apr")), 0.1)
 
 
 def test_data_of_older_versions_have_the_procedure_that_their_name_had() -> None:

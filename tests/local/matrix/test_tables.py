@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.slowly import each
 from toolkit import Design, forced_options, k_ary, kuk, unrelated, warner
 from toolkit.local.compliance import Compliance
-from toolkit.local.matrix.tables import largest_odds, private_rows, rows_of_probabilities
+from toolkit.local.matrix.tables import largest_odds, private_weights, read_probability_rows
 
 LIMIT = 2**32
 
@@ -34,7 +34,7 @@ def test_rounding_never_raises_the_odds_of_a_table(rows: list[list[Fraction]], l
     was meant.
     """
     try:
-        weights, denominator = private_rows(rows, limit)
+        weights, denominator = private_weights(rows, limit)
     except ValueError:
         return  # so few parts cannot tell these rows apart
     assert largest_odds([[Fraction(weight) for weight in row] for row in weights]) <= largest_odds(rows)
@@ -50,7 +50,7 @@ def test_a_weight_is_within_a_few_units_of_its_probability(a: int, b: int, c: in
     if len(set(shares)) == 1 or min(shares) < Fraction(1, 10**6):
         return
     try:
-        weights, denominator = private_rows(rows, LIMIT)
+        weights, denominator = private_weights(rows, LIMIT)
     except ValueError:
         assert largest_odds(rows) < 1 + Fraction(1, 10**3)
         return
@@ -96,7 +96,7 @@ def test_odds_of_a_joint_design_are_at_most_the_product_in_exact_fractions(first
     if one.denominator * two.denominator <= LIMIT:
         assert largest_odds(exactly(both)) == product
     # whatever the rounding, the estimate is unbiased for the integers that are drawn with
-    assert np.allclose(both.matrix @ both._score, np.eye(len(both.options)), atol=1e-9)
+    assert np.allclose(both.matrix @ both._score_matrix, np.eye(len(both.options)), atol=1e-9)
 
 
 def test_joints_of_joints_stay_on_the_private_side() -> None:
@@ -134,7 +134,7 @@ def test_forced_options_round_to_the_private_side_and_keep_their_form() -> None:
     design, truth = forced_options(3, shares), 1 - sum(shares)
     assert design.denominator == LIMIT
     assert largest_odds(exactly(design)) <= 1 + truth / min(shares)
-    assert design._form is not None
+    assert design._forced_form is not None
     with pytest.raises(ValueError, match="must leave more than 2"):
         forced_options(2, [Fraction(1, 2), Fraction(1, 2) - Fraction(1, 2**34 + 1)])
 
@@ -155,12 +155,12 @@ def test_rows_that_thirty_two_bits_cannot_tell_apart_are_refused() -> None:
         Design.from_matrix(rows, ("no", "yes"))
     third = Fraction(1, 3)  # of which 2**32 has no whole number: the least weights of all reports are too many
     with pytest.raises(ValueError, match="rows that are equal in units of 1 / 4294967296"):
-        private_rows([[third + tiny, third, third - tiny], [third, third - tiny, third + tiny]], LIMIT)
+        private_weights([[third + tiny, third, third - tiny], [third, third - tiny, third + tiny]], LIMIT)
 
 
 def test_a_zero_stays_a_zero_and_the_odds_infinite() -> None:
     p = Fraction(1, 2**40 + 1)
-    weights, _ = private_rows([[Fraction(1), Fraction(0)], [p, 1 - p]], LIMIT)
+    weights, _ = private_weights([[Fraction(1), Fraction(0)], [p, 1 - p]], LIMIT)
     assert weights == [[LIMIT, 0], [1, LIMIT - 1]]
     assert largest_odds([[Fraction(1), Fraction(0)], [p, 1 - p]]) is None
 
@@ -177,7 +177,7 @@ def test_no_table_of_small_parts_gets_larger_odds_by_any_small_limit() -> None:
         most = largest_odds([first, second])
         for limit in (6, 9, 11, 13):
             try:
-                weights, denominator = private_rows([first, second], limit)
+                weights, denominator = private_weights([first, second], limit)
             except ValueError:
                 continue  # so few parts cannot tell these rows apart
             rounded += 1
@@ -190,7 +190,7 @@ def test_a_report_that_nobody_sends_does_not_turn_off_the_private_side() -> None
     """To the nearest integers 5/7 and 2/7 of five parts are 4 and 1, with odds of 4 for 5/2."""
     zero, much, little = Fraction(0), Fraction(5, 7), Fraction(2, 7)
     assert largest_odds([[much, zero, little], [little, zero, much]]) == Fraction(5, 2)
-    assert private_rows([[much, zero, little], [little, zero, much]], 5) == ([[3, 0, 2], [2, 0, 3]], 5)
+    assert private_weights([[much, zero, little], [little, zero, much]], 5) == ([[3, 0, 2], [2, 0, 3]], 5)
 
 
 def test_what_is_left_over_goes_where_it_is_missing_most() -> None:
@@ -199,7 +199,7 @@ def test_what_is_left_over_goes_where_it_is_missing_most() -> None:
     """
     shares = [Fraction(2, 10), Fraction(7, 10), Fraction(1, 10)]
     rows = [shares[turn:] + shares[:turn] for turn in range(3)]
-    assert private_rows(rows, 7) == ([[1, 5, 1], [5, 1, 1], [1, 1, 5]], 7)
+    assert private_weights(rows, 7) == ([[1, 5, 1], [5, 1, 1], [1, 1, 5]], 7)
 
 
 def test_a_table_is_in_lowest_terms_and_read_only() -> None:
@@ -210,8 +210,8 @@ def test_a_table_is_in_lowest_terms_and_read_only() -> None:
 
 
 def test_rows_may_miss_one_by_a_billionth_for_each_cell() -> None:
-    rows = rows_of_probabilities([["1/2", "0.500000002"], ["0.9", "0.099999998"]])
+    rows = read_probability_rows([["1/2", "0.500000002"], ["0.9", "0.099999998"]])
     assert rows == [[Fraction(1, 2), Fraction(1, 2)], [Fraction("0.900000002"), Fraction("0.099999998")]]
     for cell in ("0.500000003", "0.499999997"):
         with pytest.raises(ValueError, match="each row of `matrix` must sum to 1"):
-            rows_of_probabilities([["1/2", cell]])
+            read_probability_rows([["1/2", cell]])

@@ -6,7 +6,7 @@ import pytest
 
 from toolkit import warner
 from toolkit.local import numeric, oracles
-from toolkit.local.numeric.grid import laplace_in_browser
+from toolkit.local.numeric.grid import laplace_browser_data
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.scrambling import Scrambled
 
@@ -79,10 +79,10 @@ def sent_integers(data: object) -> list[int]:
     ],
 )
 def test_what_may_pass_the_integers_of_a_browser_is_sent_as_text(scale, budget, s, t, parts):
-    assert laplace_in_browser(scale, budget) == {"budget": parts, "s": s, "t": t}
-    assert laplace_in_browser(Fraction(2**43 - 1), budget)["s"] == 2**43 - 1
+    assert laplace_browser_data(scale, budget) == {"budget": parts, "s": s, "t": t}
+    assert laplace_browser_data(Fraction(2**43 - 1), budget)["s"] == 2**43 - 1
     with pytest.raises(ValueError, match="`epsilon` must be larger for answers in a browser"):
-        laplace_in_browser(Fraction(2**43), budget)
+        laplace_browser_data(Fraction(2**43), budget)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, math.log(3), 1e-7, 0.10000000000000002, 21.999999999999996])

@@ -11,31 +11,31 @@ from tests.local.channel import NoDraw
 from tests.slowly import each
 from toolkit.local import numeric
 from toolkit.local.numeric.bounded import OneBit
-from toolkit.local.numeric.grid import AnswerGrid, OnGrid, checked_reports, numbers_in
+from toolkit.local.numeric.grid import AnswerGrid, GridRandomizer, checked_answers, checked_reports
 
 GRID = AnswerGrid(Fraction(0), Fraction(10), 100)
 
 
 def test_answers_go_to_the_nearest_point_and_both_ends_are_points() -> None:
-    index, single = GRID.index([0, 10, 0.04, 0.06, 9.99])
+    index, single = GRID.nearest_indices([0, 10, 0.04, 0.06, 9.99])
     assert index.tolist() == [0, 100, 0, 1, 100]
     assert not single
-    assert GRID.index(5)[1]
+    assert GRID.nearest_indices(5)[1]
 
 
 def test_numbers_outside_or_missing_are_counted_never_quoted() -> None:
     with pytest.raises(ValueError, match="1 of 3 outside") as caught:
-        numbers_in([1, 2, 77.125], Fraction(0), Fraction(10))
+        checked_answers([1, 2, 77.125], Fraction(0), Fraction(10))
     assert "77" not in str(caught.value)
     with pytest.raises(ValueError, match="1 missing of 2"):
-        numbers_in([1, np.nan], Fraction(0), Fraction(10))
+        checked_answers([1, np.nan], Fraction(0), Fraction(10))
     with pytest.raises(TypeError, match="answers must be numbers"):
-        numbers_in(["secret"], Fraction(0), Fraction(10))
+        checked_answers(["secret"], Fraction(0), Fraction(10))
 
 
 def test_reports_of_another_randomizer_are_refused() -> None:
     with pytest.raises(ValueError, match="made by another randomizer"):
-        checked_reports([0, 5], kinds=5)
+        checked_reports([0, 5], n_reports=5)
     with pytest.raises(TypeError, match="list of integers"):
         checked_reports([0.5])
 
@@ -47,8 +47,8 @@ MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_lapl
 @pytest.mark.parametrize("make", MAKERS)
 def test_it_tells_its_bounds_and_how_far_one_person_can_move_a_sum(make: type) -> None:
     made = make((-2, "7/2"), 1.0)
-    assert isinstance(made, OnGrid)
-    assert (made.bounds, made._sensitivity, made.asks, made.options) == ((-2, Fraction(7, 2)), 5.5, "number", ())
+    assert isinstance(made, GridRandomizer)
+    assert (made.bounds, made._sensitivity, made.answer_kind, made.options) == ((-2, Fraction(7, 2)), 5.5, "number", ())
     assert made._browser_data()["span"] == [11, 2]
     assert made._browser_data().items() >= made.to_dict().items()
 
@@ -60,7 +60,7 @@ def test_one_answer_gives_one_report(make: type) -> None:
 
 def test_the_grid_is_public_and_whole_numbers_are_met_exactly() -> None:
     mean = numeric.piecewise((10, 90), 1.0)
-    index, _ = mean._grid.index(np.arange(10, 91))
+    index, _ = mean._grid.nearest_indices(np.arange(10, 91))
     assert np.array_equal(index * 80, np.arange(81) * mean.steps)
     for make in MAKERS:
         reports = make((0, 80), 1.0).randomize(np.linspace(0, 80, 500))
@@ -71,7 +71,7 @@ def test_neighboring_floats_give_the_same_law() -> None:
     """The last bit of an answer cannot be told: it is gone before anything is drawn."""
     mean = numeric.hybrid((0, 1), 1.0)
     x = 0.123456
-    assert mean._grid.index(x)[0] == mean._grid.index(math.nextafter(x, 1))[0]
+    assert mean._grid.nearest_indices(x)[0] == mean._grid.nearest_indices(math.nextafter(x, 1))[0]
 
 
 BAD: list[tuple[list[Any], str]] = [

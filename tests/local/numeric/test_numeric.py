@@ -20,12 +20,12 @@ from toolkit.local.catalogue import restore
 from toolkit.local.numeric import bounded, laplace
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
-from toolkit.local.numeric.means import FiniteMean, MeanRandomizer
+from toolkit.local.numeric.means import FiniteMeanRandomizer, MeanRandomizer
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.square_wave import SquareWave
 
 ZERO, ONE, TEN = Fraction(0), Fraction(1), Fraction(10)
-FINITE: dict[str, FiniteMean] = {
+FINITE: dict[str, FiniteMeanRandomizer] = {
     "one bit": OneBit(ZERO, TEN, 5, 3, 1),
     "one bit around zero": OneBit(-ONE, ONE, 2, 2, 1),
     "piecewise": Piecewise(ZERO, TEN, 5, 3, 3, 1),
@@ -67,7 +67,7 @@ def test_epsilon_is_that_of_the_enumerated_channel(name: str) -> None:
     found = laws(mean)
     assert all(sum(law.values()) == 1 for law in found)
     outcomes = set().union(*found)
-    assert outcomes <= set(range(mean.kinds))
+    assert outcomes <= set(range(mean.n_reports))
     # A hybrid's odds are the larger of both branches, though the branch that is never taken shows nothing.
     shown = largest_ratio(found)
     assert shown == mean._odds or (name == "hybrid, one bit alone" and shown == mean.bit._odds)
@@ -78,7 +78,7 @@ def test_epsilon_is_that_of_the_enumerated_channel(name: str) -> None:
 def test_scores_are_unbiased_and_have_the_claimed_square(name: str) -> None:
     """For every answer on the grid, by exact enumeration of all reports."""
     mean = (FINITE | SCRAMBLED)[name]
-    c0, c1, c2 = mean.square
+    c0, c1, c2 = mean.squared_score
     for index, law in enumerate(laws(mean)):
         chances = np.array([float(chance) for chance in law.values()])
         scores = mean.scores(np.array(list(law)))
@@ -136,7 +136,7 @@ def test_it_is_the_windows_turn_in_as_many_of_65536_as_was_said(turn: int, monke
 def test_counts_and_reports_say_the_same(name: str) -> None:
     mean, rng = FINITE[name], np.random.default_rng(7)
     reports = mean.randomize(rng.uniform(float(mean.low), float(mean.high), 400), rng)
-    one, other = mean.estimate(reports), mean.estimate_counts(np.bincount(reports, minlength=mean.kinds))
+    one, other = mean.estimate(reports), mean.estimate_counts(np.bincount(reports, minlength=mean.n_reports))
     assert math.isclose(one.value, other.value)
     assert math.isclose(one.se, other.se)
     assert math.isclose(one.value, mean.scores(reports).mean())
@@ -220,7 +220,7 @@ def test_one_bit_has_all_intervals_of_a_share_and_they_hold() -> None:
     """The number of ones is binomial: exact coverage over all counts of 80 reports, at 90 %."""
     mean, n, level = numeric.one_bit((20, 60), 1.0), 80, 0.9
     for truth in (20, 30, 45):
-        p = float(mean._support.q) + mean._support.slope * (truth - 20) / 40
+        p = float(mean._support_law.q) + mean._support_law.slope * (truth - 20) / 40
         covered = dict.fromkeys(("wilson", "exact", "bayes", "wald"), 0.0)
         for ones in range(n + 1):
             estimate = mean.estimate_counts([n - ones, ones])
@@ -452,7 +452,7 @@ def test_identical_reports_have_the_error_of_the_nearest_possible_mean(report: i
     assert (found.value, found.se) == pytest.approx((report, math.sqrt(made.variance(nearest, 2))))
     assert made.estimate([report - 1, report + 1]).se == pytest.approx(1)
     window = FINITE["piecewise"]
-    counted = window.estimate_counts(2 * np.eye(window.kinds, dtype=int)[nearest % window.kinds])
+    counted = window.estimate_counts(2 * np.eye(window.n_reports, dtype=int)[nearest % window.n_reports])
     assert counted.se == pytest.approx(math.sqrt(window.variance(min(max(counted.value, 0.0), 10.0), 2)))
     assert math.isnan(made.estimate([report]).se)
 

@@ -13,7 +13,7 @@ from toolkit import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local.matrix import likelihood
 from toolkit.local.matrix.likelihood import maximum_likelihoods
-from toolkit.local.numeric.square_wave import Bootstrap, SquareWave, resample, smoothed_likelihood, square_wave
+from toolkit.local.numeric.square_wave import Bootstrap, SquareWave, resample, smoothed_shares, square_wave
 
 SMALL = SquareWave(Fraction(0), Fraction(4), 4, 3, 3, 1)
 
@@ -23,7 +23,7 @@ def test_epsilon_is_that_of_the_enumerated_channel() -> None:
     assert all(sum(law.values()) == 1 for law in laws)
     assert largest_ratio(laws) == SMALL._odds == 3
     assert SMALL.epsilon == log_up(Fraction(3)) == SMALL.loss.epsilon
-    matrix = np.array([[float(law[y]) for y in range(SMALL._window.reports)] for law in laws])
+    matrix = np.array([[float(law[y]) for y in range(SMALL._window.n_reports)] for law in laws])
     assert np.allclose(matrix, SMALL._window.matrix(), atol=1e-15)
 
 
@@ -45,7 +45,7 @@ def test_the_window_is_a_probability_and_not_a_density(epsilon: float) -> None:
     wave = square_wave((0, 1), epsilon, points=1001)
     factor = math.exp(epsilon)
     b = (epsilon * factor - factor + 1) / (2 * factor * (factor - 1 - epsilon))
-    inside = wave.width * wave.inside / wave._window.total
+    inside = wave.width * wave.inside / wave._window.total_weight
     assert inside < 1
     assert abs(inside - 2 * b * factor / (2 * b * factor + 1)) < 2e-3
     for points in range(2, 80):  # so far to either side, and the point itself
@@ -108,7 +108,7 @@ def test_bands_of_quantiles_hold_their_level() -> None:
     exact = np.interp([0.25, 0.5, 0.75], np.concatenate([[0], np.cumsum(truth)]), edges)
     covered = []
     for _ in range(120):
-        reports = np.repeat(np.arange(wave._window.reports), wave._simulated_counts(truth, 2000, rng))
+        reports = np.repeat(np.arange(wave._window.n_reports), wave._simulated_counts(truth, 2000, rng))
         interval = wave.quantiles(reports, replicates=40, rng=rng).interval(0.9)
         covered.append((interval.low <= exact) & (exact <= interval.high))
     assert np.all(np.mean(covered, axis=0) > 0.9 - 0.11)
@@ -132,7 +132,7 @@ def test_smoothing_is_for_display_and_says_so() -> None:
 
 def test_without_smoothing_expectation_maximisation_meets_the_maximum() -> None:
     counts = np.array([40.0, 90, 120, 60, 20, 10, 5])
-    slow = smoothed_likelihood(SMALL._window.matrix(), counts, 0.0, gain=1e-9)
+    slow = smoothed_shares(SMALL._window.matrix(), counts, 0.0, min_gain=1e-9)
     fast = SMALL.estimate_counts(counts, smoothing=0, replicates=2).value
     assert np.allclose(slow, fast, atol=2e-3)
 
@@ -142,7 +142,7 @@ def test_the_smoothing_kernel_is_the_published_one_and_keeps_the_sum() -> None:
 
     One round from even shares and even counts is the kernel itself: (1/4, 1/2, 1/4), folded back at the ends.
     """
-    assert [square_wave((0, 1), 1.0, points=points)._mixed(None) for points in (2, 65, 257, 1001)] == [
+    assert [square_wave((0, 1), 1.0, points=points)._smoothing_weight(None) for points in (2, 65, 257, 1001)] == [
         1 / 65536,
         1 / 16,
         1.0,
@@ -150,8 +150,8 @@ def test_the_smoothing_kernel_is_the_published_one_and_keeps_the_sum() -> None:
     ]
     matrix = np.eye(5)
     counts = np.array([0.0, 0, 8, 0, 0]) + 1e-12
-    assert np.allclose(smoothed_likelihood(matrix, counts, 1.0, rounds=1), [0, 0.25, 0.5, 0.25, 0])
-    assert np.allclose(smoothed_likelihood(matrix, np.roll(counts, 2), 1.0, rounds=1), [0, 0, 0, 0.25, 0.75])
+    assert np.allclose(smoothed_shares(matrix, counts, 1.0, max_rounds=1), [0, 0.25, 0.5, 0.25, 0])
+    assert np.allclose(smoothed_shares(matrix, np.roll(counts, 2), 1.0, max_rounds=1), [0, 0, 0, 0.25, 0.75])
 
 
 def _distance(shares: np.ndarray, edges: np.ndarray, answers: np.ndarray) -> float:
@@ -168,7 +168,7 @@ def test_smoothing_goes_on_while_it_lowers_the_likelihood() -> None:
     wave, rng = square_wave((0, 8), 4.0, points=9), np.random.default_rng(1)
     matrix = wave._window.matrix()
     counts = rng.multinomial(2000, rng.dirichlet(np.full(9, 0.2)) @ matrix).astype(float)
-    curve = smoothed_likelihood(matrix, counts, 0.5)
+    curve = smoothed_shares(matrix, counts, 0.5)
     sharper = curve * (matrix @ (counts / (curve @ matrix))) / 2000
     edged = np.pad(sharper, 1, mode="edge")
     after = 0.75 * sharper + 0.125 * (edged[:-2] + edged[2:])

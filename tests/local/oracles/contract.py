@@ -80,7 +80,7 @@ def check_epsilon_is_that_of_the_enumerated_channel(oracle: Oracle) -> None:
 
 def check_support_probabilities_are_exact(oracle: Oracle) -> None:
     """p, q and both joint probabilities, as fractions; for every answer, option and pair of options."""
-    support, k = oracle._support, len(oracle.options)
+    support, k = oracle._support_law, len(oracle.options)
     for truth, law in enumerate(laws(oracle)):
         sets = {report: supported(oracle, report) for report in law}
         for v in range(k):
@@ -117,7 +117,7 @@ def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
     """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of reports."""
     for truth in prevalences(oracle):
         reports, k = mixed(oracle, truth), len(oracle.options)
-        slope, q = oracle._support.slope, float(oracle._support.q)
+        slope, q = oracle._support_law.slope, float(oracle._support_law.q)
         scores = [((s - q) / slope, chance) for s, chance in reports]
         second = sum(chance * np.outer(s, s) for s, chance in scores)
         survey, fixed = second - np.outer(truth, truth), second - np.diag(truth)
@@ -153,7 +153,7 @@ def check_intervals_hold_their_level_by_enumeration(oracle: Oracle) -> None:
             interval = estimate.interval(level, method)
             pairs += zip(np.atleast_1d(interval.low), np.atleast_1d(interval.high), strict=True)
     for share in (0.1, 0.5):
-        chances = binom.pmf(np.arange(n + 1), n, float(oracle._support.q) + share * oracle._support.slope)
+        chances = binom.pmf(np.arange(n + 1), n, float(oracle._support_law.q) + share * oracle._support_law.slope)
         for method, pairs in limits.items():
             low, high = np.array(pairs[: n + 1]).T
             covered = chances @ ((low <= share) & (share <= high))

@@ -55,7 +55,7 @@ def test_an_undecided_point_is_resolved_by_the_exact_draw(monkeypatch: pytest.Mo
     assert 0 < cut < 7**8
     for rest, byte in ((cut - 1, 0), (cut, 1)):
         monkeypatch.setattr(bits, "big_below", lambda *_, rest=rest: rest)
-        assert law._resolved(np.array([point], dtype=np.uint64), None).tolist() == [byte]
+        assert law._resolve_ties(np.array([point], dtype=np.uint64), None).tolist() == [byte]
 
 
 def test_a_word_that_an_edge_cuts_is_followed_by_48_bits_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_point_on_an_edge_is_resolved_by_a_second_draw(monkeypatch: pytest.Mon
     law, bounds = bits.ByteLaw(3, 7), []
     points = np.array([edge * 2**64 // 7**8 for edge in law._edges[1:-1]], dtype=np.uint64)
     monkeypatch.setattr(bits, "big_below", lambda bound, _rng: bounds.append(bound) or bound - 1)
-    assert law._resolved(points, None).tolist() == [law.cell(int(point), 7**8 - 1) for point in points]
+    assert law._resolve_ties(points, None).tolist() == [law.cell(int(point), 7**8 - 1) for point in points]
     assert bounds == [7**8] * len(points)
 
 
@@ -94,12 +94,12 @@ def test_packing_counting_and_setting_bits(k: int) -> None:
     rng = np.random.default_rng(k)
     table = rng.random((9000, k)) < 0.3
     packed = bits.pack(table)
-    assert packed.shape == (9000, bits.width(k))
+    assert packed.shape == (9000, bits.bytes_per_row(k))
     assert np.array_equal(bits.unpack(packed, k), table)
     assert np.array_equal(bits.column_sums(packed, k), table.sum(axis=0))
-    assert np.array_equal(bits.ones(packed), table.sum(axis=1))
+    assert np.array_equal(bits.count_ones(packed), table.sum(axis=1))
     codes, values = rng.integers(0, k, 9000), rng.integers(0, 2, 9000)
-    bits.put(packed, codes, values)
+    bits.set_bits(packed, codes, values)
     table[np.arange(9000), codes] = values == 1
     assert np.array_equal(bits.unpack(packed, k), table)
     assert np.array_equal(bits.as_packed(table, k), packed)
@@ -126,6 +126,6 @@ def test_what_is_no_report_on_these_options_is_refused(reports: object, error: t
 
 @pytest.mark.parametrize("k", [3, 8, 9, 11, 16, 18])
 def test_noise_leaves_no_bit_beyond_the_options(k: int) -> None:
-    rows = bits.noise(bits.ByteLaw(9, 10), 500, k, np.random.default_rng(3))
+    rows = bits.draw_noise(bits.ByteLaw(9, 10), 500, k, np.random.default_rng(3))
     assert np.unpackbits(rows, axis=1, bitorder="little")[:, k:].sum() == 0
     assert np.all(np.abs(bits.unpack(rows, k).mean(axis=0) - 0.9) < 0.07)  # 5 standard errors

@@ -5,7 +5,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit.local import oracles
-from toolkit.local.matrix.moments import scores
+from toolkit.local.matrix.moments import make_score_matrix
 from toolkit.local.oracles.oracle import limit
 from toolkit.local.oracles.unary import Unary
 
@@ -30,7 +30,7 @@ def test_a_mechanism_beyond_the_largest_epsilon_can_still_be_shown() -> None:
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
 def test_no_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> None:
     """400 channels at random, half of them with two likelihoods only, as the best have: the best unbiased
-    estimate of each at equal shares, which `scores` gives, against the limit at the channel's own epsilon.
+    estimate of each at equal shares, which `make_score_matrix` gives, against the limit at the channel's own epsilon.
     """
     rng, equal = np.random.default_rng(3), np.full(k, 1 / k)
     for number in range(400):
@@ -41,7 +41,7 @@ def test_no_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> No
         if np.linalg.matrix_rank(matrix) < k:
             continue
         epsilon = float(np.log((matrix.max(axis=0) / matrix.min(axis=0)).max()))
-        score, seen = scores(matrix, None, 1), equal @ matrix
+        score, seen = make_score_matrix(matrix, None, 1), equal @ matrix
         total = float(np.trace(score.T @ (np.diag(seen) - np.outer(seen, seen)) @ score))
         assert total >= limit(k, epsilon + 1e-9).risk * (1 - 1e-6)
 

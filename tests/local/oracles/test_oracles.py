@@ -151,7 +151,7 @@ def test_measured_error_is_within_three_percent_of_theory(make: type, k: int, ep
     answers = rng.choice(k, p=truth, size=surveys * n)
     reports = oracle.randomize(answers, rng)
     counts = support_table(oracle, reports).reshape(surveys, n, k).sum(axis=1)
-    errors = (counts / n - float(oracle._support.q)) / oracle._support.slope - truth
+    errors = (counts / n - float(oracle._support_law.q)) / oracle._support_law.slope - truth
     measured, theory = np.square(errors).mean(axis=0).sum(), np.diag(oracle.covariance(truth, n)).sum()
     assert abs(measured / theory - 1) < 0.03
 
@@ -213,10 +213,10 @@ def test_a_true_one_is_flipped_as_often_as_promised() -> None:
     """
     small = Unary(("a", "b", "c"), 3, 1, 4)
     kept = sum(chance for report, chance in law_of(lambda draw: small._draw_report(1, draw)).items() if 1 in report)
-    assert kept == small._support.p < 1
+    assert kept == small._support_law.p < 1
     for oracle in (oracles.unary(8, 1.0), oracles.optimized_unary(8, 1.0)):
         kept_share = oracle.tally(oracle.randomize(np.full(20_000, 5)))[0][5] / 20_000
-        p = float(oracle._support.p)
+        p = float(oracle._support_law.p)
         assert abs(kept_share - p) < 6.5 * math.sqrt(p * (1 - p) / 20_000)
 
 
@@ -364,7 +364,7 @@ def test_the_repr_of_an_oracle_gives_its_epsilon_and_its_variance() -> None:
 
 
 def test_a_hash_has_as_many_factors_as_the_last_option_has_binary_digits() -> None:
-    assert [LocalHash(range(k), 3, 2, 1).digits for k in (2, 3, 4, 5, 8, 9)] == [1, 2, 2, 3, 3, 4]
+    assert [LocalHash(range(k), 3, 2, 1).n_digits for k in (2, 3, 4, 5, 8, 9)] == [1, 2, 2, 3, 3, 4]
 
 
 def test_a_hash_is_drawn_in_bulk_by_the_rule_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,7 +433,7 @@ def test_a_million_options_are_estimated_in_little_memory(make: object) -> None:
     """Rows only: seen 56 megabytes and 0.3 s. A table of covariances would be 7 terabytes."""
     k, n = 10**6, 10**6
     oracle = make(k, 1.0)  # type: ignore[operator]
-    counts = np.random.default_rng(1).binomial(n, float(oracle._support.q), size=k)
+    counts = np.random.default_rng(1).binomial(n, float(oracle._support_law.q), size=k)
     tracemalloc.start()
     estimate = oracle.estimate_counts(counts, n)
     limits = estimate.interval()

@@ -20,7 +20,7 @@ def test_a_box_without_reports_is_nan_and_leaves_the_others_unchanged() -> None:
     boxes = tick_boxes(["x", "y", "z"], 1.0, how="random")
     whole, holed = (boxes.estimate_counts([3, 2, 5], [10, 8, 10]), boxes.estimate_counts([3, 0, 5], [10, 0, 10]))
     assert np.allclose(
-        whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes._support.q)) / boxes._support.slope
+        whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes._support_law.q)) / boxes._support_law.slope
     )
     for name in ("value", "se"):
         assert np.isnan(getattr(holed, name)).tolist() == [False, True, False]

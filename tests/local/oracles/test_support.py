@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import binom
 
 from toolkit import Pure
-from toolkit.local.oracles.support import Support, checked_support
+from toolkit.local.oracles.support import SupportLaw, checked_support_counts
 
 
 def test_the_variance_is_that_of_a_binomial_seen_through_p_and_q() -> None:
-    support = Support.independent(Fraction(3, 4), Fraction(1, 4))
+    support = SupportLaw.independent(Fraction(3, 4), Fraction(1, 4))
     seen = 0.25 + 0.5 * 0.2
     assert support.variance(np.array([0.2]))[0] == pytest.approx(seen * (1 - seen) / 0.25)
     assert support.variance(np.array([0.2]), "fixed")[0] == pytest.approx(seen * (1 - seen) / 0.25 - 0.2 * 0.8)
@@ -21,18 +21,18 @@ def test_covariances_follow_from_joint_support() -> None:
     both = shares[0] * p * q + shares[1] * p * q + shares[2] * q * q
     means = q + (p - q) * shares
     expected = (both - means[0] * means[1]) / (p - q) ** 2
-    assert Support.independent(Fraction(1, 2), Fraction(1, 5)).covariance(shares)[0, 1] == pytest.approx(expected)
+    assert SupportLaw.independent(Fraction(1, 2), Fraction(1, 5)).covariance(shares)[0, 1] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("bad", [[5, 11], [-1, 2], [1, 2, 3]])
 def test_counts_are_checked(bad: object) -> None:
     with pytest.raises(ValueError, match="`counts` must"):
-        checked_support(bad, 10, 2)
+        checked_support_counts(bad, 10, 2)
 
 
 def test_exclusive_options_have_one_p_value_that_allows_for_their_number() -> None:
     """No report for the first of three options, where a fifth of 40 would come by chance: 2 * 3 times its tail."""
-    support = Support.independent(Fraction(1, 2), Fraction(1, 5))
+    support = SupportLaw.independent(Fraction(1, 2), Fraction(1, 5))
     found = support.estimate(np.array([0.0, 12, 14]), 40, ("a", "b", "c"), Pure(1), "unary", "moment")
     assert found.fit.p == pytest.approx(2 * 3 * binom.cdf(0, 40, 0.2))
     assert found.contradicted

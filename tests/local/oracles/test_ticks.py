@@ -97,7 +97,7 @@ def _moments(boxes: Boxes, reports: np.ndarray, surveys: int) -> np.ndarray:
         counts = np.bincount(place, reports[:, 1], minlength=surveys * k)
     else:
         counts = bits.unpack(reports, k).reshape(surveys, n, k).sum(axis=1).ravel()
-    return ((counts / n - float(boxes._support.q)) / boxes._support.slope).reshape(surveys, k)
+    return ((counts / n - float(boxes._support_law.q)) / boxes._support_law.slope).reshape(surveys, k)
 
 
 def test_covariances_of_capped_boxes_come_from_the_reports() -> None:
@@ -140,7 +140,7 @@ def test_intervals_hold_their_level_by_enumeration(name: str) -> None:
     boxes, n, level = SMALL[name], 60, 0.9
     k = len(boxes.options)
     for share in (0.1, 0.5):
-        chances = binom.pmf(np.arange(n + 1), n, float(boxes._support.q) + share * boxes._support.slope)
+        chances = binom.pmf(np.arange(n + 1), n, float(boxes._support_law.q) + share * boxes._support_law.slope)
         covered = dict.fromkeys(("wilson", "exact"), 0.0)
         for count in np.flatnonzero(chances > 1e-7):
             counts = np.append(np.full(k - 1, 30), count)

@@ -87,7 +87,7 @@ def test_a_report_of_a_number_is_read_on_the_scale_that_was_asked_for(design, an
     digits of the range; what a deck gives is exact.
     """
     scale = shown_question(Question("q", "How many?", design=design), ["en"])["scale"]
-    index = design._grid.index(answer)[0][0] if hasattr(design, "_grid") else answer - int(design.low)
+    index = design._grid.nearest_indices(answer)[0][0] if hasattr(design, "_grid") else answer - int(design.low)
     if design.name == "local_laplace":
         report = int(index)
     elif hasattr(design, "width"):

@@ -42,9 +42,9 @@ def test_kinds_follow_from_the_design_or_from_what_is_given() -> None:
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_a_randomized_question_has_options_bounds_and_loss_of_its_design(design: Any) -> None:
     question = Question("asked", "What?", design=design)
-    assert question.kind == design.asks
+    assert question.kind == design.answer_kind
     assert question.options == getattr(design, "options", ())
-    assert question.bounds == ((design.low, design.high) if design.asks == "number" else None)
+    assert question.bounds == ((design.low, design.high) if design.answer_kind == "number" else None)
     assert question.loss == design.loss
     assert question.randomized
     assert [accepts(question, value) for value in STRANGE] == [design._accepts(value) for value in STRANGE]
@@ -145,8 +145,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 def test_who_must_draw_by_hand_is_advised_of_a_device_for_hands() -> None:
     design = warner(epsilon=1)
-    assert not design.devices()[0]._by_hand
-    near = next(device for device in design.devices() if device._by_hand)
+    assert not design.devices()[0]._is_simple_to_use
+    near = next(device for device in design.devices() if device._is_simple_to_use)
     with pytest.raises(ValueError, match=re.escape(f"the nearest device is {near!r}: use its design")):
         Question("q", "Q?", design=design, mode="physical")
 

@@ -117,12 +117,12 @@ class GroupCounts:
 
     @cached_property
     def value(self) -> Array:
-        start, matrix = self.design.solution(self.p)
+        start, matrix = self.design.corner_solution(self.p)
         return np.asarray(start + matrix @ self.seen)
 
     @cached_property
     def cov(self) -> Array:
-        _, matrix = self.design.solution(self.p)
+        _, matrix = self.design.corner_solution(self.p)
         return np.asarray(matrix @ np.diag(self.variance) @ matrix.T)
 
     @cached_property
@@ -130,11 +130,11 @@ class GroupCounts:
         """The likeliest shares of the corners, and how likely: the unbiased ones where possible, else the best point
         of the edges.
         """
-        rest = 1 - (self.value.sum() if self.design.triangular else self.value.max())
+        rest = 1 - (self.value.sum() if self.design.is_triangular else self.value.max())
         if min(self.value.min(), rest) >= 0:
             return self.value, self.best
-        start, matrix = self.design.solution(self.p)
-        corners = [self.design.chance(cell, self.p) for cell in self.design.outline]
+        start, matrix = self.design.corner_solution(self.p)
+        corners = [self.design.yes_probability(cell, self.p) for cell in self.design.polygon_cells]
         shares = [np.round(start + matrix @ corner, 9) for corner in corners]  # they are 0 or 1
         edges = []
         for k, corner in enumerate(corners):
@@ -146,7 +146,7 @@ class GroupCounts:
     @cached_property
     def without_second(self) -> tuple[float, float]:
         """The share of the first corner if the second has none, and how likely that is."""
-        base, first = (self.design.chance(cell, self.p) for cell in ((0, 0), self.design.corners[0]))
+        base, first = (self.design.yes_probability(cell, self.p) for cell in ((0, 0), self.design.corner_cells[0]))
         return self.along(base, first)
 
     def estimate(
@@ -169,11 +169,11 @@ def read_groups(design: TwoGroupDesign, reports: Values, p: Chances, group: Valu
     if group is None:
         table = as_array(reports)
         if table.shape != (2, 2):
-            rule = f"counts must be two rows, how many {' and '.join(design.reports)} in each group"
+            rule = f"counts must be two rows, how many {' and '.join(design.report_options)} in each group"
             reject(rule, f"shape {table.shape}", "or give reports, and `group` for their groups")
         counts = np.array([checked_counts(row, 2) for row in table])
     else:
-        codes, groups = encode(reports, design.reports, "reports").codes, array_of(group)
+        codes, groups = encode(reports, design.report_options, "reports").codes, array_of(group)
         if groups.shape != codes.shape:
             received = f"{groups.shape} for {codes.shape}"
             reject("`group` must have one group for each report", received, "they belong together")
@@ -331,7 +331,7 @@ class Lying:
 
     def _profile(self, honest: float) -> float:
         """The log-likelihood of this honest share, at the likeliest share of carriers."""
-        return self.groups.along(self.groups.design.chance((0, 0), self.groups.p), (honest, honest))[1]
+        return self.groups.along(self.groups.design.yes_probability((0, 0), self.groups.p), (honest, honest))[1]
 
 
 def lying_in(groups: GroupCounts) -> Lying:

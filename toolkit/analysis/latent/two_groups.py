@@ -339,8 +339,8 @@ class GroupLaw:
     odds: Array
 
     def __call__(self, eta: Array) -> tuple[Array, Array]:
-        trait, other, slopes = _shares(eta, self.design.exclusive)
-        yes, by_trait, by_other = self.design.yes(self.odds, trait, other)
+        trait, other, slopes = _shares(eta, self.design.is_exclusive)
+        yes, by_trait, by_other = self.design.yes_shares(self.odds, trait, other)
         by = slopes[:, 0] * by_trait + slopes[:, 1] * by_other
         return np.column_stack([1 - yes, yes]), np.stack([-by, by], axis=2)
 
@@ -377,22 +377,24 @@ def _fit(
     """Fit a formula; counts, or reports without covariates, are read and returned. `formula` is of the second class."""
     design = TWO_GROUP_DESIGNS[name]
     if not isinstance(reports, str):
-        only_with_formula({"data": data, design.other: formula, **options})
+        only_with_formula({"data": data, design.second_class: formula, **options})
         return read_groups(design, reports, p, group)
     if data is None or group is None:
         reject("a formula must go with `data` and `group`", "one without them", "it names columns, and odds by group")
     se, missing = options["se"], options["missing"]
     sampling = {key: value for key, value in options.items() if key not in ("se", "missing")}
-    chances, further = chances_by_group(p), {} if formula is None else {design.other: formula}
+    chances, further = chances_by_group(p), {} if formula is None else {design.second_class: formula}
     answers = read_answer_rows(reports, data, {"group": group}, sampling, missing, further)
-    codes = np.asarray(encode(answers.columns["answers"], design.reports, "answers").codes, dtype=np.intp)
+    codes = np.asarray(encode(answers.columns["answers"], design.report_options, "answers").codes, dtype=np.intp)
     odds = np.array([*chances.values()])[group_places(answers.columns["group"], chances)]
     first = Predictor("", answers.covariates, intercept_start(answers.covariates.labels, -1.0))
-    second = further_share(design.other, answers, _STARTS[design.other])
-    if design.exclusive:
+    second = further_share(design.second_class, answers, _STARTS[design.second_class])
+    if design.is_exclusive:
         second = Predictor(
-            design.other, answers.covariates, intercept_start(answers.covariates.labels, _STARTS[design.other])
+            design.second_class,
+            answers.covariates,
+            intercept_start(answers.covariates.labels, _STARTS[design.second_class]),
         )
-    share = _carriers if design.exclusive else trait_share
+    share = _carriers if design.is_exclusive else trait_share
     how = FitSettings(f"{design.title} with covariates", design.title, (design.title, odds), share, se)
     return fit_latent(answers, codes, GroupLaw(design, odds), (first, second), how)

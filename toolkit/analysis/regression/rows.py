@@ -38,7 +38,7 @@ from toolkit.frames.table import (
 )
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import encode, looks_like_others
+from toolkit.local.matrix.encoding import codes_are_ambiguous, encode
 
 Codes = npt.NDArray[np.intp]
 TIMES = "number of people"
@@ -176,7 +176,7 @@ def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> C
     """
     if reports.dtype.kind == "O" and not any(isinstance(report, str) for report in reports):
         reports = np.asarray(reports.tolist())
-    by_text = reports.dtype.kind in "OUT" or looks_like_others(design.report_options)
+    by_text = reports.dtype.kind in "OUT" or codes_are_ambiguous(design.report_options)
     reader = Reader("reports", design, missing, _ADVICE) if by_text or missing else None
     if reader is None or not by_text:
         return encode(reports, design.report_options, "reports").codes.astype(np.intp)
@@ -189,7 +189,11 @@ def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> C
 def as_matrix_design(design: object) -> Design:
     """Return a design that has a matrix; accept a design, the dictionary of its `to_dict`, or plain options."""
     restored: Any = restore(design) if isinstance(design, dict) else as_design(design)
-    if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "_scores_sent"):
+    if (
+        isinstance(restored, type)
+        or getattr(restored, "matrix", None) is None
+        or not hasattr(restored, "_scores_of_raw_reports")
+    ):
         consequence = "give a design such as warner('3/4'); a bare name does not say its probabilities"
         received = f"the class {design.__name__}" if isinstance(design, type) else type(design).__name__
         reject("`design` must be a Design", received, consequence, TypeError)

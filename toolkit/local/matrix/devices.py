@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Labels
 from toolkit.core.rounding import apportion_probabilities
-from toolkit.local.matrix.moments import Forced
+from toolkit.local.matrix.moments import ForcedForm
 
 
 class _HasEpsilon(Protocol):
@@ -22,7 +22,7 @@ class _HasEpsilon(Protocol):
 D = TypeVar("D", bound=_HasEpsilon)
 
 _FACES = ("heads", "tails")
-_CATALOGUE: tuple[tuple[str, tuple[str, ...]], ...] = (
+_COMMON_DEVICES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("a coin", _FACES),
     ("two coins, one after the other", tuple(f"{a}-{b}" for a in _FACES for b in _FACES)),
     ("a die", tuple(map(str, range(1, 7)))),
@@ -34,20 +34,20 @@ _CATALOGUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("the last two digits of a phone number", tuple(f"{i:02}" for i in range(100))),
 )
 _IN_HAND = ("a coin", "two coins, one after the other", "a die")
-MOST_SLIPS = 40
+MAX_SLIPS = 40
 """The largest number of paper slips that are practical to cut out and mix."""
 
-_SOMEBODY = "only if nobody who sees the report can find it out: not one's own"
+_NOT_ONES_OWN = "only if nobody who sees the report can find it out: not one's own"
 _NOTES = {
-    "a month of birth": f"months differ by a few per cent in length and births; {_SOMEBODY}",
-    "the last digit of a phone number": _SOMEBODY,
-    "the last two digits of a phone number": _SOMEBODY,
+    "a month of birth": f"months differ by a few per cent in length and births; {_NOT_ONES_OWN}",
+    "the last digit of a phone number": _NOT_ONES_OWN,
+    "the last two digits of a phone number": _NOT_ONES_OWN,
 }
 
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction: on these outcomes give `report`, or the truth if it is None, if the answer is `answer` or any."""
+    """An instruction: on these outcomes give `report` (None: the truth), if the true answer is `answer` (None: any)."""
 
     outcomes: tuple[str, ...]
     report: str | int | None
@@ -67,7 +67,7 @@ class Device(Generic[D]):
     instructions : str
         What to do on each outcome.
     design : Design
-        The design of people who follow the instructions.
+        The design that results if people follow the instructions.
     distance : float
         The largest difference between the probabilities of the device and those of the original design.
     note : str
@@ -102,12 +102,12 @@ class Device(Generic[D]):
         return self.distance == 0
 
     @property
-    def _by_hand(self) -> bool:
+    def _is_simple_to_use(self) -> bool:
         """Whether one draw without arithmetic is enough: a coin, two coins, a die, or numbered slips."""
-        return self.name in _IN_HAND or self._slips > 0
+        return self.name in _IN_HAND or self._n_slips > 0
 
     @property
-    def _slips(self) -> int:
+    def _n_slips(self) -> int:
         """The number of numbered slips, or 0 for other devices."""
         return self.outcomes if " slips numbered " in self.name else 0
 
@@ -121,18 +121,18 @@ def nearest_devices(
     denominator: int,
     options: Labels,
     report_options: Labels,
-    form: Forced | None,
-    realized: Callable[[list[list[int]], int], D],
+    form: ForcedForm | None,
+    make_design: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
-    """Return the devices of the catalogue that distinguish the answers, nearest first, then by number of outcomes."""
+    """Return the devices that distinguish the answers, nearest first, then by number of outcomes."""
     devices = []
-    for name, outcomes in (*_CATALOGUE, *_slips(denominator)):
-        parts = _parts(weights, denominator, form, len(outcomes))
+    for name, outcomes in (*_COMMON_DEVICES, *_n_slips(denominator)):
+        parts = _apportioned_outcomes(weights, denominator, form, len(outcomes))
         if parts is None:
             continue
         table, forced = parts
         try:
-            design = realized(table, len(outcomes))
+            design = make_design(table, len(outcomes))
         except ValueError:  # with too few outcomes, rounding makes two answers equal
             continue
         distance = max(
@@ -143,35 +143,35 @@ def nearest_devices(
         alike = forced if options == report_options else None
         steps = _steps(outcomes, table, alike, options, report_options)
         note = _NOTES.get(name, "")
-        devices.append(Device(name, len(outcomes), _words(steps), design, float(distance), note, steps))
+        devices.append(Device(name, len(outcomes), _instruction_text(steps), design, float(distance), note, steps))
     return tuple(sorted(devices, key=lambda device: (device.distance, device.outcomes)))
 
 
-def _slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
-    """Return slips, one per unit of the denominator, if they are few and no coins, die or ten slips are exact."""
-    if denominator > MOST_SLIPS or any(size % denominator == 0 for size in (4, 6, 10)):
+def _n_slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return numbered slips, one per unit of the denominator, unless they are too many or a common device is exact."""
+    if denominator > MAX_SLIPS or any(size % denominator == 0 for size in (4, 6, 10)):
         return []
     return [(f"one of {denominator} slips numbered 1 to {denominator}", tuple(map(str, range(1, denominator + 1))))]
 
 
-def _parts(
-    weights: npt.NDArray[np.int64], denominator: int, form: Forced | None, m: int
+def _apportioned_outcomes(
+    weights: npt.NDArray[np.int64], denominator: int, form: ForcedForm | None, n_outcomes: int
 ) -> tuple[list[list[int]], list[int] | None] | None:
     """Apportion the matrix over m outcomes, or return None if m are too few.
 
     The second value is the number of outcomes that force each report, if the matrix has the forced form.
     """
-    if form is not None and form.truth > 0:
-        cells = [form.truth, *form.forced.tolist()]
-        if sum(c > 0 for c in cells) > m:
+    if form is not None and form.truth_weight > 0:
+        cells = [form.truth_weight, *form.forced_weights.tolist()]
+        if sum(c > 0 for c in cells) > n_outcomes:
             return None
-        truth, *forced = apportion_probabilities([Fraction(c, denominator) for c in cells], m)
+        truth, *forced = apportion_probabilities([Fraction(c, denominator) for c in cells], n_outcomes)
         table = [[f + (truth if i == j else 0) for j, f in enumerate(forced)] for i in range(len(forced))]
         return table, forced
     rows = weights.tolist()
-    if max(sum(w > 0 for w in row) for row in rows) > m:
+    if max(sum(w > 0 for w in row) for row in rows) > n_outcomes:
         return None
-    return [apportion_probabilities([Fraction(w, denominator) for w in row], m) for row in rows], None
+    return [apportion_probabilities([Fraction(w, denominator) for w in row], n_outcomes) for row in rows], None
 
 
 def _steps(
@@ -181,39 +181,44 @@ def _steps(
     options: Labels,
     reports: Labels,
 ) -> tuple[Step, ...]:
-    """Return what to do on which outcome, for any answer or for each answer."""
+    """Return the instructions for the outcomes, for any answer or for each answer separately."""
     if forced is not None:
-        spread = _spread(outcomes, forced, options)
+        spread = _assign_outcomes(outcomes, forced, options)
         return (*(Step(subset, option) for subset, option in spread), Step(tuple(outcomes[sum(forced) :]), None))
     return tuple(
         Step(subset, report, option)
         for option, row in zip(options, table, strict=True)
-        for subset, report in _spread(outcomes, row, reports)
+        for subset, report in _assign_outcomes(outcomes, row, reports)
     )
 
 
-def _spread(outcomes: Sequence[str], sizes: Sequence[int], names: Labels) -> list[tuple[tuple[str, ...], str | int]]:
+def _assign_outcomes(
+    outcomes: Sequence[str], sizes: Sequence[int], labels: Labels
+) -> list[tuple[tuple[str, ...], str | int]]:
     ends = list(accumulate(sizes))
     return [
-        (tuple(outcomes[end - size : end]), name) for name, size, end in zip(names, sizes, ends, strict=True) if size
+        (tuple(outcomes[end - size : end]), name) for name, size, end in zip(labels, sizes, ends, strict=True) if size
     ]
 
 
-def _words(steps: Sequence[Step]) -> str:
+def _instruction_text(steps: Sequence[Step]) -> str:
     if all(step.answer is None for step in steps):
         return " ".join(
-            f"{_span(step.outcomes)}: " + ("answer truthfully." if step.report is None else f'say "{step.report}".')
+            f"{_format_outcomes(step.outcomes)}: "
+            + ("answer truthfully." if step.report is None else f'say "{step.report}".')
             for step in steps
         )
     answers = dict.fromkeys(step.answer for step in steps)
     rows = {
-        answer: "; ".join(f'{_span(step.outcomes)} report "{step.report}"' for step in steps if step.answer == answer)
+        answer: "; ".join(
+            f'{_format_outcomes(step.outcomes)} report "{step.report}"' for step in steps if step.answer == answer
+        )
         for answer in answers
     }
     return " ".join(f'If your answer is "{answer}": {row}.' for answer, row in rows.items())
 
 
-def _span(outcomes: Sequence[str]) -> str:
+def _format_outcomes(outcomes: Sequence[str]) -> str:
     """Format consecutive outcomes as a range of numbers or a list of coin faces."""
     if len(outcomes) <= 2 or not outcomes[0].isdigit():
         return " or ".join(outcomes)

@@ -1,4 +1,4 @@
-"""The unbiased estimator of a design, its covariance, and the basis of its intervals, from one matrix.
+"""The unbiased estimator of a design, its covariance, and the basis of its intervals, computed from the matrix.
 
 Rows are truths, columns are reports: P[truth, report]. With x the shares of the truths, reports follow x P. A
 score matrix G[report, truth] with P G = 1 makes the mean score of the reports an unbiased estimate of x.
@@ -17,19 +17,19 @@ from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.posterior import RandomizedCounts
 from toolkit.local.matrix.tables import TABLE_LIMIT
 
-# A report's score for an option has mean 1 over the randomization if the option is the true answer, and else 0.
+# A report's score for an option has expected value 1 over the randomization if the option is the true answer, else 0.
 #
 # The mean score of the reports is the unbiased estimate. Scores can be used in weighted means, strata, clusters and
 # regressions like any measured variable.
 
 
-def scored_option(options: Labels, option: object, *, focus: bool = True) -> int | None:
+def scored_option(options: Labels, option: object, *, last_by_default: bool = True) -> int | None:
     """Return the code of the option whose scores are requested, or None for all options.
 
-    With `focus` the default for two options is the last one, as in estimates.
+    With `last_by_default` the default for two options is the second one, as in estimates.
     """
     if option is None:
-        if len(options) == 2 and focus:
+        if len(options) == 2 and last_by_default:
             return 1
         if len(options) > TABLE_LIMIT:
             rule = f"scores of all options are available for up to {TABLE_LIMIT} of them"
@@ -40,22 +40,22 @@ def scored_option(options: Labels, option: object, *, focus: bool = True) -> int
     return options.index(option)
 
 
-def from_table(table: Array, codes: npt.NDArray[Any], options: Labels, option: object) -> Array:
+def scores_from_table(table: Array, codes: npt.NDArray[Any], options: Labels, option: object) -> Array:
     """Look up the scores of codes in a table G[report, option]: a row per report, or a number for one option."""
     column = scored_option(options, option)
     return np.asarray((table if column is None else table[:, column])[codes], dtype=np.float64)
 
 
-def from_support(
+def scores_from_support(
     supports: Callable[[int], npt.NDArray[np.bool_]],
     limits: tuple[Array, Array],
     options: Labels,
     option: object,
     *,
-    focus: bool = True,
+    last_by_default: bool = True,
 ) -> Array:
     """Return the scores of reports: the upper of two `limits` if a report supports an option, else the lower."""
-    column = scored_option(options, option, focus=focus)
+    column = scored_option(options, option, last_by_default=last_by_default)
     if column is not None:
         return np.where(supports(column), limits[1], limits[0])
     return np.stack([np.where(supports(code), limits[1], limits[0]) for code in range(len(options))], axis=1)
@@ -65,31 +65,31 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Forced:
+class ForcedForm:
     """The forced form: a report is the truth with weight `truth`, else option j with weight forced[j].
 
     Every 2 x 2 design has it, with negative `truth` if reports favor the opposite answer, and every k-ary design.
     """
 
-    truth: int
-    forced: Integers
+    truth_weight: int
+    forced_weights: Integers
 
-    def over(self, denominator: int) -> tuple[float, Array]:
-        return self.truth / denominator, self.forced / denominator
+    def probabilities(self, denominator: int) -> tuple[float, Array]:
+        return self.truth_weight / denominator, self.forced_weights / denominator
 
 
-def forced_form(weights: Integers) -> Forced | None:
+def forced_form(weights: Integers) -> ForcedForm | None:
     """Return the forced form of integer weights whose rows have equal sums, or None if they have none."""
-    k, reports = weights.shape
-    if k != reports:
+    k, n_reports = weights.shape
+    if k != n_reports:
         return None
     forced = np.where(np.arange(k) == 0, weights[1], weights[0])
     if np.any((weights != forced) & ~np.eye(k, dtype=bool)):
         return None
-    return Forced(int(weights[0, 0] - forced[0]), forced)
+    return ForcedForm(int(weights[0, 0] - forced[0]), forced)
 
 
-def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
+def make_score_matrix(matrix: Array, form: ForcedForm | None, denominator: int) -> Array:
     """Return scores G[report, truth] with P G = 1.
 
     For a square matrix G is the inverse. With more reports than truths there are several solutions. The one that
@@ -98,15 +98,20 @@ def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
     """
     k = len(matrix)
     if form is not None:
-        return (np.eye(k) - form.forced / denominator) * (denominator / form.truth)
+        return (np.eye(k) - form.forced_weights / denominator) * (denominator / form.truth_weight)
     if matrix.shape[0] == matrix.shape[1]:
         return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
     weighted = (matrix / matrix.mean(axis=0)).T
     return np.asarray(weighted @ np.linalg.inv(matrix @ weighted))
 
 
-def covariance(
-    score: Array, reports: Array, shares: Array, form: Forced | None, *, fixed_respondents: bool = False
+def score_covariance(
+    score_matrix: Array,
+    report_shares: Array,
+    shares: Array,
+    form: ForcedForm | None,
+    *,
+    fixed_respondents: bool = False,
 ) -> Array:
     """Return the covariance of one report's scores, from the shares of the reports and of the truths.
 
@@ -114,53 +119,57 @@ def covariance(
     alone. In the forced form the scores of two reports differ in one entry only, which saves a product of three
     matrices.
     """
-    spread = np.diag(reports) - np.outer(reports, reports)
-    cov = spread * float(score[0, 0] - score[1, 0]) ** 2 if form is not None else score.T @ spread @ score
+    spread = np.diag(report_shares) - np.outer(report_shares, report_shares)
+    cov = (
+        spread * float(score_matrix[0, 0] - score_matrix[1, 0]) ** 2
+        if form is not None
+        else score_matrix.T @ spread @ score_matrix
+    )
     return np.asarray(cov - (np.diag(shares) - np.outer(shares, shares)) if fixed_respondents else cov)
 
 
 def information_covariance(matrix: Array, shares: Array) -> Array:
     """Return the inverse Fisher information of one report, the large-sample covariance of maximum likelihood."""
-    reports = np.maximum(shares @ matrix, np.finfo(float).tiny)
-    return np.asarray(np.linalg.inv((matrix / reports) @ matrix.T) - np.outer(shares, shares))
+    report_shares = np.maximum(shares @ matrix, np.finfo(float).tiny)
+    return np.asarray(np.linalg.inv((matrix / report_shares) @ matrix.T) - np.outer(shares, shares))
 
 
-def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | None, se: Array) -> Shares:
+def interval_basis(matrix: Array, score_matrix: Array, counts: Array, form: ForcedForm | None, se: Array) -> Shares:
     """Return the basis of intervals, with a row for each option or, for a binary design, for the last option."""
     n, k = int(counts.sum()), len(matrix)
     options = np.array([1]) if k == 2 else np.arange(k)
     if form is not None:
         p, q = np.diag(matrix)[options], (matrix.sum(axis=0) - np.diag(matrix))[options] / (k - 1)
         return replace(Shares.from_support(counts[options], n, p, q), se=se[options])
-    return _general_interval_basis(matrix, score, counts, se, options)
+    return _general_interval_basis(matrix, score_matrix, counts, se, options)
 
 
 def _general_interval_basis(
-    matrix: Array, score: Array, counts: Array, se: Array, options: npt.NDArray[np.intp]
+    matrix: Array, score_matrix: Array, counts: Array, se: Array, options: npt.NDArray[np.intp]
 ) -> Shares:
     """Return the basis of intervals for any matrix.
 
     For k > 2 the people without an option are a mixture of the other options, in their estimated shares.
     """
     n = int(counts.sum())
-    value = counts @ score / n
-    mixture = _mixtures(np.clip(value, 0, None), len(matrix))[options]
+    value = counts @ score_matrix / n
+    mixture = _mixtures_of_others(np.clip(value, 0, None), len(matrix))[options]
     having, without = matrix[options], mixture @ matrix
     others = [np.delete(matrix, option, axis=0) for option in options]
     speaks = [having[i] > other.max(axis=0) for i, other in enumerate(others)]
     if len(matrix) > 2:
         # Reports are grouped into those that are likelier under the option than under any other, and the rest.
         table = np.array(
-            [[_halves(row, mask) for row in (counts, having[i], without[i])] for i, mask in enumerate(speaks)]
+            [[_split_sum(row, mask) for row in (counts, having[i], without[i])] for i, mask in enumerate(speaks)]
         )
         kinds, given_kinds, without_kinds = table[:, 0], table[:, 1], table[:, 2]
     else:
         kinds, given_kinds, without_kinds = counts[None, :], having, without
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
-    squares = score[:, options].T ** 2
+    squares = score_matrix[:, options].T ** 2
     # One more report of each kind is added, so that the variance is positive if all reports are of one kind.
     likely = (counts + 1) / (n + len(counts))
-    cov = covariance(score, likely, likely @ score, None) / n
+    cov = score_covariance(score_matrix, likely, likely @ score_matrix, None) / n
     return Shares(
         value=value[options],
         se=se[options],
@@ -175,11 +184,11 @@ def _general_interval_basis(
     )
 
 
-def _halves(row: Array, mask: npt.NDArray[np.bool_]) -> tuple[float, float]:
+def _split_sum(row: Array, mask: npt.NDArray[np.bool_]) -> tuple[float, float]:
     return float(row[mask].sum()), float(row[~mask].sum())
 
 
-def _mixtures(shares: Array, k: int) -> Array:
+def _mixtures_of_others(shares: Array, k: int) -> Array:
     """Return a matrix whose row j has the shares of the other options among people without option j."""
     rows = np.tile(shares, (k, 1)) * (1 - np.eye(k))
     empty = rows.sum(axis=1) <= 0

@@ -10,44 +10,44 @@ from toolkit.core.checks import check_choice, reject
 
 Procedure = Literal["forced", "crosswise", "triangular", "unrelated"]
 
-COMPARISON = ("different", "same")
+COMPARISON_REPORTS = ("different", "same")
 """Reports of a crosswise design."""
-NEITHER = ("neither", "at least one")
+NEITHER_REPORTS = ("neither", "at least one")
 """Reports of a triangular design."""
 
 
-def fits(procedure: str, weights: npt.NDArray[np.int64], report_options: Labels) -> bool:
+def procedure_fits(procedure: str, weights: npt.NDArray[np.int64], report_options: Labels) -> bool:
     """Return whether a design with these weights and reports can be carried out by a procedure."""
     if procedure == "forced":
         return True
     if weights.shape != (2, 2):
         return False
     if procedure == "crosswise":  # the last report means that both answers are the same
-        return np.array_equal(weights, weights[::-1, ::-1]) and report_options[0] != COMPARISON[1]
+        return np.array_equal(weights, weights[::-1, ::-1]) and report_options[0] != COMPARISON_REPORTS[1]
     return procedure == "unrelated" or weights[1, 0] == 0
 
 
-def infer(weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
+def infer_procedure(weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
     """Infer the procedure from the labels of the reports: whether two answers are the same, or whether both are no."""
-    by_name: dict[Labels, Procedure] = {COMPARISON: "crosswise", NEITHER: "triangular"}
+    by_name: dict[Labels, Procedure] = {COMPARISON_REPORTS: "crosswise", NEITHER_REPORTS: "triangular"}
     procedure = by_name.get(report_options)
-    return procedure if procedure is not None and fits(procedure, weights, report_options) else None
+    return procedure if procedure is not None and procedure_fits(procedure, weights, report_options) else None
 
 
-def checked(procedure: object, weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
+def checked_procedure(procedure: object, weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
     """Check a procedure against the weights and the reports; infer it if it is None."""
     if procedure is None:
-        return infer(weights, report_options)
+        return infer_procedure(weights, report_options)
     valid = cast("Procedure", check_choice(procedure, "procedure", get_args(Procedure)))
-    if not fits(valid, weights, report_options):
+    if not procedure_fits(valid, weights, report_options):
         reject(f"the weights and reports must be those of a {valid} design", "others", "leave `procedure` out")
     return valid
 
 
-def saved(name: str, weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
-    """Return the procedure of data that earlier versions saved without it; they took it from the design's name."""
+def procedure_of_saved_design(name: str, weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
+    """Return the procedure of a design that an earlier version saved without it; that version took it from the name."""
     by_name: dict[str, Procedure] = {"crosswise": "crosswise", "triangular": "triangular", "unrelated": "unrelated"}
     procedure = "forced" if "forced" in name else by_name.get(name)
-    if procedure is not None and fits(procedure, weights, report_options):
+    if procedure is not None and procedure_fits(procedure, weights, report_options):
         return procedure
-    return infer(weights, report_options)
+    return infer_procedure(weights, report_options)

@@ -1,4 +1,4 @@
-"""Tables of probabilities as integers: exact if 32 bits allow, otherwise rounded to the private side.
+"""Tables of probabilities as integers: exact if 32 bits suffice, otherwise rounded toward more privacy.
 
 The epsilon of a table must not grow when the table is converted to integers. So the weights of each report stay between
 two whole numbers whose ratio is at most that of the table's worst report, and each row is apportioned within these
@@ -17,7 +17,7 @@ from toolkit.core.arrays import ArrayLike, Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_integer, check_probability, reject
 from toolkit.core.rounding import apportion, integer_rows
 
-Rows: TypeAlias = Sequence[Sequence[Fraction]]
+FractionRows: TypeAlias = Sequence[Sequence[Fraction]]
 
 
 TABLE_LIMIT = 2048
@@ -36,10 +36,10 @@ def in_lowest_terms(weights: ArrayLike, denominator: int) -> tuple[npt.NDArray[n
     return table, int(denominator) // common
 
 
-def check_table(weights: npt.NDArray[np.int64], denominator: int, truths: int, reports: int) -> None:
+def check_table(weights: npt.NDArray[np.int64], denominator: int, n_truths: int, n_reports: int) -> None:
     """Check that weights are probabilities over a denominator of at most 32 bits."""
-    if weights.shape != (truths, reports):
-        rule = f"`weights` must be {truths} by {reports}, truths by reports"
+    if weights.shape != (n_truths, n_reports):
+        rule = f"`weights` must be {n_truths} by {n_reports}, truths by reports"
         reject(rule, f"{weights.shape}", "give a row per option and a column per report")
     if denominator > DENOMINATOR_LIMIT:
         consequence = "one 32-bit word must be enough to draw a report"
@@ -54,23 +54,26 @@ def check_table(weights: npt.NDArray[np.int64], denominator: int, truths: int, r
         reject("each report must be possible", "a column of zeros", "leave that report out")
 
 
-def product_rows(
-    weights: npt.NDArray[np.int64], denominator: int, others: npt.NDArray[np.int64], other: int
+def kronecker_rows(
+    first_weights: npt.NDArray[np.int64],
+    first_denominator: int,
+    second_weights: npt.NDArray[np.int64],
+    second_denominator: int,
 ) -> list[list[Fraction]]:
-    """Return the exact Kronecker product of two tables, which treats two independent reports as one."""
+    """Return the exact Kronecker product of two tables, the law of a pair of independent reports."""
     return [
-        [Fraction(int(a) * int(b), denominator * other) for a in first for b in second]
-        for first in weights
-        for second in others
+        [Fraction(int(a) * int(b), first_denominator * second_denominator) for a in first for b in second]
+        for first in first_weights
+        for second in second_weights
     ]
 
 
-def joined_labels(first: Labels, second: Labels, between: str = " / ") -> list[str]:
-    return [f"{a}{between}{b}" for a in first for b in second]
+def join_labels(first_labels: Labels, second_labels: Labels, separator: str = " / ") -> list[str]:
+    return [f"{a}{separator}{b}" for a in first_labels for b in second_labels]
 
 
-def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
-    """Read rows of fractions, texts and floats as exact rows that sum to one; the largest cell takes the error."""
+def read_probability_rows(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
+    """Read rows of fractions, texts and floats as exact rows that sum to one; the largest cell absorbs the error."""
     rows = [[check_probability(cell, "matrix") for cell in row] for row in matrix]
     if len({len(row) for row in rows}) != 1:
         reject(
@@ -84,13 +87,13 @@ def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fract
     return rows
 
 
-def largest_odds(rows: Rows) -> Fraction | None:
-    """Return the largest ratio of a report's probabilities under two truths; None where a zero makes it infinite."""
+def largest_odds(rows: FractionRows) -> Fraction | None:
+    """Return the largest ratio of a report's probabilities under two truths; None if a zero makes it infinite."""
     columns = [(min(column), max(column)) for column in zip(*rows, strict=True) if any(column)]
     return None if any(least == 0 for least, _ in columns) else max(most / least for least, most in columns)
 
 
-def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
+def private_weights(rows: FractionRows, limit: int) -> tuple[list[list[int]], int]:
     """Return integer weights over one denominator of at most `limit` whose odds never exceed those of the table.
 
     The weights are exact if the denominator fits. Otherwise each is within a few units of its probability times

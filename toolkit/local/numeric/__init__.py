@@ -19,15 +19,15 @@ from toolkit.core.checks import (
 )
 from toolkit.core.rounding import integer_rows
 from toolkit.local.calibration import checked_epsilon, odds
-from toolkit.local.numeric.bounded import TURNS, Hybrid, OneBit, Piecewise
-from toolkit.local.numeric.grid import checked_bounds, fine_steps
+from toolkit.local.numeric.bounded import TURN_DENOMINATOR, Hybrid, OneBit, Piecewise
+from toolkit.local.numeric.grid import checked_bounds, finest_step_count
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.square_wave import SquareWave, square_wave
 
 __all__ = ["SquareWave", "additive", "hybrid", "local_laplace", "multiplicative", "one_bit", "piecewise", "square_wave"]
 
-_MOST_CARDS = 5000  # the largest number of different cards in a deck
+_MAX_CARDS = 5000  # the largest number of different cards in a deck
 _ONE_BIT_ALONE = 0.61  # up to this epsilon a window only adds variance
 
 
@@ -60,8 +60,8 @@ def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
     (31.34, 2.72)
     """
     low, high = checked_bounds(bounds)
-    keep, lie = odds(epsilon, inside=1, outside=1)
-    return OneBit(low, high, fine_steps(low, high), keep, lie)
+    keep, lie = odds(epsilon, n_inside=1, n_outside=1)
+    return OneBit(low, high, finest_step_count(low, high), keep, lie)
 
 
 def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
@@ -92,14 +92,14 @@ def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
     <Piecewise on 0 to 1: epsilon 2>
     """
     low, high = checked_bounds(bounds)
-    steps = fine_steps(low, high)
-    return Piecewise(low, high, steps, *_window(steps, epsilon))
+    steps = finest_step_count(low, high)
+    return Piecewise(low, high, steps, *_best_window(steps, epsilon))
 
 
 def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
     """Make a randomizer for the mean that is randomly either piecewise or one bit.
 
-    It is piecewise with probability 1 - e**(-epsilon/2), and one bit alone up to epsilon 0.61. For every epsilon its
+    It is piecewise with probability 1 - e**(-epsilon/2), and always one bit up to epsilon 0.61. For every epsilon its
     worst-case variance is the smallest of the randomizers in this module.
 
     Parameters
@@ -124,10 +124,10 @@ def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
     4.29
     """
     low, high = checked_bounds(bounds)
-    steps, number = fine_steps(low, high), float(checked_epsilon(epsilon))
-    keep, lie = odds(epsilon, inside=1, outside=1)
-    turn = round(-math.expm1(-number / 2) * TURNS) if number > _ONE_BIT_ALONE else 0
-    return Hybrid(low, high, steps, keep, lie, *_window(steps, epsilon), turn)
+    steps, number = finest_step_count(low, high), float(checked_epsilon(epsilon))
+    keep, lie = odds(epsilon, n_inside=1, n_outside=1)
+    turn = round(-math.expm1(-number / 2) * TURN_DENOMINATOR) if number > _ONE_BIT_ALONE else 0
+    return Hybrid(low, high, steps, keep, lie, *_best_window(steps, epsilon), turn)
 
 
 def local_laplace(bounds: tuple[Number, Number], epsilon: Number) -> LocalLaplace:
@@ -157,7 +157,7 @@ def local_laplace(bounds: tuple[Number, Number], epsilon: Number) -> LocalLaplac
     8.0
     """
     low, high = checked_bounds(bounds)
-    return LocalLaplace(low, high, fine_steps(low, high), checked_epsilon(epsilon))
+    return LocalLaplace(low, high, finest_step_count(low, high), checked_epsilon(epsilon))
 
 
 def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
@@ -171,7 +171,7 @@ def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, s
     bounds : pair of number
         The lowest and the highest answer; they are public.
     noise : mapping of number to number
-        Each number of the deck, and its probability.
+        The numbers in the deck, each with its probability.
     step : number
         The distance between neighboring answers.
 
@@ -189,7 +189,7 @@ def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, s
     >>> additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25}).epsilon
     inf
     """
-    return _scrambled("additive", bounds, noise, step)
+    return _make_scrambled("additive", bounds, noise, step)
 
 
 def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
@@ -203,7 +203,7 @@ def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number]
     bounds : pair of number
         The lowest and the highest answer; they are public.
     noise : mapping of number to number
-        Each number of the deck, and its probability.
+        The numbers in the deck, each with its probability.
     step : number
         The distance between neighboring answers.
 
@@ -221,10 +221,10 @@ def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number]
     >>> round(multiplicative((1, 30), {"1/2": 0.5, "3/2": 0.5}).variance(10, n=100, sd=0), 6)
     0.25
     """
-    return _scrambled("multiplicative", bounds, noise, step)
+    return _make_scrambled("multiplicative", bounds, noise, step)
 
 
-def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, Number], step: Number) -> Scrambled:
+def _make_scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, Number], step: Number) -> Scrambled:
     low, high = checked_bounds(bounds)
     steps = (high - low) / check_positive(step, "step")
     if steps.denominator != 1:
@@ -232,7 +232,7 @@ def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, N
         reject("the range must be a whole number of `step`s", f"{float(steps):g}", consequence)
     if not isinstance(noise, Mapping):
         reject("`noise` must map numbers to probabilities", type(noise).__name__, "see the example", TypeError)
-    check_integer(len(noise), "noise", maximum=_MOST_CARDS)
+    check_integer(len(noise), "noise", maximum=_MAX_CARDS)
     values = tuple(exact_fraction(value, "noise") for value in noise)
     shares = [check_probability(share, "noise") for share in noise.values()]
     if sum(shares, Fraction(0)) != 1 or 0 in shares:
@@ -242,7 +242,7 @@ def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, N
     return Scrambled(low, high, int(steps), how, values, tuple(weights))  # type: ignore[arg-type]
 
 
-def _window(steps: int, epsilon: Number) -> tuple[int, int, int]:
+def _best_window(steps: int, epsilon: Number) -> tuple[int, int, int]:
     """Return the width of the best window for a mean, e**(-epsilon/2) of the range, and its weights."""
     width = max(1, round(steps * math.exp(-float(checked_epsilon(epsilon)) / 2)))
-    return (width, *odds(epsilon, inside=width, outside=steps))
+    return (width, *odds(epsilon, n_inside=width, n_outside=steps))

@@ -12,19 +12,19 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
-from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
+from toolkit.local.matrix.encoding import checked_counts, checked_times, count_codes
 from toolkit.local.numeric.grid import checked_reports
-from toolkit.local.numeric.means import FiniteMean
-from toolkit.local.numeric.window import Window, Windowed
-from toolkit.local.oracles.support import Support
-from toolkit.local.protocol import is_code, keep_whole
+from toolkit.local.numeric.means import FiniteMeanRandomizer
+from toolkit.local.numeric.window import Window, WindowRandomizer
+from toolkit.local.oracles.support import SupportLaw
+from toolkit.local.protocol import convert_to_integers, is_code
 
-TURNS = 1 << 16
+TURN_DENOMINATOR = 1 << 16
 """The denominator of the probability that a hybrid uses the window."""
 
 
 @dataclass(frozen=True, repr=False)
-class OneBit(FiniteMean):
+class OneBit(FiniteMeanRandomizer):
     """A randomizer that rounds the answer to 0 or 1 at random and randomizes this bit by Warner's design.
 
     To draw a report for an answer `index` steps above `low`, draw a uniform integer below `steps`; the bit is 1 if
@@ -52,7 +52,7 @@ class OneBit(FiniteMean):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_whole(self, keep=1, lie=1)
+        convert_to_integers(self, keep=1, lie=1)
         check_odds(self.keep, self.lie, self.keep + self.lie, ("keep", "lie"))
 
     @property
@@ -60,18 +60,18 @@ class OneBit(FiniteMean):
         return Fraction(self.keep, self.lie)
 
     @property
-    def kinds(self) -> int:
+    def n_reports(self) -> int:
         return 2
 
     @cached_property
-    def _support(self) -> Support:
+    def _support_law(self) -> SupportLaw:
         """The law of support: an answer u, scaled to 0 to 1, gives a 1 with probability u, so the mean is a share."""
         keep = Fraction(self.keep, self.keep + self.lie)
-        return Support.independent(keep, 1 - keep)
+        return SupportLaw.independent(keep, 1 - keep)
 
     @cached_property
-    def square(self) -> tuple[float, float, float]:
-        basis = self._support.interval_basis(np.zeros(1), 1)
+    def squared_score(self) -> tuple[float, float, float]:
+        basis = self._support_law.interval_basis(np.zeros(1), 1)
         without, having = float(basis.spread_without[0]), float(basis.spread_given[0])
         return without, having - without, 0.0
 
@@ -85,22 +85,22 @@ class OneBit(FiniteMean):
         return np.asarray(bit ^ (flipped == 1), dtype=np.int64)
 
     def _unit_scores(self, reports: Steps) -> Array:
-        return np.asarray((reports - float(self._support.q)) / self._support.slope)
+        return np.asarray((reports - float(self._support_law.q)) / self._support_law.slope)
 
     def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
         codes = checked_reports(reports, 2)
-        return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
+        return self.estimate_counts(count_codes(codes, None if times is None else checked_times(times, len(codes)), 2))
 
     def estimate_counts(self, counts: ArrayLike) -> Estimate:
         numbers = checked_counts(counts, 2, (0, 1))
-        basis = self._support.interval_basis(numbers[1:], int(numbers.sum()))
+        basis = self._support_law.interval_basis(numbers[1:], int(numbers.sum()))
         low, span = float(self.low), self._grid.span
         value, se = low + span * float(basis.value[0]), span * float(basis.se[0])
-        return self._estimated(value, se, basis.n, basis)
+        return self._make_estimate(value, se, basis.n, basis)
 
 
 @dataclass(frozen=True, repr=False)
-class Piecewise(Windowed, FiniteMean):
+class Piecewise(WindowRandomizer, FiniteMeanRandomizer):
     """A randomizer whose reports are likelier in a window of `width` reports that slides with the answer.
 
     Reports are drawn as in `toolkit.local.numeric.window.Window`, with the index of the answer.
@@ -115,19 +115,19 @@ class Piecewise(Windowed, FiniteMean):
     name = "piecewise"
 
     @property
-    def kinds(self) -> int:
-        return self._window.reports
+    def n_reports(self) -> int:
+        return self._window.n_reports
 
     @property
-    def square(self) -> tuple[float, float, float]:
-        return self._window.square
+    def squared_score(self) -> tuple[float, float, float]:
+        return self._window.squared_score
 
     def _unit_scores(self, reports: Steps) -> Array:
         return self._window.scores(reports)
 
 
 @dataclass(frozen=True, repr=False)
-class Hybrid(FiniteMean):
+class Hybrid(FiniteMeanRandomizer):
     """A random mixture of a sliding window and one bit, which is better than either.
 
     To draw a report, draw a uniform integer below 65536; if it is below `turn`, draw j as `Window` does and report
@@ -166,9 +166,9 @@ class Hybrid(FiniteMean):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_whole(self, keep=1, lie=1, width=1, inside=1, outside=1, turn=0)
-        if self.turn > TURNS:
-            reject(f"`turn` must be at most {TURNS}", self.turn, "it is the numerator of a probability")
+        convert_to_integers(self, keep=1, lie=1, width=1, inside=1, outside=1, turn=0)
+        if self.turn > TURN_DENOMINATOR:
+            reject(f"`turn` must be at most {TURN_DENOMINATOR}", self.turn, "it is the numerator of a probability")
         _ = self.bit, self._window  # for their checks
 
     @cached_property
@@ -184,35 +184,41 @@ class Hybrid(FiniteMean):
     @property
     def share(self) -> Fraction:
         """The probability of the window."""
-        return Fraction(self.turn, TURNS)
+        return Fraction(self.turn, TURN_DENOMINATOR)
 
     @property
     def _odds(self) -> Fraction:
-        """The larger odds of the two; which of them is used does not depend on the answer."""
+        """The larger odds of the two parts; which part is used does not depend on the answer."""
         return max(self.bit._odds, self._window.odds)
 
     @property
-    def kinds(self) -> int:
-        return 2 + self._window.reports
+    def n_reports(self) -> int:
+        return 2 + self._window.n_reports
 
     @cached_property
-    def square(self) -> tuple[float, float, float]:
-        share = self.turn / TURNS
-        c0, c1, c2 = (share * w + (1 - share) * b for w, b in zip(self._window.square, self.bit.square, strict=True))
+    def squared_score(self) -> tuple[float, float, float]:
+        share = self.turn / TURN_DENOMINATOR
+        c0, c1, c2 = (
+            share * w + (1 - share) * b for w, b in zip(self._window.squared_score, self.bit.squared_score, strict=True)
+        )
         return c0, c1, c2
 
     def _draw_report(self, index: int, draw: Below) -> int:
-        return 2 + self._window.report(index, draw) if draw(TURNS) < self.turn else self.bit._draw_report(index, draw)
+        return (
+            2 + self._window.draw_report(index, draw)
+            if draw(TURN_DENOMINATOR) < self.turn
+            else self.bit._draw_report(index, draw)
+        )
 
     def _accepts(self, report: object) -> bool:
         # If the window or the bit is never used, nobody sends its reports.
         bit = is_code(report, 2)
-        return self.turn < TURNS if bit else self.turn > 0 and is_code(report, self.kinds)
+        return self.turn < TURN_DENOMINATOR if bit else self.turn > 0 and is_code(report, self.n_reports)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
-        turns = below(TURNS, len(index), rng) < self.turn
+        turns = below(TURN_DENOMINATOR, len(index), rng) < self.turn
         reports = np.empty(len(index), dtype=np.int64)
-        reports[turns] = 2 + self._window.draw(index[turns], rng)
+        reports[turns] = 2 + self._window.draw_reports(index[turns], rng)
         reports[~turns] = self.bit._draw(index[~turns], rng)
         return reports
 

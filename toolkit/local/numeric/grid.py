@@ -15,48 +15,48 @@ import numpy as np
 from toolkit.core.arrays import Array, Steps, Values, as_array
 from toolkit.core.checks import Number, check_bounds, check_integer, exact_fraction, reject
 from toolkit.core.randomness import Rng
-from toolkit.local.protocol import fraction, keep_whole
-from toolkit.local.sampled_randomizer import SampledRandomizer
+from toolkit.local.protocol import convert_to_integers, read_fraction
+from toolkit.local.sampled_randomizer import MatrixFreeRandomizer
 
-EXACT = 2**53
+EXACT_LIMIT = 2**53
 """Whole numbers below this are exact in JavaScript."""
 
-_WIDEST_NOISE = 2**43  # in steps; noise a thousand times its scale, which would exceed 2**53, does not occur
+_WIDEST_NOISE = 2**43  # in steps; beyond it noise could exceed 2**53
 
-_MULTIPLES = 2**9  # of `s` that a draw of Laplace noise may meet; that it meets more has a probability below 10**-200
+_MULTIPLES = 2**9  # multiples of `s` in a draw of Laplace noise; more of them have a probability below 10**-200
 
 
-def laplace_in_browser(scale: Fraction, budget: Fraction) -> dict[str, Any]:
+def laplace_browser_data(scale: Fraction, budget: Fraction) -> dict[str, Any]:
     """Return the scale of Laplace noise in lowest terms, `s` / `t`, and its budget, with long numbers as text."""
     if scale >= _WIDEST_NOISE:
         reject("`epsilon` must be larger for answers in a browser", float(budget), "reports would exceed 2**53")
     s, t = scale.as_integer_ratio()
-    number_type = int if max(_MULTIPLES * s, t) < EXACT else str
-    parts = [part if part < EXACT else str(part) for part in budget.as_integer_ratio()]
+    number_type = int if max(_MULTIPLES * s, t) < EXACT_LIMIT else str
+    parts = [part if part < EXACT_LIMIT else str(part) for part in budget.as_integer_ratio()]
     return {"budget": parts, "s": number_type(s), "t": number_type(t)}
 
 
-FINEST = 1 << 16
+MAX_STEPS = 1 << 16
 """The default number of steps of a grid; rounding changes an answer by at most 1/131072 of the range."""
 
-FARTHEST = 10**300
+MAX_BOUND = 10**300
 """The largest absolute value of bounds, because estimates are floats."""
 
 
 def checked_bounds(bounds: Sequence[Number]) -> tuple[Fraction, Fraction]:
     """Check that bounds are two finite numbers in order; return them as fractions."""
     low, high = check_bounds(bounds, consequence="the lowest and the highest answer are public; write [0, 80]")
-    if max(abs(low), abs(high)) > FARTHEST:
+    if max(abs(low), abs(high)) > MAX_BOUND:
         reject("`bounds` must lie between -1e300 and 1e300", "wider ones", "estimates are floats")
     return low, high
 
 
-def fine_steps(low: Fraction, high: Fraction) -> int:
+def finest_step_count(low: Fraction, high: Fraction) -> int:
     """Return the largest number of steps for which whole numbers are on the grid if the bounds are whole."""
     span = high - low
-    if low.denominator == high.denominator == 1 and span <= FINEST:
-        return FINEST // int(span) * int(span)
-    return FINEST
+    if low.denominator == high.denominator == 1 and span <= MAX_STEPS:
+        return MAX_STEPS // int(span) * int(span)
+    return MAX_STEPS
 
 
 @dataclass(frozen=True)
@@ -69,20 +69,20 @@ class AnswerGrid:
 
     def __post_init__(self) -> None:
         checked_bounds((self.low, self.high))
-        if check_integer(self.steps, "steps") > FINEST:
-            reject(f"`steps` must be at most {FINEST}", self.steps, "a report must be drawn with 32 bits")
+        if check_integer(self.steps, "steps") > MAX_STEPS:
+            reject(f"`steps` must be at most {MAX_STEPS}", self.steps, "a report must be drawn with 32 bits")
 
     @property
     def span(self) -> float:
         return float(self.high - self.low)
 
-    def index(self, answers: Values) -> tuple[Steps, bool]:
+    def nearest_indices(self, answers: Values) -> tuple[Steps, bool]:
         """Return the index of the point nearest to each answer, and whether there was a single answer."""
-        numbers, single = numbers_in(answers, self.low, self.high)
+        numbers, single = checked_answers(answers, self.low, self.high)
         indices = np.rint((numbers - float(self.low)) / self.span * self.steps).astype(np.int64)
         return np.clip(indices, 0, self.steps), single
 
-    def unit(self, value: Number, name: str) -> float:
+    def to_unit_interval(self, value: Number, name: str) -> float:
         """Scale a number within the bounds to the range from 0 to 1."""
         number = exact_fraction(value, name)
         if not self.low <= number <= self.high:
@@ -90,7 +90,7 @@ class AnswerGrid:
         return float((number - self.low) / (self.high - self.low))
 
 
-def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, bool]:
+def checked_answers(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, bool]:
     """Read answers as floats, none missing and none out of bounds; errors never quote an answer."""
     try:
         numbers = np.asarray(answers, dtype=np.float64)
@@ -114,21 +114,21 @@ def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, b
     return numbers, single
 
 
-def checked_reports(reports: Values, kinds: int | None = None) -> Steps:
-    """Check that reports are integers, from 0 to kinds - 1 if `kinds` is given."""
+def checked_reports(reports: Values, n_reports: int | None = None) -> Steps:
+    """Check that reports are integers, from 0 to kinds - 1 if `n_reports` is given."""
     codes = as_array(reports)
     codes = codes.reshape(1) if codes.ndim == 0 else codes
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or codes.size == 0:
         rule = "reports must be a list of integers"
         reject(rule, f"{codes.ndim} dimensions of {codes.dtype}", "pass reports as `randomize` returns them", TypeError)
-    least, most = (-(2**62), 2**62) if kinds is None else (0, kinds - 1)
+    least, most = (-(2**62), 2**62) if n_reports is None else (0, n_reports - 1)
     if codes.min() < least or codes.max() > most:
         reject(f"reports must lie in {least} … {most}", "others", "they were made by another randomizer")
     return codes.astype(np.int64)
 
 
 @dataclass(frozen=True, repr=False)
-class OnGrid(SampledRandomizer):
+class GridRandomizer(MatrixFreeRandomizer):
     """A randomizer of answers from `low` to `high` that rounds them to a public grid before anything is drawn.
 
     Parameters
@@ -145,13 +145,13 @@ class OnGrid(SampledRandomizer):
     high: Fraction
     steps: int
 
-    asks = "number"
+    answer_kind = "number"
     options = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", fraction(self.low, "low"))
-        object.__setattr__(self, "high", fraction(self.high, "high"))
-        keep_whole(self, steps=1)
+        object.__setattr__(self, "low", read_fraction(self.low, "low"))
+        object.__setattr__(self, "high", read_fraction(self.high, "high"))
+        convert_to_integers(self, steps=1)
         _ = self._grid  # for its checks
 
     @property
@@ -167,8 +167,8 @@ class OnGrid(SampledRandomizer):
         """The points that answers are rounded to."""
         return AnswerGrid(self.low, self.high, self.steps)
 
-    def _encoded(self, answers: Values) -> tuple[Steps, bool]:
-        return self._grid.index(answers)
+    def _encode_answers(self, answers: Values) -> tuple[Steps, bool]:
+        return self._grid.nearest_indices(answers)
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
         reports = super().randomize(answers, rng)
@@ -177,7 +177,7 @@ class OnGrid(SampledRandomizer):
     def _browser_data(self) -> dict[str, Any]:
         # A browser's division gives Python's float if the numerator and the denominator are exact in both.
         span = self.high - self.low
-        if max(abs(part) for number in (*self.bounds, span) for part in number.as_integer_ratio()) >= EXACT:
+        if max(abs(part) for number in (*self.bounds, span) for part in number.as_integer_ratio()) >= EXACT_LIMIT:
             received = f"{float(self.low)} and {float(self.high)}"
             reject("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
         return super()._browser_data() | {"span": list(span.as_integer_ratio())}

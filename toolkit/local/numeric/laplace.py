@@ -13,11 +13,11 @@ from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import float_up
 from toolkit.core.sampling import discrete_laplace
 from toolkit.local.calibration import checked_epsilon
-from toolkit.local.numeric.grid import laplace_in_browser
+from toolkit.local.numeric.grid import laplace_browser_data
 from toolkit.local.numeric.means import MeanRandomizer
-from toolkit.local.protocol import fraction, is_whole
+from toolkit.local.protocol import is_whole, read_fraction
 
-_FARTHEST = 64  # scales of noise; e**-64 is less than 10**-27
+_MAX_SCALES = 64  # scales of noise; e**-64 is less than 10**-27
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +52,7 @@ class LocalLaplace(MeanRandomizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "budget", checked_epsilon(fraction(self.budget, "budget")))
+        object.__setattr__(self, "budget", checked_epsilon(read_fraction(self.budget, "budget")))
 
     @cached_property
     def epsilon(self) -> float:
@@ -65,7 +65,7 @@ class LocalLaplace(MeanRandomizer):
         return self.steps / self.budget
 
     @cached_property
-    def square(self) -> tuple[float, float, float]:
+    def squared_score(self) -> tuple[float, float, float]:
         """The coefficients of the mean squared score; the noise has variance 2 r / (1-r)**2, r = e**(-1/scale)."""
         half = math.sinh(float(1 / self.scale) / 2)  # (1-r)**2 / r = (2 sinh(1 / (2 scale)))**2
         return 1 / (2 * half**2 * self.steps**2), 0.0, 1.0
@@ -84,11 +84,11 @@ class LocalLaplace(MeanRandomizer):
                 return index - size if minus else index + size
 
     def _accepts(self, report: object) -> bool:
-        farthest = _FARTHEST * self.scale
+        farthest = _MAX_SCALES * self.scale
         return is_whole(report) and -farthest <= report <= self.steps + farthest
 
     def _browser_data(self) -> dict[str, Any]:
-        return super()._browser_data() | laplace_in_browser(self.scale, self.budget)
+        return super()._browser_data() | laplace_browser_data(self.scale, self.budget)
 
     def _score_range(self) -> tuple[Array, Array]:
         return np.array(-np.inf), np.array(np.inf)

@@ -1,4 +1,4 @@
-"""Scrambled responses of the survey literature: a random number is added to the answer or multiplied with it.
+"""Scrambled responses of the survey literature: the answer plus a random number, or times a random number.
 
 They are unbiased and easy to explain, but they protect less than they seem to. A deck of cards is finite, so some
 reports are possible for some answers only. Epsilon is computed exactly from the deck and is usually infinite.
@@ -18,9 +18,9 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, check_choice, check_integer, 
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling import Categorical
-from toolkit.local.numeric.grid import EXACT
+from toolkit.local.numeric.grid import EXACT_LIMIT
 from toolkit.local.numeric.means import MeanRandomizer
-from toolkit.local.protocol import fraction, is_whole
+from toolkit.local.protocol import is_whole, read_fraction
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +55,7 @@ class Scrambled(MeanRandomizer):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "how", check_choice(self.how, "how", ("additive", "multiplicative")))
-        object.__setattr__(self, "values", tuple(fraction(value, "values") for value in self.values))
+        object.__setattr__(self, "values", tuple(read_fraction(value, "values") for value in self.values))
         object.__setattr__(self, "weights", tuple(check_integer(weight, "weights") for weight in self.weights))
         if not self.values or len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
             consequence = "give `noise` as a mapping from value to probability"
@@ -64,15 +64,15 @@ class Scrambled(MeanRandomizer):
             reject(
                 "the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough for a draw"
             )
-        if self.how == "multiplicative" and self._moment(1) == 0:
+        if self.how == "multiplicative" and self._deck_moment(1) == 0:
             reject("the deck's mean must differ from 0", 0, "the mean report would say nothing about the mean answer")
         _ = self.lines  # for its checks
 
-    def _moment(self, order: int) -> Fraction:
+    def _deck_moment(self, order: int) -> Fraction:
         total = sum(weight * value**order for value, weight in zip(self.values, self.weights, strict=True))
         return Fraction(total) / sum(self.weights)
 
-    def _combined(self, index: int, value: Fraction) -> Fraction:
+    def _scrambled_answer(self, index: int, value: Fraction) -> Fraction:
         answer = self.low + index * (self.high - self.low) / self.steps
         return answer + value if self.how == "additive" else answer * value
 
@@ -80,15 +80,16 @@ class Scrambled(MeanRandomizer):
     def unit(self) -> Fraction:
         """The step of the grid of reports; 1 if answers and deck are whole numbers."""
         # All reports are integer combinations of those of the two lowest answers.
-        corners = [self._combined(index, value) for index in (0, 1) for value in self.values]
+        corners = [self._scrambled_answer(index, value) for index in (0, 1) for value in self.values]
         return Fraction(1, math.lcm(*(corner.denominator for corner in corners)))
 
     @cached_property
     def lines(self) -> tuple[Steps, Steps]:
         """For each value of the deck, the report of the lowest answer and the increment per step, in units."""
-        starts = [int(self._combined(0, value) / self.unit) for value in self.values]
+        starts = [int(self._scrambled_answer(0, value) / self.unit) for value in self.values]
         slopes = [
-            int(self._combined(1, value) / self.unit) - start for value, start in zip(self.values, starts, strict=True)
+            int(self._scrambled_answer(1, value) / self.unit) - start
+            for value, start in zip(self.values, starts, strict=True)
         ]
         if max(abs(start) + abs(slope) * self.steps for start, slope in zip(starts, slopes, strict=True)) >= 2**62:
             reject("reports must fit into 64 bits", "a finer or wider deck", "choose values with smaller denominators")
@@ -97,7 +98,7 @@ class Scrambled(MeanRandomizer):
     def _browser_data(self) -> dict[str, Any]:
         data, lines = super()._browser_data(), list(zip(*(line.tolist() for line in self.lines), strict=True))
         farthest = max(abs(start) + self.steps * abs(slope) for start, slope in lines)
-        if max(2 * farthest, *(abs(part) for value in self.values for part in value.as_integer_ratio())) >= EXACT:
+        if max(2 * farthest, *(abs(part) for value in self.values for part in value.as_integer_ratio())) >= EXACT_LIMIT:
             rule = "`noise` must have fewer digits for answers in a browser"
             reject(rule, f"reports in steps of {self.unit}", "they would be rounded there")
         return data | {"cards": [{"start": start, "slope": slope} for start, slope in lines]}
@@ -105,13 +106,13 @@ class Scrambled(MeanRandomizer):
     @cached_property
     def epsilon(self) -> float:
         """The epsilon over all reports and answers; infinite if a report is possible for some answers only."""
-        first = set(self._law(0))
-        if any(set(self._law(index)) != first for index in range(self.steps, 0, -1)):
+        first = set(self._report_weights(0))
+        if any(set(self._report_weights(index)) != first for index in range(self.steps, 0, -1)):
             return math.inf
-        laws = [self._law(index) for index in range(self.steps + 1)]
+        laws = [self._report_weights(index) for index in range(self.steps + 1)]
         return log_up(max(Fraction(max(law[y] for law in laws), min(law[y] for law in laws)) for y in first))
 
-    def _law(self, index: int) -> dict[int, int]:
+    def _report_weights(self, index: int) -> dict[int, int]:
         """Return the weight of every possible report of an answer."""
         starts, slopes = self.lines
         law: defaultdict[int, int] = defaultdict(int)
@@ -120,11 +121,13 @@ class Scrambled(MeanRandomizer):
         return law
 
     @cached_property
-    def square(self) -> tuple[float, float, float]:
+    def squared_score(self) -> tuple[float, float, float]:
         low, span = self.low, self.high - self.low
         if self.how == "additive":
-            return float((self._moment(2) - self._moment(1) ** 2) / span**2), 0.0, 1.0
-        factor = self._moment(2) / self._moment(1) ** 2  # the mean squared score of an answer x is factor * x**2
+            return float((self._deck_moment(2) - self._deck_moment(1) ** 2) / span**2), 0.0, 1.0
+        factor = (
+            self._deck_moment(2) / self._deck_moment(1) ** 2
+        )  # the mean squared score of an answer x is factor * x**2
         return float((factor - 1) * low**2 / span**2), float(2 * (factor - 1) * low / span), float(factor)
 
     def _draw_report(self, index: int, draw: Below) -> int:
@@ -137,11 +140,11 @@ class Scrambled(MeanRandomizer):
         if not is_whole(report):
             return False
         lines = zip(*(line.tolist() for line in self.lines), strict=True)
-        return any(self._on_line(report - start, slope) for start, slope in lines)
+        return any(self._is_on_line(report - start, slope) for start, slope in lines)
 
-    def _on_line(self, above: int, slope: int) -> bool:
-        """Return whether some answer's report is `above` that of the lowest answer, for a card with this slope."""
-        return above == 0 if slope == 0 else above % slope == 0 and 0 <= above // slope <= self.steps
+    def _is_on_line(self, offset: int, slope: int) -> bool:
+        """Return whether some answer's report is `offset` that of the lowest answer, for a card with this slope."""
+        return offset == 0 if slope == 0 else offset % slope == 0 and 0 <= offset // slope <= self.steps
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         card = Categorical(self.weights).draw(len(index), rng)
@@ -149,7 +152,7 @@ class Scrambled(MeanRandomizer):
         return np.asarray(starts[card] + index * slopes[card], dtype=np.int64)
 
     def _unit_scores(self, reports: Steps) -> Array:
-        sent, center = reports * float(self.unit), float(self._moment(1))
+        sent, center = reports * float(self.unit), float(self._deck_moment(1))
         answers = sent - center if self.how == "additive" else sent / center
         return np.asarray((answers - float(self.low)) / self._grid.span)
 

@@ -17,10 +17,10 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon, odds
-from toolkit.local.matrix.encoding import checked_counts, checked_times, distribution, times_each
+from toolkit.local.matrix.encoding import checked_counts, checked_distribution, checked_times, count_codes
 from toolkit.local.matrix.likelihood import maximum_likelihoods
-from toolkit.local.numeric.grid import FINEST, checked_bounds, checked_reports
-from toolkit.local.numeric.window import Windowed
+from toolkit.local.numeric.grid import MAX_STEPS, checked_bounds, checked_reports
+from toolkit.local.numeric.window import WindowRandomizer
 from toolkit.local.protocol import Respondents, is_code
 
 SEED = 20_191_205
@@ -33,7 +33,7 @@ class Bootstrap:
 
     replicates: Array
     methods: tuple[str, ...] = ("bootstrap",)
-    equal_tails: ClassVar[bool] = True  # each limit leaves out the same share of the surveys
+    equal_tails: ClassVar[bool] = True  # each limit leaves out the same share of the replicates
 
     @property
     def least_p(self) -> float:
@@ -45,19 +45,19 @@ class Bootstrap:
         return Interval(low, high, level, method)
 
 
-def resample(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
+def resample(counts: Array, n_replicates: int, rng: np.random.Generator) -> Array:
     """Resample a tally with replacement; return a tally in each row."""
     n = int(counts.sum())
-    return rng.multinomial(n, counts / n, size=replicates).astype(np.float64)
+    return rng.multinomial(n, counts / n, size=n_replicates).astype(np.float64)
 
 
-_STEPS = 64
+_DEFAULT_STEPS = 64
 # With the kernel of the paper the curve is rougher than necessary on 1,024 bins, and too smooth for 10**5 people on 65.
 _BINS = 256
 
 
 @dataclass(frozen=True, repr=False)
-class SquareWave(Windowed):
+class SquareWave(WindowRandomizer):
     """A randomizer for the distribution of answers on steps + 1 equidistant points from `low` to `high`.
 
     Reports are likelier in a window of `width` reports that slides with the answer. They are drawn as in
@@ -78,7 +78,7 @@ class SquareWave(Windowed):
         return np.linspace(float(self.low), float(self.high), self.steps + 1)
 
     def _accepts(self, report: object) -> bool:
-        return is_code(report, self._window.reports)
+        return is_code(report, self._window.n_reports)
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Count the reports of each kind.
@@ -86,17 +86,17 @@ class SquareWave(Windowed):
         Parameters
         ----------
         reports : sequence or array
-            Reports as `randomize` makes them.
+            Reports, as `randomize` returns them.
         times : sequence of int, optional
-            How often each of the reports came; once if left out.
+            The number of times each report occurred; once each if left out.
 
         Returns
         -------
         array
             A count for each possible report.
         """
-        codes = checked_reports(reports, self._window.reports)
-        return times_each(codes, None if times is None else checked_times(times, len(codes)), self._window.reports)
+        codes = checked_reports(reports, self._window.n_reports)
+        return count_codes(codes, None if times is None else checked_times(times, len(codes)), self._window.n_reports)
 
     def estimate(
         self,
@@ -123,11 +123,11 @@ class SquareWave(Windowed):
             left out, the equivalent of that kernel on 256 bins, which is 1/16 on 65 points. The band does not include
             the bias of smoothing.
         replicates : int
-            The number of bootstrap replicates for the band, which is that of maximum likelihood.
+            The number of bootstrap replicates for the band, which is the band of maximum likelihood.
         rng : numpy.random.Generator, optional
-            For the bootstrap; its seed is fixed if left out, so that the same reports give the same band.
+            A generator for the bootstrap; if left out, the seed is fixed, so that the same reports give the same band.
         times : sequence of int, optional
-            How often each of the reports came; once if left out.
+            The number of times each report occurred; once each if left out.
 
         Returns
         -------
@@ -150,14 +150,14 @@ class SquareWave(Windowed):
         replicates : int
             The number of bootstrap replicates for the band.
         rng : numpy.random.Generator, optional
-            For the bootstrap; a fixed seed if left out.
+            A generator for the bootstrap; a fixed seed if left out.
 
         Returns
         -------
         Estimate
             The share of answers at each point.
         """
-        return self._estimated(counts, np.asarray, self._labels, smoothing, replicates, rng)
+        return self._make_estimate(counts, np.asarray, self._labels, smoothing, replicates, rng)
 
     def quantiles(
         self,
@@ -177,7 +177,7 @@ class SquareWave(Windowed):
         Parameters
         ----------
         reports : sequence or array
-            Reports as `randomize` makes them.
+            Reports, as `randomize` returns them.
         at : sequence of number
             The shares.
         smoothing : float, optional
@@ -185,7 +185,7 @@ class SquareWave(Windowed):
         replicates : int
             The number of bootstrap replicates for the intervals.
         rng : numpy.random.Generator, optional
-            For the bootstrap; a fixed seed if left out.
+            A generator for the bootstrap; a fixed seed if left out.
 
         Returns
         -------
@@ -200,36 +200,38 @@ class SquareWave(Windowed):
             # Dividing by the last sum makes it exactly 1, so that the quantile of 1 is the upper end.
             return np.array([np.interp(shares, row / row[-1], edges) for row in below])
 
-        return self._estimated(self.tally(reports), points, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
+        return self._make_estimate(
+            self.tally(reports), points, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng
+        )
 
     @property
     def _labels(self) -> tuple[str, ...]:
         """The labels of the points in an estimate."""
         return tuple(f"{point:.6g}" for point in self._points)
 
-    def _estimated(
+    def _make_estimate(
         self,
         counts: ArrayLike,
-        read: Callable[[Array], Array],
+        statistic: Callable[[Array], Array],
         labels: tuple[str, ...],
         smoothing: float | None,
         replicates: int,
         rng: Rng,
     ) -> Estimate:
-        numbers, mixed = checked_counts(counts, self._window.reports), self._mixed(smoothing)
+        numbers, mixed = checked_counts(counts, self._window.n_reports), self._smoothing_weight(smoothing)
         resampled = resample(
             numbers, check_integer(replicates, "replicates", minimum=2), check_rng(rng) or np.random.default_rng(SEED)
         )
-        bootstrap = read(self._maximum_likelihood(resampled))
+        bootstrap = statistic(self._maximum_likelihood(resampled))
         curve = (
-            smoothed_likelihood(self._window.matrix(), numbers, mixed)[None]
+            smoothed_shares(self._window.matrix(), numbers, mixed)[None]
             if mixed
             else self._maximum_likelihood(numbers[None])
         )
         cov = np.atleast_2d(np.cov(bootstrap, rowvar=False))
         smooth = "the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing"
         return Estimate(
-            value=read(curve)[0],
+            value=statistic(curve)[0],
             se=np.sqrt(np.diag(cov)),
             labels=labels,
             cov=cov,
@@ -242,7 +244,7 @@ class SquareWave(Windowed):
             basis=Bootstrap(bootstrap),
         )
 
-    def _mixed(self, smoothing: float | None) -> float:
+    def _smoothing_weight(self, smoothing: float | None) -> float:
         """Return the amount of smoothing per round."""
         if smoothing is None:
             return min(1.0, (self.steps / _BINS) ** 2)  # a kernel's variance grows with the square of the step
@@ -266,14 +268,14 @@ class SquareWave(Windowed):
         prevalence : array-like
             The true share of answers at each point; the shares sum to 1.
         n : int
-            How many people answer.
+            The number of people who answer.
         respondents : {"sample", "fixed"}
             "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
+            randomization varies; papers on local differential privacy report this variance.
         surveys : int
             The number of simulated surveys.
         rng : numpy.random.Generator, optional
-            For the simulation; a fixed seed if left out.
+            A generator for the simulation; a fixed seed if left out.
 
         Returns
         -------
@@ -281,7 +283,7 @@ class SquareWave(Windowed):
             One variance for each point.
         """
         generator = check_rng(rng) or np.random.default_rng(SEED)
-        shares = distribution(prevalence, self.steps + 1, "prevalence")
+        shares = checked_distribution(prevalence, self.steps + 1, "prevalence")
         people, count = check_integer(n, "n"), check_integer(surveys, "surveys")
         tallies = [self._simulated_counts(shares, people, generator, respondents) for _ in range(count)]
         return np.asarray(self._maximum_likelihood(np.array(tallies, dtype=np.float64)).var(axis=0, ddof=1))
@@ -317,7 +319,7 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
     bounds : pair of number
         The lowest and the highest answer; they are public.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
     points : int, optional
         The number of equidistant points; if left out, 65, or a few more if all whole numbers then are points. For
         answers that are whole numbers, give their number: 21 for 0 to 20.
@@ -337,20 +339,19 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
     <SquareWave on 21 points, 0 to 20: epsilon 1>
     """
     low, high = checked_bounds(bounds)
-    steps = (
-        _default_steps(low, high)
-        if points is None
-        else check_integer(points, "points", minimum=2, maximum=FINEST + 1) - 1
-    )
+    if points is None:
+        steps = _default_step_count(low, high)
+    else:
+        steps = check_integer(points, "points", minimum=2, maximum=MAX_STEPS + 1) - 1
     width = 2 * int(_half_width(float(checked_epsilon(epsilon))) * (steps + 1)) + 1
-    return SquareWave(low, high, steps, width, *odds(epsilon, inside=width, outside=steps))
+    return SquareWave(low, high, steps, width, *odds(epsilon, n_inside=width, n_outside=steps))
 
 
-def _default_steps(low: Fraction, high: Fraction) -> int:
+def _default_step_count(low: Fraction, high: Fraction) -> int:
     """Return 64 steps, or for whole bounds at most 128 apart the next multiple of the range."""
-    if low.denominator == high.denominator == 1 and high - low <= 2 * _STEPS:
-        return int(high - low) * -(-_STEPS // int(high - low))
-    return _STEPS
+    if low.denominator == high.denominator == 1 and high - low <= 2 * _DEFAULT_STEPS:
+        return int(high - low) * -(-_DEFAULT_STEPS // int(high - low))
+    return _DEFAULT_STEPS
 
 
 def _half_width(epsilon: float) -> float:
@@ -361,21 +362,21 @@ def _half_width(epsilon: float) -> float:
     return (epsilon * factor - factor + 1) / (2 * factor * (factor - 1 - epsilon))
 
 
-def smoothed_likelihood(
-    matrix: Array, counts: Array, smoothing: float, *, gain: float = 1e-3, rounds: int = 10_000
+def smoothed_shares(
+    matrix: Array, counts: Array, smoothing: float, *, min_gain: float = 1e-3, max_rounds: int = 10_000
 ) -> Array:
-    """Estimate by EMS: expectation-maximization with smoothing, until the log-likelihood gains less than `gain`.
+    """Estimate by EMS: expectation-maximization with smoothing, until the log-likelihood gains less than `min_gain`.
     Starting from equal shares and stopping early is part of the method, because it regularizes the curve.
     """
     n, shares, previous = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf
     reports = shares @ matrix
-    for _ in range(rounds):
+    for _ in range(max_rounds):
         sharper = shares * (matrix @ (counts / reports)) / n
         edged = np.pad(sharper, 1, mode="edge")
         shares = (1 - smoothing / 2) * sharper + smoothing / 4 * (edged[:-2] + edged[2:])
         reports = shares @ matrix
         likelihood = float(counts @ np.log(reports))
-        if abs(likelihood - previous) < gain:
+        if abs(likelihood - previous) < min_gain:
             break
         previous = likelihood
     return np.asarray(shares)

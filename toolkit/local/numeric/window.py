@@ -13,9 +13,9 @@ import numpy as np
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.local.calibration import check_odds
-from toolkit.local.numeric.grid import OnGrid
-from toolkit.local.protocol import keep_whole
-from toolkit.local.sampled_randomizer import SampledAtOdds
+from toolkit.local.numeric.grid import GridRandomizer
+from toolkit.local.protocol import convert_to_integers
+from toolkit.local.sampled_randomizer import ExactOddsRandomizer
 
 
 @dataclass(frozen=True)
@@ -34,62 +34,67 @@ class Window:
     outside: int
 
     def __post_init__(self) -> None:
-        check_odds(self.inside, self.outside, self.total)
+        check_odds(self.inside, self.outside, self.total_weight)
 
     @property
-    def total(self) -> int:
+    def total_weight(self) -> int:
         return self.width * self.inside + self.steps * self.outside
 
     @property
-    def reports(self) -> int:
+    def n_reports(self) -> int:
         return self.steps + self.width
 
     @property
     def odds(self) -> Fraction:
         return Fraction(self.inside, self.outside)
 
-    def report(self, index: int, draw: Below) -> int:
+    def draw_report(self, index: int, draw: Below) -> int:
         """Draw the report of one answer."""
-        uniform = draw(self.total)
+        uniform = draw(self.total_weight)
         if uniform < self.width * self.inside:
             return index + uniform // self.inside
         beside = (uniform - self.width * self.inside) // self.outside
         return beside if beside < index else beside + self.width
 
-    def draw(self, index: Steps, rng: Rng) -> Steps:
+    def draw_reports(self, index: Steps, rng: Rng) -> Steps:
         """Draw a report for each answer."""
-        uniform = below(self.total, len(index), rng).astype(np.int64)
+        uniform = below(self.total_weight, len(index), rng).astype(np.int64)
         beyond = uniform - self.width * self.inside
         beside = beyond // self.outside
         return np.where(beyond < 0, index + uniform // self.inside, beside + np.where(beside < index, 0, self.width))
 
     def matrix(self) -> Array:
         """Return Pr(report | answer), where rows are answers and columns are reports."""
-        start = np.arange(self.reports) - np.arange(self.steps + 1)[:, None]
-        return np.where((start >= 0) & (start < self.width), self.inside, self.outside) / self.total
+        start = np.arange(self.n_reports) - np.arange(self.steps + 1)[:, None]
+        return np.where((start >= 0) & (start < self.width), self.inside, self.outside) / self.total_weight
 
     @cached_property
-    def base(self) -> Fraction:
+    def mean_report_at_zero(self) -> Fraction:
         """The mean report when the answer is 0."""
-        evenly = self.outside * Fraction(self.reports * (self.reports - 1), 2)
-        return (evenly + (self.inside - self.outside) * Fraction(self.width * (self.width - 1), 2)) / self.total
+        evenly = self.outside * Fraction(self.n_reports * (self.n_reports - 1), 2)
+        return (evenly + (self.inside - self.outside) * Fraction(self.width * (self.width - 1), 2)) / self.total_weight
 
     @cached_property
     def slope(self) -> Fraction:
         """The change of the mean report when the answer changes by one step."""
-        return Fraction((self.inside - self.outside) * self.width, self.total)
+        return Fraction((self.inside - self.outside) * self.width, self.total_weight)
 
     def scores(self, reports: Steps) -> Array:
         """Return scores whose mean, given the answer, is the answer scaled to the range from 0 to 1."""
-        return np.asarray((reports - float(self.base)) / float(self.slope * self.steps))
+        return np.asarray((reports - float(self.mean_report_at_zero)) / float(self.slope * self.steps))
 
     @cached_property
-    def square(self) -> tuple[float, float, float]:
+    def squared_score(self) -> tuple[float, float, float]:
         """The coefficients of the mean squared score c0 + c1 u + c2 u**2 of an answer u from 0 to 1."""
-        evenly = _sum_of_squares(self.reports, self.base) * self.outside
+        evenly = _sum_of_squares(self.n_reports, self.mean_report_at_zero) * self.outside
         extra = self.inside - self.outside  # the window of answer i adds (i + t - base)**2 for t = 0 … width-1
-        still = (evenly + extra * _sum_of_squares(self.width, self.base)) / self.total
-        drift = 2 * extra * (Fraction(self.width * (self.width - 1), 2) - self.width * self.base) / self.total
+        still = (evenly + extra * _sum_of_squares(self.width, self.mean_report_at_zero)) / self.total_weight
+        drift = (
+            2
+            * extra
+            * (Fraction(self.width * (self.width - 1), 2) - self.width * self.mean_report_at_zero)
+            / self.total_weight
+        )
         unit = self.slope * self.steps
         return (
             float(still / unit**2),
@@ -99,7 +104,7 @@ class Window:
 
 
 @dataclass(frozen=True, repr=False)
-class Windowed(SampledAtOdds, OnGrid):
+class WindowRandomizer(ExactOddsRandomizer, GridRandomizer):
     """A randomizer of bounded numbers that draws with a sliding window.
 
     Parameters
@@ -118,7 +123,7 @@ class Windowed(SampledAtOdds, OnGrid):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_whole(self, width=1, inside=1, outside=1)
+        convert_to_integers(self, width=1, inside=1, outside=1)
         _ = self._window  # for its checks
 
     @cached_property
@@ -131,10 +136,10 @@ class Windowed(SampledAtOdds, OnGrid):
         return self._window.odds
 
     def _draw_report(self, index: int, draw: Below) -> int:
-        return self._window.report(index, draw)
+        return self._window.draw_report(index, draw)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
-        return self._window.draw(index, rng)
+        return self._window.draw_reports(index, rng)
 
 
 def _sum_of_squares(count: int, center: Fraction) -> Fraction:

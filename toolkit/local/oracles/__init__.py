@@ -1,14 +1,14 @@
-"""Frequency oracles: randomizers for many options, at or near the least variance of unbiased estimates.
+"""Frequency oracles: randomizers for many options, at or near the minimum variance of unbiased estimates.
 
-`best` returns the randomizer with the least variance, which is always a `subset`. The others are in use elsewhere and
-serve comparisons: `unary` and `optimized_unary` (a bit per option) and `local_hash` (short reports). `tick_boxes` is
+`best` returns the randomizer with the smallest variance, which is always a `subset`. The others are widely used and
+serve for comparison: `unary` and `optimized_unary` (a bit per option) and `local_hash` (short reports). `tick_boxes` is
 for questions in which several options may apply.
 """
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_integer, reject
 from toolkit.core.rounding import exp_below
-from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
-from toolkit.local.oracles.hashing import LocalHash, best_values
+from toolkit.local.calibration import Options, checked_epsilon, flip_threshold, odds, option_labels
+from toolkit.local.oracles.hashing import LocalHash, best_n_values
 from toolkit.local.oracles.oracle import Oracle, limit
 from toolkit.local.oracles.subset import Subset
 from toolkit.local.oracles.ticks import tick_boxes
@@ -26,11 +26,11 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels, or their number.
+        The labels, or the number of options.
     epsilon : number
         The privacy loss of one report. The randomizer's epsilon is computed from integers and is never larger.
     size : int, optional
-        The number of options in a set, for comparisons; the best if left out.
+        The number of options in a set; the best number if left out.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     if subset_size >= len(names):
         consequence = "a set of all options says nothing about the answer"
         reject(f"`size` must be below {len(names)}, the number of options", subset_size, consequence)
-    inside, outside = odds(epsilon, inside=subset_size, outside=len(names) - subset_size)
+    inside, outside = odds(epsilon, n_inside=subset_size, n_outside=len(names) - subset_size)
     return Subset(names, subset_size, inside, outside)
 
 
@@ -64,7 +64,7 @@ def unary(options: Options, epsilon: Number) -> Unary:
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels, or their number.
+        The labels, or the number of options.
     epsilon : number
         The privacy loss of one report.
 
@@ -84,8 +84,8 @@ def unary(options: Options, epsilon: Number) -> Unary:
     73 times in 100; for every other answer it is a yes about 27 times in 100. Whatever we receive is at most
     7.39 times as likely if the truth is one answer as if it is another. So it proves no answer. ...'
     """
-    flipped = threshold_above(exp_below(checked_epsilon(epsilon) / 2))
-    return _unary(options, epsilon, DENOMINATOR_LIMIT - flipped, flipped)
+    flipped = flip_threshold(exp_below(checked_epsilon(epsilon) / 2))
+    return _make_unary(options, epsilon, DENOMINATOR_LIMIT - flipped, flipped)
 
 
 def optimized_unary(options: Options, epsilon: Number) -> Unary:
@@ -97,7 +97,7 @@ def optimized_unary(options: Options, epsilon: Number) -> Unary:
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels, or their number.
+        The labels, or the number of options.
     epsilon : number
         The privacy loss of one report.
 
@@ -115,14 +115,14 @@ def optimized_unary(options: Options, epsilon: Number) -> Unary:
     >>> round(optimized_unary(128, 1.0).ratio_to_limit, 2)
     1.02
     """
-    return _unary(options, epsilon, DENOMINATOR_LIMIT // 2, threshold_above(exp_below(checked_epsilon(epsilon))))
+    return _make_unary(options, epsilon, DENOMINATOR_LIMIT // 2, flip_threshold(exp_below(checked_epsilon(epsilon))))
 
 
-def _unary(options: Options, epsilon: Number, truth: int, other: int) -> Unary:
-    if other >= truth:
+def _make_unary(options: Options, epsilon: Number, answer_weight: int, other_weight: int) -> Unary:
+    if other_weight >= answer_weight:
         consequence = "the report would say nothing about the answer"
         reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
-    return Unary(option_labels(options), truth, other, DENOMINATOR_LIMIT)
+    return Unary(option_labels(options), answer_weight, other_weight, DENOMINATOR_LIMIT)
 
 
 def local_hash(options: Options, epsilon: Number, *, values: int | None = None) -> LocalHash:
@@ -133,7 +133,7 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels, or their number.
+        The labels, or the number of options.
     epsilon : number
         The privacy loss of one report.
     values : int, optional
@@ -154,21 +154,21 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
     <LocalHash of 1000 options, 4 values: epsilon 1, variance 1.01 times the unbiased limit>
     """
     names, number = option_labels(options), checked_epsilon(epsilon)
-    count = best_values(float(number)) if values is None else check_integer(values, "values", minimum=2)
-    inside, outside = odds(epsilon, inside=1, outside=count - 1)
+    count = best_n_values(float(number)) if values is None else check_integer(values, "values", minimum=2)
+    inside, outside = odds(epsilon, n_inside=1, n_outside=count - 1)
     return LocalHash(names, count, inside, outside)
 
 
 def best(options: Options, epsilon: Number) -> Subset:
-    """Make the randomizer with the least variance of unbiased estimates at equal shares, for this epsilon.
+    """Make the randomizer with the smallest variance of unbiased estimates at equal shares, for this epsilon.
 
     It is always subset selection. If the best size is 1, it is k-ary randomized response, and `.k_ary()` returns it as
-    a design. `ratio_to_limit` shows how near the rounded odds come to the limit, which `limit` describes.
+    a design. `ratio_to_limit` shows how close the rounded odds come to the limit, which `limit` describes.
 
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels, or their number.
+        The labels, or the number of options.
     epsilon : number
         The privacy loss of one report.
 

@@ -14,18 +14,18 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import DesignFit, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Interval, Shares, Tails
-from toolkit.local.matrix.moments import from_support, scored_option
-from toolkit.local.oracles.support import SupportRandomizer, covariance_note, display_note
+from toolkit.local.matrix.moments import scored_option, scores_from_support
+from toolkit.local.oracles.support import SupportRandomizer, covariance_note, outside_range_note
 
-_LABEL = (str, int, float, np.number)
-_TRUTH = (bool, np.bool_)  # they equal the labels 0 and 1, but are not labels
+_LABEL_TYPES = (str, int, float, np.number)
+_BOOLEAN_TYPES = (bool, np.bool_)  # they equal the labels 0 and 1, but are not labels
 
 
 @dataclass(frozen=True, repr=False)
 class Boxes(SupportRandomizer):
     """A randomizer of answers that tick any of `options`; it estimates the share of people who tick each."""
 
-    asks = "ticks"
+    answer_kind = "ticks"
 
     @property
     def _sensitivity(self) -> float:
@@ -33,22 +33,24 @@ class Boxes(SupportRandomizer):
         return float(len(self.options))
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
-        read, box = self._read(reports)
-        scores = from_support(read, self._score_range(), self.options, option, focus=False)
+        read, box = self._read_reports(reports)
+        scores = scores_from_support(read, self._score_range(), self.options, option, last_by_default=False)
         if box is None:
             return scores
-        column = scored_option(self.options, option, focus=False)
+        column = scored_option(self.options, option, last_by_default=False)
         whom = box == column if column is not None else box[:, None] == np.arange(len(self.options))
         return np.where(whom, scores, np.nan)
 
     @abstractmethod
-    def _read(self, reports: Values) -> tuple[Callable[[int], Mask], Codes | None]:
-        """Return which reports say yes for a box, by its code; and the box that each asks about, if only one."""
+    def _read_reports(self, reports: Values) -> tuple[Callable[[int], Mask], Codes | None]:
+        """Return a function from a box to the reports that say yes for it, and the box of each report if it concerns
+        only one.
+        """
 
-    def _encoded(self, answers: Values) -> tuple[Mask, bool]:
+    def _encode_answers(self, answers: Values) -> tuple[Mask, bool]:
         return read_ticks(answers, self.options)
 
-    def _estimated(
+    def _make_estimate(
         self,
         values: Array,
         se: Array,
@@ -58,7 +60,7 @@ class Boxes(SupportRandomizer):
         notes: tuple[str, ...] = (),
     ) -> Estimate:
         fit = basis.fit() if isinstance(basis, BoxShares) else edge_fit(basis, together=False)
-        doubts = fit_notes(fit, basis) or display_note(values[np.isfinite(values)], inside=None)
+        doubts = fit_notes(fit, basis) or outside_range_note(values[np.isfinite(values)], inside=None)
         return Estimate(
             value=values,
             se=se,
@@ -80,7 +82,9 @@ class Boxes(SupportRandomizer):
 def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
     """Read answers as a table of truth values; return it and whether it was a single person's row."""
     if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
-        table = _from_labels(answers, options) if not _numeric(answers, len(options)) else np.array(answers)
+        table = (
+            _table_from_labels(answers, options) if not _are_truth_rows(answers, len(options)) else np.array(answers)
+        )
     else:
         table = as_array(answers.to_numpy() if hasattr(answers, "to_numpy") else answers)
     single = table.ndim == 1
@@ -91,14 +95,14 @@ def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
     if len(table) == 0:
         reject("answers must hold at least one person", "none", "there is nothing to randomize")
     if table.dtype.kind == "O":
-        table = _plain(table)
+        table = _to_numbers(table)
     strange = int(np.count_nonzero((table != 0) & (table != 1))) if table.dtype.kind in "biuf" else table.size
     if strange:
         reject("answers must be truth values, 0 or 1", f"{strange} others of {table.size}", "a box is ticked or not")
     return table.astype(bool), single
 
 
-def _plain(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _to_numbers(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Convert objects to numbers; cells of other types become NaN."""
     numbers = [
         [float(cell) if isinstance(cell, bool | int | float | np.number | np.bool_) else np.nan for cell in row]
@@ -107,26 +111,29 @@ def _plain(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.array(numbers, dtype=np.float64)
 
 
-def _numeric(rows: list[Any], k: int) -> bool:
+def _are_truth_rows(rows: list[Any], k: int) -> bool:
     """Return whether every row is k truth values rather than a list of labels."""
     return all(
-        isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, _TRUTH) for c in row) for row in rows
+        isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, _BOOLEAN_TYPES) for c in row)
+        for row in rows
     )
 
 
-def _zeros_and_ones(row: list[Any] | tuple[Any, ...], k: int) -> bool:
+def _looks_like_zeros_and_ones(row: list[Any] | tuple[Any, ...], k: int) -> bool:
     """Return whether a list of integer labels could also be read as k answers."""
     return len(row) == k and set(row) <= {0, 1}
 
 
-def _from_labels(rows: list[Any], options: Labels) -> Mask:
+def _table_from_labels(rows: list[Any], options: Labels) -> Mask:
     positions = {option: column for column, option in enumerate(options)}
     table = np.zeros((len(rows), len(options)), dtype=bool)
     ticks = [label for row in rows for label in row]
-    valid = sum(isinstance(tick, _LABEL) and not isinstance(tick, _TRUTH) and tick in positions for tick in ticks)
+    valid = sum(
+        isinstance(tick, _LABEL_TYPES) and not isinstance(tick, _BOOLEAN_TYPES) and tick in positions for tick in ticks
+    )
     if valid < len(ticks):
         reject("ticks must be among the options", f"{len(ticks) - valid} others", "check spelling and case")
-    either = sum(1 for row in rows if isinstance(row, list | tuple) and _zeros_and_ones(row, len(options)))
+    either = sum(1 for row in rows if isinstance(row, list | tuple) and _looks_like_zeros_and_ones(row, len(options)))
     if either:
         rule = "a list of ticked labels must not look like a row of 0 and 1"
         consequence = "give truth values, an array of 0 and 1, or a set of labels for each person"
@@ -140,8 +147,8 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
 class BoxShares:
     """Shares of `k` boxes, each estimated from the people who were asked about that box.
 
-    Boxes with equally many people form one of the `groups`, whose boxes are in `columns`. The share of a box that
-    nobody was asked about is NaN.
+    Boxes that equally many people were asked about form a group: `groups` holds the shares and `columns` the boxes. The
+    share of a box that nobody was asked about is NaN.
     """
 
     k: int
@@ -183,7 +190,7 @@ class BoxShares:
         return DesignFit(p, "exact binomial tail of each box")
 
     def _assemble(self, entries: list[Any]) -> Array:
-        """Combine the numbers of the groups into one array over all boxes."""
+        """Combine the values of the groups into one array over all boxes."""
         assembled = np.full(self.k, np.nan)
         for columns, numbers in zip(self.columns, entries, strict=True):
             assembled[columns] = numbers

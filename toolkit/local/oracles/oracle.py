@@ -14,23 +14,23 @@ from toolkit.core.arrays import Array, ArrayLike, Codes, Mask, Values
 from toolkit.core.checks import Number, check_integer
 from toolkit.core.estimate import Estimate
 from toolkit.local.calibration import checked_epsilon
-from toolkit.local.matrix.encoding import distribution, encode
-from toolkit.local.matrix.moments import from_support
-from toolkit.local.oracles.support import SupportRandomizer, checked_support
+from toolkit.local.matrix.encoding import checked_distribution, encode
+from toolkit.local.matrix.moments import scores_from_support
+from toolkit.local.oracles.support import SupportRandomizer, checked_support_counts
 from toolkit.local.protocol import Respondents
 
-# `limit` is the least variance of unbiased estimates from epsilon-private reports on k options. Oracles are compared
-# with it.
+# `limit` is the minimum variance of unbiased estimates from epsilon-private reports on k options. Oracles are compared
+# with this limit.
 #
-# At equal shares no unbiased estimate from n reports, each epsilon-private by itself, has a smaller sum of variances
-# than limit / n. This is the Cramér-Rao bound with the largest Fisher information that epsilon allows. Among all
-# estimates, including biased ones, it is minimax only as n goes to infinity (Ye and Barg). At a given n a biased
+# At equal shares no unbiased estimate from n reports, each of which is epsilon-private by itself, has a smaller sum of
+# variances than limit / n. This is the Cramér-Rao bound with the largest Fisher information that epsilon allows. Among
+# all estimates, including biased ones, it is minimax only as n goes to infinity (Ye and Barg). At a given n a biased
 # estimate can be better: with 128 options, 1,000 people and epsilon 1, projection onto the simplex has about a tenth of
 # this variance.
 
 
 class Limit(NamedTuple):
-    """The least `risk`, which is n times the summed variance at equal shares, and the subset `size` that attains it."""
+    """The minimum `risk` (n times the summed variance at equal shares), and the subset `size` that attains it."""
 
     risk: float
     size: int
@@ -41,7 +41,7 @@ class Limit(NamedTuple):
 
 
 def limit(k: int, epsilon: Number) -> Limit:
-    """Return the least variance of unbiased estimates of k shares when respondents are a random sample.
+    """Return the minimum variance of unbiased estimates of k shares when respondents are a random sample.
 
     With E = e**epsilon it is the minimum over sizes d of (k-1)**2 (d E + k - d)**2 / (k d (k-d) (E-1)**2). This is
     the sum of variances of subset selection of size d at equal shares, which are its worst case. Among biased
@@ -50,9 +50,9 @@ def limit(k: int, epsilon: Number) -> Limit:
     Parameters
     ----------
     k : int
-        How many options.
+        The number of options.
     epsilon : number
-        What one report may cost.
+        The privacy loss of one report.
 
     Returns
     -------
@@ -71,14 +71,14 @@ def limit(k: int, epsilon: Number) -> Limit:
     >>> least.size, round(least.se(16, n=1000), 4)
     (4, 0.057)
     """
-    return _least(check_integer(k, "k", minimum=2), float(checked_epsilon(epsilon)))
+    return _compute_limit(check_integer(k, "k", minimum=2), float(checked_epsilon(epsilon)))
 
 
-def _least(options: int, epsilon: float) -> Limit:
+def _compute_limit(options: int, epsilon: float) -> Limit:
     factor = math.expm1(epsilon)  # E - 1, without losing digits when epsilon is small
 
     def risk(size: int) -> float:
-        # The square is taken last, so that neither a tiny nor a huge epsilon leaves the floats.
+        # The square is taken last, so that neither a tiny nor a huge epsilon causes an overflow or underflow.
         return ((options - 1) * (size * factor + options) / factor) ** 2 / (options * size * (options - size))
 
     ideal = options / (factor + 2)  # the minimum over real sizes; the risk is unimodal
@@ -109,47 +109,51 @@ class Oracle(SupportRandomizer):
     True
     """
 
-    asks = "choice"
+    answer_kind = "choice"
 
     @abstractmethod
-    def _read(self, reports: Values) -> npt.NDArray[Any]:
+    def _read_reports(self, reports: Values) -> npt.NDArray[Any]:
         """Check the reports and return them as an array that `_supports` reads."""
 
     @abstractmethod
-    def _supports(self, read: npt.NDArray[Any], code: int) -> Mask:
+    def _supports(self, reports: npt.NDArray[Any], code: int) -> Mask:
         """Return which reports support an option."""
 
-    def _encoded(self, answers: Values) -> tuple[Codes, bool]:
+    def _encode_answers(self, answers: Values) -> tuple[Codes, bool]:
         encoded = encode(answers, self.options, "answers")
-        return encoded.codes, encoded.scalar
+        return encoded.codes, encoded.is_scalar
 
-    def _estimate_sent(
+    def _estimate_from_raw_reports(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: str = "moment"
     ) -> Estimate:
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
-        read = self._read(reports)
-        return from_support(lambda code: self._supports(read, code), self._score_range(), self.options, option)
+        reports = self._read_reports(reports)
+        return scores_from_support(
+            lambda code: self._supports(reports, code), self._score_range(), self.options, option
+        )
 
     @cached_property
     def ratio_to_limit(self) -> float:
         """The sum of variances at equal shares, divided by the limit for unbiased estimates with this epsilon."""
-        return self._support.risk(len(self.options)) / _least(len(self.options), self.epsilon).risk
+        return (
+            self._support_law.total_variance(len(self.options)) / _compute_limit(len(self.options), self.epsilon).risk
+        )
 
     def estimate(self, reports: Values, method: Method = "moment", *, times: ArrayLike | None = None) -> Estimate:
-        """Estimate the shares of the options among the true answers; with two options, the share of the last.
+        """Estimate the shares of the options among the true answers; for two options, the share of the second.
 
-        Intervals come from the unbiased estimate for either method.
+        Intervals are those of the unbiased estimate for either method.
 
         Parameters
         ----------
         reports : sequence or array
-            Reports as `randomize` makes them.
+            Reports, as `randomize` returns them.
         method : {"moment", "simplex"}
-            "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
+            "moment" is unbiased and may lie outside 0 to 1; "simplex" is the nearest distribution, for display.
         times : sequence of int, optional
-            How often each of the reports came; once if left out.
+            The number of times each report occurred; once each if left out.
 
         Returns
         -------
@@ -164,23 +168,23 @@ class Oracle(SupportRandomizer):
         Parameters
         ----------
         counts : array-like
-            How many reports support each option.
+            The number of reports that support each option.
         n : int
-            How many reports there are.
+            The number of reports.
         method : {"moment", "simplex"}
-            "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
+            "moment" is unbiased and may lie outside 0 to 1; "simplex" is the nearest distribution, for display.
 
         Returns
         -------
         Estimate
-            As `estimate` gives it.
+            The estimate, as `estimate` returns it.
         """
-        numbers, people = checked_support(counts, n, len(self.options))
-        return self._support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
+        numbers, people = checked_support_counts(counts, n, len(self.options))
+        return self._support_law.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
-        shares = distribution(prevalence, len(self.options), "prevalence")
-        variances = self._support.variance(shares, respondents) / check_integer(n, "n")
+        shares = checked_distribution(prevalence, len(self.options), "prevalence")
+        variances = self._support_law.variance(shares, respondents) / check_integer(n, "n")
         return float(variances[1]) if len(self.options) == 2 else variances
 
     def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
@@ -189,27 +193,27 @@ class Oracle(SupportRandomizer):
         Parameters
         ----------
         prevalence : array-like
-            The true shares of the options, which sum to 1; for two options the share of the last is enough.
+            The true shares of the options, which sum to 1; for two options the share of the second is enough.
         n : int
-            How many people answer.
+            The number of people who answer.
         respondents : {"sample", "fixed"}
             "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
+            randomization varies; papers on local differential privacy report this variance.
 
         Returns
         -------
         array
             A row and a column for each option.
         """
-        shares = distribution(prevalence, len(self.options), "prevalence")
-        return np.asarray(self._support.covariance(shares, respondents) / check_integer(n, "n"))
+        shares = checked_distribution(prevalence, len(self.options), "prevalence")
+        return np.asarray(self._support_law.covariance(shares, respondents) / check_integer(n, "n"))
 
     def __repr__(self) -> str:
         return (
-            f"<{type(self).__name__} of {len(self.options)} options{self._detail()}: epsilon "
+            f"<{type(self).__name__} of {len(self.options)} options{self._repr_detail()}: epsilon "
             f"{self.epsilon:.4g}, "
             f"variance {self.ratio_to_limit:.3g} times the unbiased limit>"
         )
 
-    def _detail(self) -> str:
+    def _repr_detail(self) -> str:
         return ""

@@ -13,10 +13,10 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
-from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
+from toolkit.local.matrix.encoding import checked_counts, checked_times, count_codes
 from toolkit.local.oracles.boxes import Boxes, BoxShares
-from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
-from toolkit.local.protocol import Respondents, is_code, keep_whole
+from toolkit.local.oracles.support import COVARIANCE_LIMIT, SupportLaw, checked_shares, checked_support_counts
+from toolkit.local.protocol import Respondents, convert_to_integers, is_code
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,19 +54,19 @@ class RandomBox(Boxes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_whole(self, keep=1, lie=1)
+        convert_to_integers(self, keep=1, lie=1)
         check_odds(self.keep, self.lie, self.keep + self.lie, ("keep", "lie"))
 
     @cached_property
-    def _support(self) -> Support:
+    def _support_law(self) -> SupportLaw:
         keep = Fraction(self.keep, self.keep + self.lie)
-        return Support.independent(keep, 1 - keep)
+        return SupportLaw.independent(keep, 1 - keep)
 
     @property
     def _odds(self) -> Fraction:
         return Fraction(self.keep, self.lie)
 
-    def _weight_of_liars(self, share: float) -> float:
+    def _liar_weight(self, share: float) -> float:
         # Liars can all claim that they were asked about the same box.
         k = len(self.options)
         return share * k / (1 - share + share * k)
@@ -93,10 +93,10 @@ class RandomBox(Boxes):
         if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
             consequence = "they were made by another randomizer"
             reject(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", consequence)
-        each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
-        return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
+        repeats = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
+        return count_codes(rows[:, 0], repeats * rows[:, 1], k), count_codes(rows[:, 0], repeats, k)
 
-    def _read(self, reports: Values) -> tuple[Callable[[int], Mask], Codes]:
+    def _read_reports(self, reports: Values) -> tuple[Callable[[int], Mask], Codes]:
         self.tally(reports)  # for its checks
         rows = np.asarray(reports)
         return lambda _: rows[:, 1] == 1, rows[:, 0]
@@ -113,16 +113,18 @@ class RandomBox(Boxes):
             reject("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no answers")
         groups = [np.flatnonzero(people_asked == people) for people in np.unique(people_asked[people_asked > 0])]
         estimates = [
-            self._support.interval_basis(*checked_support(yes[group], people_asked[group[0]], len(group)))
+            self._support_law.interval_basis(*checked_support_counts(yes[group], people_asked[group[0]], len(group)))
             for group in groups
         ]
         rows = BoxShares(k, tuple(estimates), tuple(groups))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
-        return self._estimated(rows.value, rows.se, cov, int(people_asked.sum()), rows, self._unasked(people_asked))
+        return self._make_estimate(
+            rows.value, rows.se, cov, int(people_asked.sum()), rows, self._unasked_note(people_asked)
+        )
 
-    def _unasked(self, reports: Counts) -> tuple[str, ...]:
+    def _unasked_note(self, n_asked: Counts) -> tuple[str, ...]:
         """Return a note on boxes that nobody was asked about, as happens in a small group."""
-        nobody = [str(option) for option, people in zip(self.options, reports, strict=True) if not people]
+        nobody = [str(option) for option, people in zip(self.options, n_asked, strict=True) if not people]
         more = f" and {len(nobody) - 5} more" if len(nobody) > 5 else ""
         return (f"nobody was asked about {', '.join(nobody[:5])}{more}: no estimate is possible",) if nobody else ()
 
@@ -130,5 +132,5 @@ class RandomBox(Boxes):
         shares = checked_shares(prevalence, len(self.options))
         resampled = check_choice(respondents, "respondents", ("sample", "fixed")) == "sample"
         # With fixed respondents it is still random who is asked about which box.
-        variance = len(shares) * self._support.variance(shares) - (0 if resampled else shares * (1 - shares))
+        variance = len(shares) * self._support_law.variance(shares) - (0 if resampled else shares * (1 - shares))
         return np.asarray(variance / check_integer(n, "n"))

@@ -16,14 +16,14 @@ from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import draw_reports, encode, tally
-from toolkit.local.matrix.moments import Forced
+from toolkit.local.matrix.moments import ForcedForm
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Oracle
-from toolkit.local.oracles.support import Support
-from toolkit.local.protocol import is_set, keep_whole
+from toolkit.local.oracles.support import SupportLaw
+from toolkit.local.protocol import convert_to_integers, is_set
 
-_RATE_PARTS = 256
+_RATE_DENOMINATOR = 256
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ class Subset(Oracle):
     inside : int
         The weight of a set that holds the answer.
     outside : int
-        The weight of one that does not.
+        The weight of a set that does not.
 
     Examples
     --------
@@ -66,29 +66,29 @@ class Subset(Oracle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_whole(self, size=1, inside=1, outside=1)
+        convert_to_integers(self, size=1, inside=1, outside=1)
         if self.size >= len(self.options):
             consequence = "a set of all options says nothing about the answer"
             reject(f"`size` must be below {len(self.options)}, the number of options", self.size, consequence)
-        check_odds(self.inside, self.outside, self._total, of="set")
+        check_odds(self.inside, self.outside, self._total_weight, noun="set")
 
     @property
-    def _holding(self) -> int:
+    def _inside_weight(self) -> int:
         return self.size * self.inside
 
     @property
-    def _total(self) -> int:
-        return self._holding + (len(self.options) - self.size) * self.outside
+    def _total_weight(self) -> int:
+        return self._inside_weight + (len(self.options) - self.size) * self.outside
 
     @cached_property
-    def _support(self) -> Support:
+    def _support_law(self) -> SupportLaw:
         k, d = len(self.options), self.size
-        p = Fraction(self._holding, self._total)
+        p = Fraction(self._inside_weight, self._total_weight)
         p_two = Fraction(d - 1, k - 1)  # another option, given that the answer is in the set
         lone = Fraction(d, k - 1)  # another option, given that the answer is not in the set
         pairs = (k - 1) * (k - 2) or 1  # 0 for two options, where no answer is neither
         neither = p * Fraction((d - 1) * (d - 2), pairs) + (1 - p) * Fraction(d * (d - 1), pairs)
-        return Support(p, p * p_two + (1 - p) * lone, p * p_two, neither)
+        return SupportLaw(p, p * p_two + (1 - p) * lone, p * p_two, neither)
 
     @property
     def _odds(self) -> Fraction:
@@ -96,7 +96,7 @@ class Subset(Oracle):
 
     def _draw_report(self, code: int, draw: Below) -> list[int]:
         # The codes of the set, in order.
-        holds = draw(self._total) < self._holding
+        holds = draw(self._total_weight) < self._inside_weight
         others: set[int] = set()
         for j in range(len(self.options) - 1 - (self.size - holds), len(self.options) - 1):
             t = draw(j + 1)
@@ -129,40 +129,41 @@ class Subset(Oracle):
             reject(rule, f"{len(self.options)} options", "estimate with the subset itself, which needs no table")
         weights = np.full((len(self.options),) * 2, self.outside)
         np.fill_diagonal(weights, self.inside)
-        return Design(weights, self._total, self.options, name="k_ary")
+        return Design(weights, self._total_weight, self.options, name="k_ary")
 
     @property
-    def _as_forced(self) -> Forced:
-        """A subset of size 1 as a forced response: the truth, or any option evenly."""
-        return Forced(self.inside - self.outside, np.full(len(self.options), self.outside))
+    def _forced_form(self) -> ForcedForm:
+        """A subset of size 1 as a forced response: the truth, or any option uniformly at random."""
+        return ForcedForm(self.inside - self.outside, np.full(len(self.options), self.outside))
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
         if self.size > 1:
             return super().randomize(answers, rng)
         generator = check_rng(rng)
         encoded = encode(answers, self.options, "answers")
-        return encoded.like(
-            draw_reports(self._as_forced.forced[:, None], self._as_forced, encoded.codes, generator), self.options
+        return encoded.to_input_type(
+            draw_reports(self._forced_form.forced_weights[:, None], self._forced_form, encoded.codes, generator),
+            self.options,
         )
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
-        def settle(rows: bits.Packed, answers: Codes) -> None:
-            _settle(rows, answers, len(self.options), self.size, rng)
+        def adjust_rows(rows: bits.Packed, answers: Codes) -> None:
+            _adjust_sizes(rows, answers, len(self.options), self.size, rng)
 
-        return bits.draw(*self._laws, codes, len(self.options), rng, settle)
+        return bits.draw_rows(*self._bit_laws, codes, len(self.options), rng, adjust_rows)
 
     @cached_property
-    def _laws(self) -> tuple[bits.ByteLaw, Categorical]:
-        """The laws of the other bits and of the answer's bit, before `_settle` corrects the sizes."""
+    def _bit_laws(self) -> tuple[bits.ByteLaw, Categorical]:
+        """The laws of the other bits and of the answer's bit, before `_adjust_sizes` corrects the sizes."""
         # The expected size is somewhat below `size`, because adding an option is quicker than removing one.
         spread = math.sqrt(self.size * (1 - self.size / len(self.options)))
         rate = max(self.size - spread, 0) / len(self.options)
-        truth_law = Categorical([self._total - self._holding, self._holding])
-        return bits.ByteLaw(int(rate * _RATE_PARTS), _RATE_PARTS), truth_law
+        truth_law = Categorical([self._total_weight - self._inside_weight, self._inside_weight])
+        return bits.ByteLaw(int(rate * _RATE_DENOMINATOR), _RATE_DENOMINATOR), truth_law
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         if self.size == 1:
-            counts = tally(self._ones(reports), self.options, "reports", times)
+            counts = tally(self._as_single_options(reports), self.options, "reports", times)
             return counts, int(counts.sum())
         counts, n = bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
         if counts.sum() != self.size * n:
@@ -172,34 +173,34 @@ class Subset(Oracle):
     def _reject_size(self) -> None:
         reject(f"a report must have {self.size} options", "others", "they were made by another randomizer")
 
-    def _read(self, reports: Values) -> npt.NDArray[Any]:
+    def _read_reports(self, reports: Values) -> npt.NDArray[Any]:
         if self.size == 1:
-            return encode(self._ones(reports), self.options, "reports").codes
+            return encode(self._as_single_options(reports), self.options, "reports").codes
         packed = bits.as_packed(reports, len(self.options))
-        if np.any(bits.ones(packed) != self.size):
+        if np.any(bits.count_ones(packed) != self.size):
             self._reject_size()
         return packed
 
-    def _supports(self, read: npt.NDArray[Any], code: int) -> Mask:
-        return read == code if self.size == 1 else bits.column(read, code)
+    def _supports(self, reports: npt.NDArray[Any], code: int) -> Mask:
+        return reports == code if self.size == 1 else bits.bit_column(reports, code)
 
-    def _ones(self, reports: Values) -> Any:
-        """Return reports of size 1 as options, also if they are sets of one code, as phones send them."""
+    def _as_single_options(self, reports: Values) -> Any:
+        """Return reports of size 1 as options, even if they are sets of one code, as phones send them."""
         if isinstance(reports, list) and reports and all(self._accepts(report) for report in reports):
             return [self.options[code] for (code,) in reports]
         return reports
 
-    def _detail(self) -> str:
+    def _repr_detail(self) -> str:
         return f", size {self.size}{' (k-ary)' if self.size == 1 else ''}"
 
 
-def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> None:
+def _adjust_sizes(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> None:
     """Add or remove random options other than the answer, in place, until each row has `size` options.
 
     Independent bits of equal probability favor no option, and neither does adding or removing a uniformly random
     option. So the set of other options is uniformly distributed.
     """
-    missing = size - bits.ones(rows)
+    missing = size - bits.count_ones(rows)
     active = np.flatnonzero(missing)
     while len(active):
         option = below(k, len(active), rng)

@@ -19,10 +19,10 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
-from toolkit.local.matrix.encoding import whole_counts
+from toolkit.local.matrix.encoding import checked_whole_counts
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
-from toolkit.local.sampled_randomizer import SampledAtOdds
+from toolkit.local.sampled_randomizer import ExactOddsRandomizer
 
 COVARIANCE_LIMIT = TABLE_LIMIT
 """The number of options beyond which covariances are left out, because their table alone would fill the memory."""
@@ -31,8 +31,10 @@ _METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
 
 
 @dataclass(frozen=True)
-class Support:
-    """The probabilities p and q, and those that a report supports two options when the answer is either or neither."""
+class SupportLaw:
+    """The probabilities p and q, and the probabilities that a report supports two options if the answer is either or
+    neither.
+    """
 
     p: Fraction
     q: Fraction
@@ -40,7 +42,7 @@ class Support:
     both_if_neither: Fraction
 
     @classmethod
-    def independent(cls, p: Fraction, q: Fraction) -> "Support":
+    def independent(cls, p: Fraction, q: Fraction) -> "SupportLaw":
         """Make the law of reports in which options are supported independently, given the answer."""
         return cls(p, q, p * q, q * q)
 
@@ -49,7 +51,7 @@ class Support:
         return float(self.p - self.q)
 
     def interval_basis(self, counts: Array, n: int) -> Shares:
-        """Return estimates, standard errors and the basis of all intervals; p and q are stored once for all options."""
+        """Return the estimates, their errors and the basis of intervals; p and q are stored once for all options."""
         k, observed = len(counts), counts / n
         single = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
         least, greatest = single.without_range
@@ -95,23 +97,23 @@ class Support:
         np.fill_diagonal(covariance, self.variance(shares, respondents))
         return covariance
 
-    def risk(self, k: int) -> float:
+    def total_variance(self, k: int) -> float:
         """Return the sum of variances over k exclusive options for one respondent at equal shares, the worst case."""
         return k * float(self.variance(np.array([1 / k]))[0])
 
     def estimate(
         self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str
     ) -> Estimate:
-        """Estimate the shares of exclusive options; with two options, the share of the last, as for a binary design."""
+        """Estimate the shares of exclusive options; for two options, the share of the second."""
         check_choice(method, "method", tuple(_METHODS))
         everybody = self.interval_basis(counts, n)
         shares = everybody.value
-        binary, spread = len(options) == 2, self._spread(everybody, n)
+        binary, spread = len(options) == 2, self._estimated_covariance(everybody, n)
         basis = self.interval_basis(counts[1:], n) if binary else everybody
         fit = edge_fit(basis, together=True)
         notes = fit_notes(fit, basis)
         if method == "moment" and not notes:
-            notes = display_note(basis.value)
+            notes = outside_range_note(basis.value)
         if method == "simplex":
             shares = project_onto_simplex(shares)
         return Estimate(
@@ -128,7 +130,7 @@ class Support:
             fit=fit,
         )
 
-    def _spread(self, shares: Shares, n: int) -> Array | None:
+    def _estimated_covariance(self, shares: Shares, n: int) -> Array | None:
         """Estimate the covariances of the shares: NaN from a single report, None if the table would be too large."""
         if len(shares.value) > COVARIANCE_LIMIT:
             return None
@@ -147,10 +149,10 @@ def covariance_note(k: int) -> tuple[str, ...]:
     )
 
 
-def display_note(shares: Array, inside: str | None = "simplex") -> tuple[str, ...]:
+def outside_range_note(shares: Array, inside: str | None = "simplex") -> tuple[str, ...]:
     """Return a note if unbiased shares lie outside 0 to 1.
 
-    It points to projection, because the likelihood of an oracle is expensive.
+    The note recommends projection, because maximum likelihood is expensive for an oracle.
     """
     value = float(shares[0]) if len(shares) == 1 else shares
     return boundary_note(value, inside)
@@ -168,16 +170,16 @@ def checked_shares(prevalence: ArrayLike, k: int) -> Array:
     return given
 
 
-def checked_support(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
+def checked_support_counts(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
     """Check the number of reports that support each option and the number of reports."""
-    reports, numbers = check_integer(n, "n"), whole_counts(counts, k, "options", "they are in option order")
+    reports, numbers = check_integer(n, "n"), checked_whole_counts(counts, k, "options", "they are in option order")
     if numbers.min() < 0 or numbers.max() > reports:
         reject(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
     return numbers, reports
 
 
 @dataclass(frozen=True, repr=False)
-class SupportRandomizer(SampledAtOdds):
+class SupportRandomizer(ExactOddsRandomizer):
     """A randomizer whose reports each support some of the `options`; counts of support are enough to estimate.
 
     Parameters
@@ -193,11 +195,11 @@ class SupportRandomizer(SampledAtOdds):
 
     @property
     @abstractmethod
-    def _support(self) -> Support:
+    def _support_law(self) -> SupportLaw:
         """The probabilities that a report supports the sender's answer, another option, and two options together."""
 
     def _score_range(self) -> tuple[Array, Array]:
-        return self._support.score_range()
+        return self._support_law.score_range()
 
     @abstractmethod
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, Any]:
@@ -206,9 +208,9 @@ class SupportRandomizer(SampledAtOdds):
         Parameters
         ----------
         reports : sequence or array
-            Reports as `randomize` makes them.
+            Reports, as `randomize` returns them.
         times : sequence of int, optional
-            How often each of the reports came; once if left out.
+            The number of times each report occurred; once each if left out.
 
         Returns
         -------
@@ -223,12 +225,12 @@ class SupportRandomizer(SampledAtOdds):
         Parameters
         ----------
         counts : array-like
-            How many reports support each option.
+            The number of reports that support each option.
         n : int
-            How many reports there are.
+            The number of reports.
 
         Returns
         -------
         Estimate
-            As `estimate` gives it.
+            The estimate, as `estimate` returns it.
         """

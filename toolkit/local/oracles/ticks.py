@@ -19,12 +19,12 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import exp_below
-from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
+from toolkit.local.calibration import Options, checked_epsilon, flip_threshold, odds, option_labels
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.boxes import Boxes
 from toolkit.local.oracles.random_box import RandomBox
-from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
-from toolkit.local.protocol import Respondents, is_set, keep_whole
+from toolkit.local.oracles.support import COVARIANCE_LIMIT, SupportLaw, checked_shares, checked_support_counts
+from toolkit.local.protocol import Respondents, convert_to_integers, is_set
 
 _PAIRS_LIMIT = 64  # the largest number of boxes for which all pairs are counted, for the covariances
 
@@ -69,7 +69,7 @@ class CappedBoxes(Boxes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_whole(self, most=1, flip=1, denominator=2)
+        convert_to_integers(self, most=1, flip=1, denominator=2)
         if self.most > len(self.options):
             consequence = "nobody can tick more boxes than there are"
             reject(f"`most` must be at most {len(self.options)}, the number of boxes", self.most, consequence)
@@ -84,17 +84,17 @@ class CappedBoxes(Boxes):
             reject("`denominator` must be at most 2**32", self.denominator, consequence)
 
     @cached_property
-    def _support(self) -> Support:
+    def _support_law(self) -> SupportLaw:
         flip = Fraction(self.flip, self.denominator)
-        return Support.independent(1 - flip, flip)
+        return SupportLaw.independent(1 - flip, flip)
 
     @property
     def _odds(self) -> Fraction:
-        return Fraction(self.denominator - self.flip, self.flip) ** _bits_apart(len(self.options), self.most)
+        return Fraction(self.denominator - self.flip, self.flip) ** _max_differing_boxes(len(self.options), self.most)
 
     @property
     def _sensitivity(self) -> float:
-        return float(_bits_apart(len(self.options), self.most))
+        return float(_max_differing_boxes(len(self.options), self.most))
 
     def _draw_report(self, ticks: list[int], draw: Below) -> list[int]:
         if len(set(ticks)) > self.most:
@@ -109,52 +109,55 @@ class CappedBoxes(Boxes):
         if over:
             self._reject_excess(over, len(ticks))
         reports = bits.pack(ticks)
-        for part in chunks(len(reports), bits.rows_at_once(len(self.options)), "randomizing"):
-            reports[part] ^= bits.noise(self._flips, len(reports[part]), len(self.options), rng)
+        for part in chunks(len(reports), bits.rows_per_chunk(len(self.options)), "randomizing"):
+            reports[part] ^= bits.draw_noise(self._flip_law, len(reports[part]), len(self.options), rng)
         return reports
 
-    def _reject_excess(self, over: int, people: int) -> None:
+    def _reject_excess(self, n_over: int, n_people: int) -> None:
         rule = f"at most {self.most} boxes may be ticked"
-        reject(rule, f"more from {over} of {people} people", "the promised epsilon does not cover more ticks")
+        reject(rule, f"more from {n_over} of {n_people} people", "the promised epsilon does not cover more ticks")
 
     @cached_property
-    def _flips(self) -> bits.ByteLaw:
+    def _flip_law(self) -> bits.ByteLaw:
         return bits.ByteLaw(self.flip, self.denominator)
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
-    def _read(self, reports: Values) -> tuple[Callable[[int], Mask], None]:
+    def _read_reports(self, reports: Values) -> tuple[Callable[[int], Mask], None]:
         packed = bits.as_packed(reports, len(self.options))
-        return lambda code: bits.column(packed, code), None
+        return lambda code: bits.bit_column(packed, code), None
 
     def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
         packed, k = bits.as_packed(reports, len(self.options)), len(self.options)
         counts, n = self.tally(packed, times)
         if k > _PAIRS_LIMIT:
-            return self._from_pairs(counts, n, None)
-        pairs, each = (np.zeros((k, k)), np.ones(len(packed)) if times is None else np.asarray(times, dtype=np.float64))
-        for part in chunks(len(packed), bits.rows_at_once(k), "pairs"):
+            return self._estimate_from_pairs(counts, n, None)
+        pairs, repeats = (
+            np.zeros((k, k)),
+            np.ones(len(packed)) if times is None else np.asarray(times, dtype=np.float64),
+        )
+        for part in chunks(len(packed), bits.rows_per_chunk(k), "pairs"):
             rows = bits.unpack(packed[part], k).astype(np.float64)
-            pairs += rows.T @ (rows * each[part, None])
-        return self._from_pairs(counts, n, pairs)
+            pairs += rows.T @ (rows * repeats[part, None])
+        return self._estimate_from_pairs(counts, n, pairs)
 
     def estimate_counts(self, counts: ArrayLike, n: int) -> Estimate:
-        return self._from_pairs(counts, n, None)
+        return self._estimate_from_pairs(counts, n, None)
 
-    def _from_pairs(self, counts: ArrayLike, n: int, pairs: Array | None) -> Estimate:
-        numbers, people = checked_support(counts, n, len(self.options))
-        basis, k = self._support.interval_basis(numbers, people), len(self.options)
+    def _estimate_from_pairs(self, counts: ArrayLike, n: int, pairs: Array | None) -> Estimate:
+        numbers, people = checked_support_counts(counts, n, len(self.options))
+        basis, k = self._support_law.interval_basis(numbers, people), len(self.options)
         cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
         if pairs is not None and people > 1:
-            cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self._support.slope**2
+            cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self._support_law.slope**2
         if cov is not None:
             np.fill_diagonal(cov, basis.se**2)
-        return self._estimated(basis.value, basis.se, cov, people, basis)
+        return self._make_estimate(basis.value, basis.se, cov, people, basis)
 
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         shares = checked_shares(prevalence, len(self.options))
-        return np.asarray(self._support.variance(shares, respondents) / check_integer(n, "n"))
+        return np.asarray(self._support_law.variance(shares, respondents) / check_integer(n, "n"))
 
 
 def tick_boxes(
@@ -168,13 +171,14 @@ def tick_boxes(
     Parameters
     ----------
     options : int or sequence of str or int
-        The labels of the boxes, or their number.
+        The labels of the boxes, or the number of boxes.
     epsilon : number
         The privacy loss of one report, for any two ways of ticking the boxes.
     most : int, optional
         The largest number of boxes that may be ticked; no cap if left out.
     how : {"random", "capped"}, optional
-        The kind of randomizer; the one with the smaller variance if left out. `reason` of the result says why.
+        The kind of randomizer; the one with the smaller variance if left out. The result's `reason` explains the
+        choice.
 
     Returns
     -------
@@ -195,11 +199,11 @@ def tick_boxes(
     """
     names = option_labels(options)
     cap = len(names) if most is None else check_integer(most, "most")
-    flip = threshold_above(exp_below(checked_epsilon(epsilon) / _bits_apart(len(names), cap)))
+    flip = flip_threshold(exp_below(checked_epsilon(epsilon) / _max_differing_boxes(len(names), cap)))
     if 2 * flip >= DENOMINATOR_LIMIT:
         consequence = "the report would say nothing about the answer"
         reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
-    random_box = RandomBox(names, *odds(epsilon, inside=1, outside=1))
+    random_box = RandomBox(names, *odds(epsilon, n_inside=1, n_outside=1))
     capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)
     share = min(cap / len(names), 0.5)  # everybody ticks the largest allowed number, evenly over the boxes
     by_one, by_cap = (float(boxes.variance(share, 1)[0]) for boxes in (random_box, capped))
@@ -212,6 +216,6 @@ def tick_boxes(
     return replace(capped, reason=why)
 
 
-def _bits_apart(k: int, most: int) -> int:
+def _max_differing_boxes(n_boxes: int, max_ticks: int) -> int:
     """Return the number of boxes in which two people can differ."""
-    return min(2 * most, k)
+    return min(2 * max_ticks, n_boxes)

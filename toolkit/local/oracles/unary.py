@@ -10,17 +10,17 @@ from toolkit.core.randomness import Below, Rng
 from toolkit.core.sampling import Categorical
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Oracle
-from toolkit.local.oracles.support import Support
-from toolkit.local.protocol import is_set, keep_whole
+from toolkit.local.oracles.support import SupportLaw
+from toolkit.local.protocol import convert_to_integers, is_set
 
 
 @dataclass(frozen=True, repr=False)
 class Unary(Oracle):
     """A randomizer whose report includes each option independently, and the answer more often than the others.
 
-    The probability is own/denominator for the answer and other/denominator for every other option. To draw a report,
-    draw a uniform integer below `denominator` for each option in order; the option is included if the integer is below
-    `own` (for the answer) or `other` (for the rest).
+    The probability is own/denominator for the answer and other/denominator for each of the other options. To draw a
+    report, draw a uniform integer below `denominator` for each option in order; the option is included if the integer
+    is below `own` (for the answer) or `other` (for the rest).
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the included options.
 
@@ -49,7 +49,7 @@ class Unary(Oracle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        keep_whole(self, own=1, other=1, denominator=2)
+        convert_to_integers(self, own=1, other=1, denominator=2)
         if self.denominator > DENOMINATOR_LIMIT:
             consequence = "one 32-bit word must be enough to draw a bit"
             reject("`denominator` must be at most 2**32", self.denominator, consequence)
@@ -62,13 +62,13 @@ class Unary(Oracle):
             )
 
     @cached_property
-    def _support(self) -> Support:
-        return Support.independent(Fraction(self.own, self.denominator), Fraction(self.other, self.denominator))
+    def _support_law(self) -> SupportLaw:
+        return SupportLaw.independent(Fraction(self.own, self.denominator), Fraction(self.other, self.denominator))
 
     @property
     def _odds(self) -> Fraction:
         """The odds of two answers, which differ in two bits: p/q for one bit times (1-q)/(1-p) for the other."""
-        p, q = self._support.p, self._support.q
+        p, q = self._support_law.p, self._support_law.q
         return p * (1 - q) / (q * (1 - p))
 
     def _draw_report(self, code: int, draw: Below) -> list[int]:
@@ -80,17 +80,17 @@ class Unary(Oracle):
         return is_set(report, len(self.options))
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
-        return bits.draw(*self._laws, codes, len(self.options), rng)
+        return bits.draw_rows(*self._bit_laws, codes, len(self.options), rng)
 
     @cached_property
-    def _laws(self) -> tuple[bits.ByteLaw, Categorical]:
+    def _bit_laws(self) -> tuple[bits.ByteLaw, Categorical]:
         return bits.ByteLaw(self.other, self.denominator), Categorical([self.denominator - self.own, self.own])
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
-    def _read(self, reports: Values) -> bits.Packed:
+    def _read_reports(self, reports: Values) -> bits.Packed:
         return bits.as_packed(reports, len(self.options))
 
-    def _supports(self, read: bits.Packed, code: int) -> Mask:
-        return bits.column(read, code)
+    def _supports(self, reports: bits.Packed, code: int) -> Mask:
+        return bits.bit_column(reports, code)

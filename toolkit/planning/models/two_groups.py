@@ -189,15 +189,18 @@ class _TwoGroupCase:
         return TWO_GROUP_DESIGNS[self.model]
 
     def yes(self, share: float) -> Array:
-        if self.design.exclusive and share + self.other > 1:
+        if self.design.is_exclusive and share + self.other > 1:
             reject(
                 "carriers and cheaters must be at most everybody", share + self.other, "give shares with a sum below 1"
             )
-        return self.design.yes(self.p, share, self.other)[0]
+        return self.design.yes_shares(self.p, share, self.other)[0]
 
     def _se(self, share: float, people: int, weights: Array | None = None) -> float:
         """Return the standard error of the share of carriers, or of another weighted sum of the shares of yes."""
-        yes, squares = self.yes(share), (self.design.carriers(self.p)[1] if weights is None else weights) ** 2
+        yes, squares = (
+            self.yes(share),
+            (self.design.carrier_coefficients(self.p)[1] if weights is None else weights) ** 2,
+        )
         return float(np.sqrt(np.sum(squares * yes * (1 - yes) / np.array(self.sizes(people)))))
 
     def margin(self, share: float, people: int) -> float:
@@ -205,7 +208,7 @@ class _TwoGroupCase:
         if self.model != "cheater_detection":
             return critical(self.level, 2) * self._se(share, people)
         low = self._se(share, people)
-        high = self._se(share, people, self.design.solution(self.p)[1].sum(axis=0))
+        high = self._se(share, people, self.design.corner_solution(self.p)[1].sum(axis=0))
         return (self.other + imbens_manski(self.other / max(low, high), self.level) * (low + high)) / 2
 
     def counts(self, people: int) -> bool:
@@ -216,7 +219,7 @@ class _TwoGroupCase:
         two_sided = self.z == critical(self.level, 2)
         if not self.counts(people):
             return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))
-        start, weights = self.design.carriers(self.p)
+        start, weights = self.design.carrier_coefficients(self.p)
         parts, spread, chance = [], [], []
         for weight, yes, size in zip(weights, self.yes(truth), self.sizes(people), strict=True):
             counts, likely = likely_counts(size, float(yes))

@@ -194,7 +194,7 @@ class AnswerCard(anywidget.AnyWidget):
         reports = self.reports
         if not reports:
             reject("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
-        return self._design._estimate_sent(reports)
+        return self._design._estimate_from_raw_reports(reports)
 
     def simulate(self, answers: object, rng: Rng = None) -> None:
         """Simulate reports without a browser, with the same randomization as in the browser.
@@ -274,9 +274,9 @@ def _question_and_design(question: object) -> tuple[Question, Randomizer]:
 
 def _encode_answers(design: Randomizer, answers: Any) -> list[Any]:
     """Encode answers as codes, lists of ticked codes or indices on the grid, depending on the kind of design."""
-    if design.asks == "ticks":
+    if design.answer_kind == "ticks":
         table, _ = read_ticks(answers, design.options)
         return [np.flatnonzero(row).tolist() for row in table]
-    if design.asks == "number":
-        return list(design._grid.index(answers)[0].tolist())  # type: ignore[attr-defined]
+    if design.answer_kind == "number":
+        return list(design._grid.nearest_indices(answers)[0].tolist())  # type: ignore[attr-defined]
     return list(encode(answers, design.options, "answers").codes.tolist())

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from toolkit.local.birthdays import span
+from toolkit.local.birthdays import month_span
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.matrix.devices import Device, Step
 from toolkit.survey.questions.question import Question
@@ -21,7 +21,7 @@ def device_of(question: Question) -> Device[Design] | None:
     if question.design is None or question.instructions is not None or question.innocent is not None:
         return None
     devices = question.design.devices() if has_matrix(question.design) else ()
-    return next((device for device in devices if device.exact and device._by_hand), None)
+    return next((device for device in devices if device.exact and device._is_simple_to_use), None)
 
 
 def instructions(question: Question, language: str, own_words: Own | None = None) -> list[Line]:
@@ -39,15 +39,15 @@ def instructions(question: Question, language: str, own_words: Own | None = None
 
 
 def device_words(device: Device[Design], voice: Voice) -> str:
-    if device._slips:
-        return voice.say("device_slips", count=voice.number(device._slips))
+    if device._n_slips:
+        return voice.say("device_slips", count=voice.number(device._n_slips))
     return voice.say(_DEVICES[device.name])
 
 
 def _innocent(question: Question, born: str, language: str, voice: Voice) -> list[str]:
     """Return the innocent question about a birthday, and the rule that combines both answers into a report."""
     names = voice.phrases["months"].split("|")
-    first, last = span(born)
+    first, last = month_span(born)
     months = names[first] if first == last else voice.say("to", first=names[first], last=names[last])
     labels = [voice.quoted(question.label(option, language, voice.phrases)) for option in question.report_options]
     triangular = has_matrix(question.design) and question.design.procedure == "triangular"

@@ -100,7 +100,7 @@ def program_lines(question: Question) -> dict[str, str]:
         return {program: "\n".join(line[program] for line in lines) for program in lines[0]}
     if design.matrix is not None:
         codes = answer_codes(question)
-        scores = np.asarray(design._scores_sent(list(range(len(codes))))).reshape(len(codes), -1)
+        scores = np.asarray(design._scores_of_raw_reports(list(range(len(codes))))).reshape(len(codes), -1)
         return _by_program(question.name, partial(_coded, codes=codes, scores=scores))
     ends = _by_number(design) if question.kind == "number" else None
     return {} if ends is None else _by_program(question.name, partial(_affine, ends=ends))
@@ -117,7 +117,7 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
     k = len(design.options)
     sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
     reports = [report for report in sets if design._accepts(report)]
-    scores = np.asarray(design._scores_sent(reports)).reshape(len(reports), -1)
+    scores = np.asarray(design._scores_of_raw_reports(reports)).reshape(len(reports), -1)
     ends = []
     for option in range(k):
         inside = np.array([option in report for report in reports])
@@ -129,7 +129,7 @@ def _by_number(design: Randomizer) -> tuple[float, float] | None:
     """Return the scores of the reports 0 and 1 if scores are linear in reports, else None."""
     points = [point for point in range(-50, 200) if design._accepts(point)]
     try:
-        scores = np.asarray(design._scores_sent(points), dtype=np.float64)
+        scores = np.asarray(design._scores_of_raw_reports(points), dtype=np.float64)
     except TypeError:  # its estimate is not a mean
         return None
     slopes = [(b - a) / (q - p) for (p, a), (q, b) in pairwise(zip(points, scores, strict=True))]

@@ -97,7 +97,7 @@ def printed_pages(survey: Survey, code: str, serials: Sequence[str], number: str
         "form": {"sheets": _sheets(survey, code, voice, serials, (number or survey.hash)[:8])},
         "interviewer": _interviewer(survey, code, voice, [*devices.values()]),
     }
-    if slips := sorted({device._slips for device in devices.values() if device._slips}):
+    if slips := sorted({device._n_slips for device in devices.values() if device._n_slips}):
         pages["devices"] = {"spinners": [_spinner(count) for count in slips]}
     direction = "rtl" if right_to_left(code) else "ltr"
     common = {"language": code, "direction": direction, "title": headings(survey)[code], "voice": voice}

@@ -156,7 +156,7 @@ class Question:
     def kind(self) -> Kind:
         """The kind of answer: "choice", "ticks", "number" or "text"."""
         if self.design is not None:
-            return self.design.asks
+            return self.design.answer_kind
         if self.options:
             return "ticks" if self.multiple else "choice"
         return "text" if self.free_text else "number"

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import check_choice, check_labels, reject
-from toolkit.local.birthdays import born, days, innocent_share
+from toolkit.local.birthdays import born, count_days, innocent_share
 from toolkit.local.catalogue import CATALOGUE, Maker, check_arguments, makers, parameters, restore
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.numeric.grid import checked_bounds
@@ -70,7 +70,7 @@ def checked_design(value: object, *_: object) -> Randomizer | None:
 
 def _single_report_design(memo: Memo) -> Design:
     """Return the design of a single report of a memo; phones must be able to draw it exactly."""
-    if not memo._is_exact:
+    if not memo._design_is_exact:
         rule = "the denominators of a memo's two designs must multiply to at most 2**32"
         why = 'the odds in the consent text would differ from those of the draws; use fractions, as in warner("3/4")'
         reject(rule, f"{memo.permanent.denominator:,} and {memo.fresh.denominator:,}", why)
@@ -171,7 +171,7 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
     if (
         question.mode == "physical"
         and not by_months
-        and not any(device.exact and device._by_hand for device in design.devices())
+        and not any(device.exact and device._is_simple_to_use for device in design.devices())
     ):
         rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
         reject(rule, design.name, f"people must know what to do; {_device_advice(design)}")
@@ -179,7 +179,7 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
 
 
 def _device_advice(design: Any) -> str:
-    nearest = next((device for device in design.devices() if device._by_hand), None)
+    nearest = next((device for device in design.devices() if device._is_simple_to_use), None)
     if nearest is None:
         return "use fewer options"
     weights, denominator = nearest.design.weights.tolist(), nearest.design.denominator
@@ -190,7 +190,7 @@ def checked_anchor(value: object, _name: str, question: Any) -> str | int | None
     """Check and return the option that is everybody's true answer, or None."""
     if value is None:
         return None
-    if question.multiple or not question.options or (question.randomized and question.design.asks != "choice"):
+    if question.multiple or not question.options or (question.randomized and question.design.answer_kind != "choice"):
         reject(
             "`anchor` needs a question with one answer out of several", "another kind", "it is everybody's true answer"
         )
@@ -256,7 +256,7 @@ def checked_innocent(value: object, _name: str, question: Any) -> Frozen[str, st
         rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
         reject(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "leave `innocent` out")
     if share != born(months):
-        rule = f"the innocent share of the design must be that of the days, {float(days(months)):g} of 365.25"
+        rule = f"the innocent share of the design must be that of the days, {float(count_days(months)):g} of 365.25"
         reject(
             rule, share, f'leave it out in a file, and write {design.name}(toolkit.local.born("{months}")) in Python'
         )
@@ -338,7 +338,7 @@ def _named_design(
     cells = sum(len(row) for row in rows if isinstance(row, Sized)) if isinstance(rows, list) else 0
     if cells > _MOST_CELLS:
         reject(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "use k_ary")
-    check_arguments(maker, filled, label=f"design.{name}", example=_usage_example(name, maker))
+    check_arguments(maker, filled, display_name=f"design.{name}", example=_usage_example(name, maker))
     return _call_maker(maker, filled, {"epsilon": 1.0, **CATALOGUE[name].example})
 
 

@@ -19,7 +19,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.extras import check_extras, extra
 from toolkit.frames.counts import Group, has_column, value_counts
 from toolkit.local.anchor import attention_counts
-from toolkit.local.birthdays import days, shift
+from toolkit.local.birthdays import count_days, estimate_shift
 from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
@@ -181,12 +181,12 @@ def _remarks(survey: Survey, reports: DataFrame, findings: Findings, least: int)
 
 def _seasons(question: Question, months: str, estimates: Sequence[SurveyEstimate]) -> str:
     """Return how birthdays were counted, and how far seasonal births could move an estimate."""
-    taken = f"{question.name}: birthdays in {months} are taken as {float(days(months)):g} of 365.25 days"
+    taken = f"{question.name}: birthdays in {months} are taken as {float(count_days(months)):g} of 365.25 days"
     values = [estimate.estimate.value for estimate in estimates if estimate.question == question.name and estimate.used]
     design = question.design
     if not values or design is None or not has_matrix(design) or design.procedure == "unrelated":
         return f"{taken}; births differ by season."
-    most = max((shift(design, float(np.clip(value, 0, 1))) for value in values), key=abs)
+    most = max((estimate_shift(design, float(np.clip(value, 0, 1))) for value in values), key=abs)
     each = "each percentage point more of them in these months moves an estimate by"
     return f"{taken}. Births differ by season: {each} {100 * most:+.2g} points."
 

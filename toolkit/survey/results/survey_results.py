@@ -16,7 +16,7 @@ from toolkit.core.checks import check_level, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group
-from toolkit.local.anchor import at_random
+from toolkit.local.anchor import describe_random_share
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import chance
 from toolkit.survey.questions.question import Question, estimates_shares
@@ -341,7 +341,7 @@ class Results(Findings):
         Estimate
             The share of people for each pair of answers.
         """
-        return self._since(earlier, name, Memo._flows)
+        return self._since(earlier, name, Memo._truth_flows)
 
     def _since(self, earlier: "Results", name: str, estimate: Between) -> Estimate:
         check_waves(self.survey, earlier.survey)
@@ -463,7 +463,9 @@ class Results(Findings):
         if self.understood is not None and self.understood[-1]:
             notes.append(_comprehension(*self.understood))
         notes += [] if self.by else [f"Asked in two ways, {finding}" for finding in self.arms()]
-        notes += [f"By the anchor question {name}, {at_random(share)}." for name, share in self.attention.items()]
+        notes += [
+            f"By the anchor question {name}, {describe_random_share(share)}." for name, share in self.attention.items()
+        ]
         for question in self.estimated:
             findings = self._of(question.name)
             answered = sum(finding.used for finding in findings)
