@@ -294,7 +294,7 @@ def _randomization_variance(design: Any, mean_truth: Array) -> Array:
         share = np.clip(mean_truth, 0, 1)
         return np.asarray(share * (yes @ score**2) + (1 - share) * (no @ score**2) - share**2)
     low, high = map(float, design.bounds)
-    # With the truth rescaled to [0, 1], E(score**2 | truth) is quadratic in it; `design.squared_score` has the coefficients.
+    # With the truth rescaled to [0, 1], E(score**2 | truth) is quadratic with the coefficients `design.squared_score`.
     share, (c0, c1, c2) = np.clip((mean_truth - low) / (high - low), 0, 1), design.squared_score
     return np.asarray((c0 + c1 * share + (c2 - 1) * share**2) * (high - low) ** 2)
 
