@@ -271,7 +271,7 @@ def test_an_empty_survey_greets_with_a_hint_and_an_error_moves_nothing(desk):
     page.get_by_label("Name of its file").fill("hints")
     desk.press("Create the survey")
     expect(page.get_by_text("There is no question yet.")).to_be_visible()
-    expect(page.locator(".problem.unfinished .message")).to_have_text("This is an example: write your own words.")
+    expect(page.locator(".problem.unfinished .message")).to_have_text("This is an example: write your own text.")
     assert page.locator("[aria-invalid], .badge:not(.soft), [role=alert]").count() == 0
     required = page.get_by_label("Title of the survey required")
     expect(required).to_have_attribute("aria-required", "true")

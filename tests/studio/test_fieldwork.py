@@ -453,9 +453,9 @@ def test_what_was_released_stays_in_the_plan_whatever_is_saved(tmp_path):
         with pytest.raises((ValueError, TypeError)):
             curating.save("t.csv", curating.state("t.csv")["hash"], {**session, name: wrong})
         assert curating.state("t.csv")["session"]["statistics"][1:] == [planned]
-    for make, neighbors in ((False, None), (True, "add_remove")):  # looked at, and paid from
-        assert curating._ledger("t.csv", saved, make=make).neighbors == neighbors
-        assert (tmp_path / "t-budget.db").exists() == make
+    for create, neighbors in ((False, None), (True, "add_remove")):  # looked at, and paid from
+        assert curating._open_ledger("t.csv", saved, create=create).neighbors == neighbors
+        assert (tmp_path / "t-budget.db").exists() == create
 
 
 def test_what_is_told_of_a_collection_is_that_of_its_survey(tmp_path):

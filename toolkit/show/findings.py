@@ -26,7 +26,7 @@ _STYLES = ((BLUE, "o"), (ORANGE, "s"), (INK, "^"), (SKY, "D"), (VERMILLION, "v")
 
 
 @dataclass(frozen=True, repr=False)
-class Sheet:
+class PanelFigure:
     """A figure of several panels with an alternative text, which a notebook displays."""
 
     figure: Figure
@@ -40,7 +40,7 @@ class Sheet:
         return png_bundle(self.figure, repr(self), self.alt)
 
     def __repr__(self) -> str:
-        return f"<Sheet: {self.alt}>"
+        return f"<PanelFigure: {self.alt}>"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class _EstimateRow:
     note: str
 
 
-def findings(results: Results, *, level: float = 0.95) -> Sheet:
+def findings(results: Results, *, level: float = 0.95) -> PanelFigure:
     """Draw estimates as dots with intervals, one row per question, option and group; `results.plot()` calls this."""
     if not results.group_estimates:
         reject("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
@@ -75,7 +75,7 @@ def findings(results: Results, *, level: float = 0.95) -> Sheet:
         _draw_legend(axes[0], [group_label(results, group) for group in _groups(results)])
     title = f"{results.survey.name}: estimates with {100 * level:g} % intervals"
     canvas.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
-    return Sheet(canvas, _alt_text(results, panels, level))
+    return PanelFigure(canvas, _alt_text(results, panels, level))
 
 
 def _groups(results: Results) -> list[Group]:

@@ -52,17 +52,17 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
     slopes = [index for index, label in enumerate(fit.labels) if str(label).rpartition(": ")[2] != "Intercept"]
     indices = slopes or list(range(len(fit.labels)))
     ax = axes(ax, height=1.3 + 0.36 * len(indices))
-    words = []
+    descriptions = []
     for row, index in enumerate(indices):
         value = float(fit.value[index])
         interval_row(ax, row, value, low[index], high[index], misses_truth=False)
-        words.append(f"{fit.labels[index]} {value:.2f} ({low[index]:.2f} to {high[index]:.2f})")
+        descriptions.append(f"{fit.labels[index]} {value:.2f} ({low[index]:.2f} to {high[index]:.2f})")
     name_rows(ax, [str(fit.labels[index]) for index in indices])
     ax.axvline(0, color=INK, linestyle="--", linewidth=1.2, zorder=0)
     ax.margins(x=0.05)
     ax.set_xlabel(f"coefficient (exponential: {fit.ratio_name})" if fit.ratio_name else "coefficient")
     title = f"Coefficients with {100 * level:g} % intervals"
-    return finish(ax, title, f"{100 * level:g} % intervals of coefficients: {', '.join(words)}")
+    return finish(ax, title, f"{100 * level:g} % intervals of coefficients: {', '.join(descriptions)}")
 
 
 @document_figure
@@ -182,8 +182,7 @@ def noncompliance(sensitivity: Any, *, max_share: float = 0.2, ax: Axes | None =
         title = f"What becomes of the estimate; dashed: {sensitivity.null:g}"
     percent_ticks(ax, "xy" if len(sensitivity.groups) == 2 else "x")
     tips = {name: point.explains[behavior] for name, point in sensitivity.tipping.items()}
-    words = [f"of {name} {'no share' if np.isnan(tip) else percent(tip, 1)}" for name, tip in tips.items()]
-    alt = (
-        f"{table['estimate'].iloc[0]:.3f} if all follow; {sensitivity.null:g} if {', '.join(words)} are {behavior_text}"
-    )
+    descriptions = [f"of {name} {'no share' if np.isnan(tip) else percent(tip, 1)}" for name, tip in tips.items()]
+    shares_text = f"{sensitivity.null:g} if {', '.join(descriptions)} are {behavior_text}"
+    alt = f"{table['estimate'].iloc[0]:.3f} if all follow; {shares_text}"
     return finish(ax, title, alt)

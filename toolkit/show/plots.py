@@ -222,7 +222,7 @@ def estimate_intervals(
     >>> show.estimate_intervals({"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])})
     <Picture: 95 % intervals: north 30 % (12 % to 50 %), south 40 % (21 % to 60 %)>
     """
-    by_name = _by_name(estimates)
+    by_name = _estimates_by_name(estimates)
     ax = axes(ax, height=1.2 + 0.36 * len(by_name) if len(by_name) <= _MAX_NAMED_ROWS else 5.2)
     n_missed, descriptions = 0, []
     for row, (name, estimate) in enumerate(by_name.items()):
@@ -247,7 +247,7 @@ def estimate_intervals(
     return finish(ax, f"Estimates with {100 * level:g} % intervals" if truth is None else verdict, alt)
 
 
-def _by_name(estimates: Any) -> Mapping[str, Estimate]:
+def _estimates_by_name(estimates: Any) -> Mapping[str, Estimate]:
     """Return the estimates by name; reject results, single estimates and other types."""
     if isinstance(estimates, Results):
         remedy = "use results.plot(), which draws them all"

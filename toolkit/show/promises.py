@@ -60,7 +60,7 @@ def output_laws(
     """
     if not 2 <= len(laws) <= len(_STYLES):
         reject("`laws` must be two or three", len(laws), "draw more of them in several figures")
-    outputs = _outputs(laws.values())
+    outputs = _all_outputs(laws.values())
     # If there are few outputs, their bars are wide, and a legend inside the axes would cover them.
     has_few_outputs = len(outputs) <= _MAX_LABELS
     ax, edges = axes(ax, width=7.2 if has_few_outputs else 6.4), np.arange(len(outputs) + 1) - 0.5
@@ -107,7 +107,7 @@ def ratios(
     >>> show.promises.ratios({0: 0.6, 1: 0.4}, {0: 0.4, 1: 0.6}, epsilon=0.5)
     <Picture: ratios from 0.667 to 1.5; epsilon 0.5 allows 0.61 to 1.65: all of 2 outputs are within>
     """
-    outputs, ax = _outputs([first, second]), axes(ax, height=3.0)
+    outputs, ax = _all_outputs([first, second]), axes(ax, height=3.0)
     limit = math.exp(epsilon)
     values = _probability_ratios(_probabilities(first, outputs), _probabilities(second, outputs))
     y_max = 1.3 * max([limit, *values[np.isfinite(values)], *(1 / values[values > 0])]) ** 1.2
@@ -173,7 +173,7 @@ def _update_belief(belief: Array, factor: float) -> Array:
     return np.asarray(belief * factor / (1 - belief + belief * factor))
 
 
-def _outputs(laws: Any) -> list[Any]:
+def _all_outputs(laws: Any) -> list[Any]:
     """Return all outputs, sorted if they are numbers, otherwise in order of appearance."""
     outputs = list(dict.fromkeys(output for law in laws for output in law))
     return sorted(outputs) if all(isinstance(output, int | float | np.number) for output in outputs) else outputs

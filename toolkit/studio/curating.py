@@ -42,7 +42,7 @@ class CuratorPage:
     def state(self, table: str) -> dict[str, Any]:
         """Return the plan with its privacy costs, the released statistics and the state of the ledger."""
         session, content = self._session(table)
-        source = self._table(table, session)
+        source = self._open_table(table, session)
         return {
             "table": table,
             "hash": fingerprint(content),
@@ -50,8 +50,8 @@ class CuratorPage:
             "header": source.header,
             "typed": not source.is_csv,
             "columns": source.schema(),
-            "ledger": self._spent(table, session),
-            "statistics": [self._statistic(source, session, planned) for planned in session["statistics"]],
+            "ledger": self._ledger_state(table, session),
+            "statistics": [self._statistic_state(source, session, planned) for planned in session["statistics"]],
         }
 
     def save(self, table: str, hash: str, session: Mapping[str, Any]) -> dict[str, Any]:  # noqa: A002
@@ -88,11 +88,11 @@ class CuratorPage:
         statistics = session["statistics"]
         if not isinstance(index, int) or not 0 <= index < len(statistics):
             reject("`index` must be that of a planned statistic", repr(index)[:40], "load the page again")
-        source = self._table(table, session)
-        if self._statistic(source, session, statistics[index]).get("hash") != hash:
+        source = self._open_table(table, session)
+        if self._statistic_state(source, session, statistics[index]).get("hash") != hash:
             raise ConflictError(self.state(table))
         names, keywords, _ = call(statistics[index], _column_settings(source, session))
-        frame, ledger = source.read(), self._ledger(table, session, make=True)
+        frame, ledger = source.read(), self._open_ledger(table, session, create=True)
         # The name is chosen before the charge, because no step after the charge may fail.
         name = self._unused_name(table, len(ledger.entries()) + 1)
         curator = Curator(frame, ledger, neighbors=session["neighbors"])
@@ -132,7 +132,7 @@ class CuratorPage:
     def notebook(self, table: str, hash: str) -> dict[str, Any]:  # noqa: A002
         """Write the session as a notebook of Python code."""
         session = self._unchanged(table, hash)
-        source, calls = self._table(table, session), []
+        source, calls = self._open_table(table, session), []
         for statistic in session["statistics"]:
             method = check_choice(statistic.get("verb"), "verb", STATISTICS)
             calls.append(f"{method}({call(statistic, _column_settings(source, session))[2]})")
@@ -142,7 +142,7 @@ class CuratorPage:
         self.folder.write(name, content, new=True)
         return {"file": name}
 
-    def _file(self, table: str) -> str:
+    def _session_file(self, table: str) -> str:
         return f"{Path(table).stem}{SESSION_SUFFIX}"
 
     def _ledger_path(self, table: str) -> Path:
@@ -150,7 +150,7 @@ class CuratorPage:
 
     def _session(self, table: str) -> tuple[dict[str, Any], bytes]:
         self.folder.path(table, *TABLE_SUFFIXES)
-        path = self.folder.path(self._file(table))
+        path = self.folder.path(self._session_file(table))
         content = path.read_bytes() if path.exists() else b""
         session = {**_NEW, **tomllib.loads(content.decode())}
         if not isinstance(session["columns"], dict) or not isinstance(session["statistics"], list):
@@ -170,9 +170,9 @@ class CuratorPage:
 
     def _write(self, table: str, session: Mapping[str, Any]) -> None:
         _, content = self._session(table)
-        self.folder.write(self._file(table), edit_text(content.decode(), {"table": table, **session}).encode())
+        self.folder.write(self._session_file(table), edit_text(content.decode(), {"table": table, **session}).encode())
 
-    def _table(self, table: str, session: Mapping[str, Any]) -> TableFile:
+    def _open_table(self, table: str, session: Mapping[str, Any]) -> TableFile:
         types = {
             name: column.get("type", "") for name, column in session["columns"].items() if isinstance(column, Mapping)
         }
@@ -181,17 +181,17 @@ class CuratorPage:
             self.folder.existing(table, *TABLE_SUFFIXES), header if isinstance(header, bool) else None, types
         )
 
-    def _ledger(self, table: str, session: Mapping[str, Any], *, make: bool = False) -> Ledger:
+    def _open_ledger(self, table: str, session: Mapping[str, Any], *, create: bool = False) -> Ledger:
         """Return the ledger of the table; before the first release it is in memory, so that viewing creates no file."""
         path = self._ledger_path(table)
         if path.exists():
             return Ledger.open(path)
         ceiling = Pure(exact_fraction(session["ceiling"], "ceiling"))
-        return Ledger(ceiling, path if make else None, neighbors=session["neighbors"] if make else None)
+        return Ledger(ceiling, path if create else None, neighbors=session["neighbors"] if create else None)
 
-    def _spent(self, table: str, session: Mapping[str, Any]) -> dict[str, Any]:
+    def _ledger_state(self, table: str, session: Mapping[str, Any]) -> dict[str, Any]:
         # The ceiling is always a `Pure` loss.
-        ledger: Any = self._ledger(table, session)
+        ledger: Any = self._open_ledger(table, session)
         entries = [
             {"number": entry.number, "label": entry.label, "epsilon": entry.charged.epsilon}
             for entry in ledger.entries()
@@ -199,7 +199,9 @@ class CuratorPage:
         amounts = {name: getattr(ledger, name).epsilon for name in ("ceiling", "spent", "remaining")}
         return {**amounts, "entries": entries, "file": self._ledger_path(table).name, "begun": bool(entries)}
 
-    def _statistic(self, source: TableFile, session: Mapping[str, Any], statistic: Mapping[str, Any]) -> dict[str, Any]:
+    def _statistic_state(
+        self, source: TableFile, session: Mapping[str, Any], statistic: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return the cost and noise of a planned statistic, the reason for its rejection, or its released numbers."""
         if "released" in statistic:
             header, *rows = [*csv.reader(io.StringIO(statistic.get("numbers", "")))] or [[]]
@@ -224,7 +226,7 @@ class CuratorPage:
                     "a count of all rows",
                     "with neighbors by replacement the number of rows is public",
                 )
-            ledger = self._ledger(source.path.name, session)
+            ledger = self._open_ledger(source.path.name, session)
             curator = Curator(source.empty(), ledger, neighbors=session["neighbors"])
             preview = getattr(curator.preview, statistic["verb"])(*names, **keywords)
         except (ValueError, TypeError) as problem:

@@ -161,7 +161,7 @@ def _edit_by_section(
     )
     new_blocks = [
         _edit_question(blocks[origin], old_data[origin], table)
-        if _is_index(origin, old_data)
+        if _is_question_index(origin, old_data)
         else _edit_question("", {}, table)
         for origin, table in zip(_question_origins(data), content.get("questions", []), strict=True)
     ]
@@ -172,7 +172,7 @@ def _edit_by_section(
     )
 
 
-def _is_index(origin: object, old_data: list[Any]) -> bool:
+def _is_question_index(origin: object, old_data: list[Any]) -> bool:
     return isinstance(origin, int) and not isinstance(origin, bool) and 0 <= origin < len(old_data)
 
 

@@ -109,12 +109,12 @@ def analysis_notebook(file: str, data: Mapping[str, Any], which: str = "real") -
             ["by_group.plot() if by_group.group_estimates else by_group"],
         ]
     if groups and yes_no:
-        cells += _model(yes_no[0], groups[0])
+        cells += _model_cells(yes_no[0], groups[0])
     cells += ["## For a paper", [f"results.summary().to_csv({f'{Path(file).stem}-results.csv'!r}, index=False)"]]
     return _notebook(cells)
 
 
-def _model(outcome: str, group: str) -> list[str | list[str]]:
+def _model_cells(outcome: str, group: str) -> list[str | list[str]]:
     """Return cells that regress the answers to a yes/no question on a grouping question."""
     subject = f"The odds of {_plain_text(outcome)} by {_plain_text(group)}."
     return [

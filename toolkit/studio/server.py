@@ -82,7 +82,7 @@ class Actions:
             "undo": self.surveys.undo,
             "redo": self.surveys.redo,
             "plan": self._plan,
-            "needed": self._needed,
+            "needed": self._people_needed,
             "curve": checking.design_curve,
             "consent": self._consent,
             "preview": self._preview,
@@ -123,7 +123,7 @@ class Actions:
     def _plan(self, file: str, n: object, subgroup: object = None) -> dict[str, Any]:
         return checking.plan(self.surveys.data(file), n, subgroup)
 
-    def _needed(self, file: str, name: str, margin: object) -> dict[str, Any]:
+    def _people_needed(self, file: str, name: str, margin: object) -> dict[str, Any]:
         return checking.people_needed(self.surveys.data(file), name, margin)
 
     def _consent(self, file: str, language: str) -> dict[str, Any]:

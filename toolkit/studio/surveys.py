@@ -100,13 +100,13 @@ class Surveys:
 
     def undo(self, file: str, hash: str, page_language: str = "en") -> dict[str, Any]:  # noqa: A002
         """Restore the file as it was before the last change, byte for byte."""
-        return self._step(file, hash, page_language, self._past, self._undone)
+        return self._restore_version(file, hash, page_language, self._past, self._undone)
 
     def redo(self, file: str, hash: str, page_language: str = "en") -> dict[str, Any]:  # noqa: A002
         """Restore the file as it was before the last undo."""
-        return self._step(file, hash, page_language, self._undone, self._past)
+        return self._restore_version(file, hash, page_language, self._undone, self._past)
 
-    def _step(
+    def _restore_version(
         self, file: str, expected: str, page_language: str, source: dict[str, Any], target: dict[str, Any]
     ) -> dict[str, Any]:
         """Replace the file by the last version in `source` and push its present version to `target`."""

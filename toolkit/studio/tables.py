@@ -54,13 +54,15 @@ class TableFile:
     def empty(self) -> Any:
         """Return a frame without rows, which is enough to compute privacy costs and noise."""
         return (
-            _frame(self.columns, []) if self.is_csv else extra("pyarrow.parquet").read_schema(self.path).empty_table()
+            _csv_frame(self.columns, [])
+            if self.is_csv
+            else extra("pyarrow.parquet").read_schema(self.path).empty_table()
         )
 
     def read(self) -> Any:
         """Return all rows. A CSV cell that does not fit the type of its column becomes missing."""
         if self.is_csv:
-            return _frame(self.columns, _rows(self.path, len(self.columns), skip_header=bool(self.header)))
+            return _csv_frame(self.columns, _data_rows(self.path, len(self.columns), skip_header=bool(self.header)))
         try:
             return extra("pyarrow.parquet").read_table(self.path)
         except Exception:
@@ -102,7 +104,7 @@ def _csv_columns(path: Path, header: bool | None, types: Mapping[str, str]) -> l
     if header is None:
         return []
     # Empty lines are skipped, but an unreadable first line is not: the next line would be a person's record.
-    first = next((record for record in _records(path) if record != []), None) or []
+    first = next((record for record in _csv_records(path) if record != []), None) or []
     names = _distinct(first) if header else [f"column_{position}" for position in range(1, len(first) + 1)]
     return [FileColumn(name, "number" if types.get(name) == "number" else "text") for name in names]
 
@@ -120,7 +122,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return [*taken]
 
 
-def _records(path: Path) -> Iterator[list[str] | None]:
+def _csv_records(path: Path) -> Iterator[list[str] | None]:
     """Yield the cells of each line of a CSV file; None for a line that cannot be parsed, for example a huge cell."""
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.reader(file)
@@ -133,16 +135,16 @@ def _records(path: Path) -> Iterator[list[str] | None]:
                 yield None
 
 
-def _rows(path: Path, width: int, *, skip_header: bool) -> Iterator[list[str]]:
+def _data_rows(path: Path, width: int, *, skip_header: bool) -> Iterator[list[str]]:
     """Yield all records with `width` cells; all cells of an unreadable or longer record are missing."""
-    filled = (record for record in _records(path) if record != [])  # empty lines are skipped
+    filled = (record for record in _csv_records(path) if record != [])  # empty lines are skipped
     for position, record in enumerate(filled):
         if position or not skip_header:
             fits = record is not None and not any(record[width:])
             yield [*(record or ()), *[""] * width][:width] if fits else [""] * width
 
 
-def _frame(columns: Sequence[FileColumn], rows: Any) -> Any:
+def _csv_frame(columns: Sequence[FileColumn], rows: Any) -> Any:
     """Return a pandas frame of CSV cells; empty cells are missing."""
     pandas = extra("pandas", "collect")
     cells = [*zip(*rows, strict=True)] or [()] * len(columns)

@@ -39,8 +39,8 @@ def test_the_loss_is_split_evenly_over_the_steps() -> None:
     assert descent(neighbors="add_remove").sensitivity == pytest.approx(1.345 / 2000)
     assert descent()._mechanism.loss == Pure("1/30")
     assert descent(loss=Zcdp(1))._mechanism.loss == Zcdp("1/30")
-    assert descent().noise == pytest.approx(math.sqrt(2) * 2 * 1.345 * 30 / 2000, rel=1e-6)
-    assert descent(loss=Zcdp("1/2")).noise == pytest.approx(2 * 1.345 / 2000 * math.sqrt(30), rel=1e-6)
+    assert descent().noise_sd == pytest.approx(math.sqrt(2) * 2 * 1.345 * 30 / 2000, rel=1e-6)
+    assert descent(loss=Zcdp("1/2")).noise_sd == pytest.approx(2 * 1.345 / 2000 * math.sqrt(30), rel=1e-6)
 
 
 def test_it_goes_uphill_to_the_location_and_not_away_from_it() -> None:
@@ -56,8 +56,8 @@ def test_a_step_is_the_rate_times_the_mean_of_noisy_scores() -> None:
     From 4 the scores of 1, 5 and 9 are -2, 1 and 2; of the noise 2**20 units are the bound 2.
     """
     made = descent(estimator=Huber(2), bounds=(0, 10), n=3, rate="1/2", start=4, steps=1)
-    for noise, expected in ((0, 4 + 0.5 * 1 / 3), (2**20, 4 + 0.5 * 3 / 3), (10**9, 10), (-(10**9), 0)):
-        with recorded([noise]) as drawn:
+    for noise_sd, expected in ((0, 4 + 0.5 * 1 / 3), (2**20, 4 + 0.5 * 3 / 3), (10**9, 10), (-(10**9), 0)):
+        with recorded([noise_sd]) as drawn:
             assert float(made.release([1.0, 5.0, 9.0])) == pytest.approx(expected, rel=1e-6)
         assert [(one.law, one.scale) for one in drawn] == [("laplace", 2 * 2**20)]
 

@@ -74,14 +74,14 @@ def card_data(question: Question, language: str | None) -> dict[str, Any]:
     page = shown_question(question, [language_code])
     low, high = page["bounds"] or (None, None)
     max_ticks = page["randomizer"].get("most")
-    words = {name: text.replace("{low}", f"{low}").replace("{high}", f"{high}") for name, text in TEXTS.items()}
+    texts = {name: text.replace("{low}", f"{low}").replace("{high}", f"{high}") for name, text in TEXTS.items()}
     return {
         **{name: page[name] for name in ("name", "kind", "mode", "randomizer", "bounds", "scale")},
         **{name: page[name] and page[name][language_code] for name in ("text", "help", "odds", "instructions")},
         **{name: [option["label"][language_code] for option in page[name]] for name in ("options", "reports")},
         "wheel": _wheel_sectors(question),
         "most": max_ticks,
-        "words": {**words, "most": words["most"].replace("{most}", f"{max_ticks}")},
+        "words": {**texts, "most": texts["most"].replace("{most}", f"{max_ticks}")},
     }
 
 
@@ -241,8 +241,8 @@ class AnswerCard(anywidget.AnyWidget):
         with warnings.catch_warnings():
             # The font of the figure lacks some scripts, which the live card can show.
             warnings.filterwarnings("ignore", "Glyph .* missing")
-            words = " ".join([self.card["text"], *self.card["odds"]])
-            picture, metadata = png_bundle(draw_card(self.card), repr(self), words)
+            text = " ".join([self.card["text"], *self.card["odds"]])
+            picture, metadata = png_bundle(draw_card(self.card), repr(self), text)
         return {**live[0], **picture}, {**live[1], **metadata}
 
 

@@ -131,7 +131,7 @@ def collector_table(collector: Collector, status: Status, results: Results) -> d
         "url": status.url or "",
         "qr": _qr_code(status.url),
         "head": ["question", "answer", "estimate", "standard error", "95 % interval", "people"],
-        "rows": [row for question in results.estimated for row in _rows(results, question)],
+        "rows": [row for question in results.estimated for row in _estimate_rows(results, question)],
         "spans": [bar for question in results.estimated for bar in _interval_bars(results, question)],
         "sentences": _sentences(status, collector, results),
     }
@@ -241,7 +241,7 @@ def _network_sentence(status: Status) -> str:
     return _LOCAL_ONLY if _is_loopback(status.url) else ""
 
 
-def _rows(results: Results, question: Question) -> list[list[str]]:
+def _estimate_rows(results: Results, question: Question) -> list[list[str]]:
     """Return the rows of a question as in the results table, with its name only in the first row."""
     rows = [
         [question.name, "" if row.option == "mean" else row.option, row.estimate, row.se, row.interval, f"{row.n:,}"]

@@ -298,7 +298,7 @@ class Explorer(anywidget.AnyWidget):
         """
         raise NotImplementedError
 
-    def _panels(
+    def _new_panels(
         self, height: float, setting: str, rows: Any, ratios: list[float], **titles: str
     ) -> tuple[Figure, dict[str, Axes]]:
         """Return a still figure with panels named by `rows`, some of them with titles."""
@@ -308,7 +308,9 @@ class Explorer(anywidget.AnyWidget):
             panels[name].set_title(title, loc="left", fontsize=11)
         return canvas, panels
 
-    def _write(self, panels: Mapping[str, Axes], width: int = 52, **sentences_by_panel: Sequence[str]) -> None:
+    def _write_sentences(
+        self, panels: Mapping[str, Axes], width: int = 52, **sentences_by_panel: Sequence[str]
+    ) -> None:
         """Write the sentences of each panel, below the icons of people or in panels of their own."""
         sentences = self.describe()
         for panel, names in sentences_by_panel.items():

@@ -96,13 +96,13 @@ async function paint(again = false, mine = ++turn) {
   const skip = h("a", { class: "skip", href: "#main", onclick: (event) => (event.preventDefault(), main.focus()) }, t("To the content"));
   if (kind === "survey" && state.survey?.broken) {
     root.replaceChildren(skip, header(file), main);
-    main.append(h("h1", {}, file), notice(t("This file cannot be read: {problem} Correct it by hand; the page looks again by itself.", { problem: state.survey.broken }), "wrong"),
+    main.append(h("h1", {}, file), notice(t("This file cannot be read: {problem} Correct it by hand; this page then reads it again.", { problem: state.survey.broken }), "wrong"),
       h("pre", { tabindex: 0 }, state.survey.text));
   } else if (kind === "survey") {
     const title = SCREENS[name] ? t(SCREENS[name][0]) : "";
     root.replaceChildren(skip, header(titleOf(state.survey)), steps(file, name), main);
     document.title = `${title} · ${titleOf(state.survey)} · Studio`;
-    const warned = state.survey.readonly ? notice(t("This survey holds numbers that a page would round: it can be looked at, not edited here."), "note") : null;
+    const warned = state.survey.readonly ? notice(t("This survey contains numbers that a browser would round: you can view it here, but not edit it."), "note") : null;
     main.append(slot(""), h("h1", { tabindex: -1 }, title), ...(warned ? [warned] : []));
     if (!(await fill(() => SCREENS[name]?.[1](main), mine))) return;
     showProblems(main, name);

@@ -303,7 +303,7 @@ export async function step(action) {
 /** Somebody changed the file by hand: show both, and let the person choose. */
 function conflict(mine, now) {
   const rows = differences(mine, now.data ?? {}).slice(0, 30);
-  const body = h("div", {}, h("p", {}, t("{file} was changed meanwhile, by hand or by another program. Nothing is lost: choose one.", { file: now.file })),
+  const body = h("div", {}, h("p", {}, t("{file} was changed in the meantime, by hand or by another program. Nothing is lost: choose a version.", { file: now.file })),
     tableOf([t("Where"), t("Here"), t("In the file")], rows, t("What differs")));
   ask(t("Two versions"), body, t("Keep what is here"), "main", t("Take the file's version")).then((keep) => {
     adopt({ ...now, data: keep ? mine : now.data });
@@ -329,7 +329,7 @@ export async function look() {
     const now = await api("survey", { file: state.survey.file, page_language: state.speak });
     if (dirty || sending || now.hash === state.survey.hash) return;
     adopt(now);
-    tell(t("The file was changed outside; this is what it says now"));
+    tell(t("The file was changed outside the studio; this is its current content"));
     listeners.repaint();
   } catch {
     tell(t("The studio does not answer. Is it still running in the terminal?"));
@@ -347,7 +347,7 @@ export function screenOf({ question, field: name }) {
   return name === null || ["title", "languages", "questions", "words"].includes(name) ? "questions" : "who";
 }
 
-const UNFINISHED = { empty: "Still to be written.", example: "This is an example: write your own words." };
+const UNFINISHED = { empty: "Still to be written.", example: "This is an example: write your own text." };
 
 /** Put every refusal where it arises: at its field, else at its question, else at the top of its screen. Nothing moves. */
 export function showProblems(root, screen) {

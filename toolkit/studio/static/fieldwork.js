@@ -9,7 +9,7 @@ export function linkOf(one) {
   if (!one?.url) return null;
   const code = svg("svg", { viewBox: `0 0 ${one.qr.size} ${one.qr.size}`, class: "qr", role: "img", "aria-label": t("QR code of the link") },
     svg("rect", { width: one.qr.size, height: one.qr.size, fill: "#fff" }), svg("path", { d: one.qr.path, fill: "#000" }));
-  const local = one.beyond ? null : h("p", { class: "hint" }, t("This address works on this machine alone. A code would be of no use to a phone."));
+  const local = one.beyond ? null : h("p", { class: "hint" }, t("This address works only on this machine, so a QR code would be of no use to a phone."));
   return h("div", { class: "link" }, one.beyond && code, h("div", {}, h("p", {}, h("a", { href: one.url, target: "_blank", rel: "noopener noreferrer" }, one.url), " ", copier(one.url)), local));
 }
 
@@ -17,7 +17,7 @@ export async function opening(main) {
   await save();
   let now = await api("field", { file: state.survey.file });
   const body = h("div", {});
-  const paint = () => body.replaceChildren(...(state.survey.valid ? [rehearsal(), real(), invitations(), stations()].filter(Boolean) : [notice(t("Something in the survey is refused. Settle it first: the steps with a red number say where."), "wrong")]));
+  const paint = () => body.replaceChildren(...(state.survey.valid ? [rehearsal(), real(), invitations(), stations()].filter(Boolean) : [notice(t("The survey has errors. Correct them first: the steps with a red number show where."), "wrong")]));
   const open = (pressed, place, given) => work(pressed, place, async () => {
     now = await api("open", { file: state.survey.file, hash: now.hash, ...given });
     paint();
@@ -28,11 +28,11 @@ export async function opening(main) {
       const answer = await api("rehearse", { file: state.survey.file, people: numberIn(count.value), hash: now.hash });
       now = answer;
       await fillResults(found, "rehearsal", "");
-      return t("{n} invented people have answered. This is what you would see:", { n: number(answer.stored, 0) });
+      return t("{n} simulated people have answered. This is what you would see:", { n: number(answer.stored, 0) });
     });
     const old = now.rehearsal && !now.rehearsal.current ? notice(t("There is a rehearsal of an earlier version. It is deleted when you rehearse again."), "note") : null;
     return h("section", { class: "panel", "aria-labelledby": "o1" }, h("h2", { id: "o1" }, t("1. Rehearse")),
-      h("p", {}, t("Invented people answer over the network, as phones do. Nothing of it can be mixed with real reports.")), old,
+      h("p", {}, t("Simulated people answer over the network, as phones do. Their reports cannot be mixed with real ones.")), old,
       h("div", { class: "row" }, field(t("Invented people"), count), button(t("Rehearse"), run, "main")), said, found, same("rehearse"));
   }
   function real() {
@@ -47,19 +47,19 @@ export async function opening(main) {
     const network = { host: "", public_url: "", certificate: "", private_key: "", plain_http_beyond_this_machine: false };
     const give = (name) => (value) => (network[name] = value);
     const far = h("details", {}, h("summary", {}, t("For phones: beyond this machine")),
-      h("p", { class: "hint" }, t("Phones need an address that they can reach, and TLS: else anybody on the way could change the page.")),
+      h("p", { class: "hint" }, t("Phones need an address that they can reach, and TLS: otherwise anybody on the network path could change the page.")),
       field(t("Listen on"), select("", [["", t("This machine alone")], ["0.0.0.0", t("All networks of this machine")]], give("host"))),
-      field(t("Address that people open, if a proxy stands in front"), input("", give("public_url"), { inputmode: "url", placeholder: "https://survey.example/" })),
+      field(t("Address that people open, if there is a proxy"), input("", give("public_url"), { inputmode: "url", placeholder: "https://survey.example/" })),
       field(t("Certificate (a PEM file in this folder)"), input("", give("certificate"), { placeholder: "cert.pem" })),
       field(t("Its key (a PEM file in this folder)"), input("", give("private_key"), { placeholder: "key.pem" })),
-      toggle(t("Without TLS, in a network that I trust"), false, give("plain_http_beyond_this_machine")));
+      toggle(t("Without TLS, on a network that I trust"), false, give("plain_http_beyond_this_machine")));
     const unfinished = !one && (state.survey.problems ?? []).some((problem) => problem.unfinished);
     const run = async (event) => {
       const pressed = event.target;
-      if (await ask(t("Open the survey?"), t("From now on questions, answers and designs stay as they are. Title and consent can still be corrected."), t("Open"), "main")) await open(pressed, said, { network });
+      if (await ask(t("Open the survey?"), t("From now on questions, answers and designs cannot change. Title and consent can still be corrected."), t("Open"), "main")) await open(pressed, said, { network });
     };
-    return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("A server of its own starts in the background. It goes on when the studio ends.")), far,
-      unfinished && notice(t("Some words are still the examples that were filled in: the steps with a number say where. Write your own before you open the survey.")),
+    return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("A separate server starts in the background. It keeps running when the studio stops.")), far,
+      unfinished && notice(t("Some texts are still examples: the steps with a number show where. Write your own before you open the survey.")),
       button(one ? t("Start the server again") : t("Open the survey"), run, "main", { disabled: unfinished }), said, same("open"));
   }
   /** A section that makes links for so many people. */
@@ -73,13 +73,13 @@ export async function opening(main) {
     if (!now.real?.serving || now.real.access === "open") return null;
     return links("invite", t("3. Invite"), null, t("How many links"), t("Make links"), (made) => {
       const text = made.links.join("\n");
-      return h("div", {}, notice(t("{n} links. Each works once, and they are kept nowhere: save them now.", { n: number(made.links.length, 0) }), "good"), copier(text, t("Copy all")), h("pre", { tabindex: 0, class: "links" }, text));
+      return h("div", {}, notice(t("{n} links. Each works once, and they are not stored: save them now.", { n: number(made.links.length, 0) }), "good"), copier(text, t("Copy all")), h("pre", { tabindex: 0, class: "links" }, text));
     });
   }
   function stations() {
     if (!now.real?.serving || !now.real.station) return null;
-    return links("station", t("4. Stations"), t("A device of yours on which many people answer, one after the other, also without a network."), t("How many people can answer on it"), t("Make a link for a station"),
-      (made) => h("div", {}, notice(t("One link for one device. It is kept nowhere: open it there once, with a network, and choose a PIN."), "good"), linkOf(made)));
+    return links("station", t("4. Stations"), t("One of your devices, on which many people answer one after the other, even without a network."), t("How many people can answer on it"), t("Make a link for a station"),
+      (made) => h("div", {}, notice(t("One link for one device. It is not stored: open it once on the device, with a network, and choose a PIN."), "good"), linkOf(made)));
   }
   main.append(h("p", { class: "lead" }, t("First a rehearsal, then the real thing.")), body);
   paint();
@@ -108,14 +108,14 @@ export async function collect(main) {
     const verb = (name, label, kind = "") => button(label, (event) => move(event.target, name), kind);
     const close = button(t("Close for good"), async (event) => {
       const pressed = event.target, shown = known;
-      const lost = real.uses_out ? ` ${t("Uses of stations that are out: {n}. What waits for them on tablets can never be opened then: let every tablet send, and remove its station, before you close.", { n: number(real.uses_out, 0) })}` : "";
+      const lost = real.uses_out ? ` ${t("Unused answers of stations: {n}. Reports that still wait on tablets can never be read after closing: let every tablet send, and remove its station, before you close.", { n: number(real.uses_out, 0) })}` : "";
       if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again.") + lost, t("Close for good"))) await move(pressed, "close", { hash: shown, anyway: real.uses_out > 0 });
     }, "danger");
     const closed = real.state === "closed";
-    const seen = closed ? t("All reports can be read now.") : real.first ? t("Results move on in steps of {step}, from {first} reports on at the earliest: nobody's report can be seen as it comes.", real) : t("Results can be read when it is closed.");
+    const seen = closed ? t("All reports can be read now.") : real.first ? t("Results change in steps of {step}, from {first} reports at the earliest, so that nobody's report can be seen as it arrives.", real) : t("Results can be read when it is closed.");
     body.replaceChildren(h("section", { class: "panel" }, h("p", { class: "state" }, h("span", { class: `chip ${real.state}` }, t(STATES[real.state]))),
       h("p", { class: "big" }, h("strong", {}, number(real.stored, 0)), ` ${t("reports")}${real.cap ? ` / ${number(real.cap, 0)}` : ""}`), h("p", { class: "hint" }, seen), !closed && linkOf(real),
-      real.serving || closed ? null : notice(t("No server runs. Start it again on the screen Open."), "wrong"), ...real.log.map((line) => notice(line, "wrong")),
+      real.serving || closed ? null : notice(t("No server is running. Start it again on the screen Open."), "wrong"), ...real.log.map((line) => notice(line, "wrong")),
       !closed && h("div", { class: "row" }, real.state === "paused" ? verb("resume", t("Go on"), "main") : verb("pause", t("Pause")), close), said));
     return undefined;
   }

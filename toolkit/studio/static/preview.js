@@ -25,7 +25,7 @@ export async function preview(main) {
       } else {
         const { path, omitted } = await api("preview", { file, view, language });
         const frame = h("iframe", { src: path, title: t(VIEWS[view]), sandbox: view === "phone" ? "allow-scripts" : "", class: view });
-        const less = omitted.length ? [notice(t("Not on paper, as no coin, die or slips draw the report: {names}.", { names: omitted.map(textOf).join(", ") }))] : [];
+        const less = omitted.length ? [notice(t("Not on paper, because no coin, die or slips can draw the report: {names}.", { names: omitted.map(textOf).join(", ") }))] : [];
         shown.replaceChildren(...less, view === "phone" ? h("div", { class: "phone-frame" }, frame) : frame);
       }
     } catch (problem) {
@@ -34,7 +34,7 @@ export async function preview(main) {
   }
   const said = h("div", {});
   const keep = (document, label) => writer(label, said, () => ({ document }));
-  main.append(h("p", { class: "lead" }, t("Try it as a respondent would. Nothing that you tap here goes anywhere.")), tabs,
+  main.append(h("p", { class: "lead" }, t("Try it as a respondent would. Nothing that you tap here is sent.")), tabs,
     codes.length > 1 ? h("label", { class: "row" }, t("Language"), select(chosen.language, codes.map((code) => [code, LANGUAGE_WORDS[code] ?? code]), (code) => ((chosen.language = code), show()))) : "",
     shown, h("div", { class: "row" }, keep("paper", t("Write sheets for paper")), keep("assessment", t("Write the assessment")), keep("xlsform", t("Write a form for ODK and Kobo"))), said, same("preview"));
   await show();

@@ -3,8 +3,8 @@ import { api, button, change, field, fillSlot, h, input, meter, notice, number, 
 import { isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
 
 const FAMILIES = {
-  warner: ["The phone, by chance", "With some probability the phone turns the answer round."],
-  forced: ["A die", "Some numbers of a die say yes or no for everybody; else the truth is told."],
+  warner: ["The phone, by chance", "With some probability the phone reverses the answer."],
+  forced: ["A die", "Some numbers of a die force a yes or a no; otherwise people tell the truth."],
   crosswise: ["A birthday", "People compare two answers: theirs, and whether somebody's birthday is in some months. No device is needed."],
   k_ary: ["The phone, by chance", "The true answer is likelier to be sent than any other."],
   likert: ["The phone, by chance", "The true point is likelier to be sent than any other."],
@@ -13,7 +13,7 @@ const FAMILIES = {
   piecewise: ["A window around the number", "A number near the true one is likelier; the mean is estimated."],
   hybrid: ["Window or bit, by chance", "Precise for large epsilon; the mean is estimated."],
   local_laplace: ["Noise is added", "A random number is added; the mean is estimated."],
-  square_wave: ["The whole distribution", "How the numbers are spread is estimated, not only their mean."],
+  square_wave: ["The whole distribution", "The distribution of the numbers is estimated, not only their mean."],
 };
 const MODES = [["", "The phone does it"], ["guided", "A wheel on the phone"], ["physical", "A coin or a die of their own"]];
 const PICTURES = {
@@ -74,8 +74,8 @@ export function protection(main) {
     h("section", { class: "panel sticky", "aria-labelledby": "people" }, h("h2", { id: "people" }, t("Your survey")),
       h("div", { class: "row" },
         field(t("People who answer"), input(settings.n, people("n"), { inputmode: "numeric", "data-key": "n" })),
-        field(t("Smallest group, in percent of them"), input(settings.subgroup, people("subgroup"), { inputmode: "decimal", "data-key": "subgroup" })),
-        field(t("Ceiling: the most that one person may lose"), input(data.ceiling ?? 3, (text) => change(() => (data.ceiling = text === "inf" ? "inf" : numberIn(text) || text)), { "data-key": "ceiling" }), { at: "ceiling" })),
+        field(t("Smallest group, in percent of all people"), input(settings.subgroup, people("subgroup"), { inputmode: "decimal", "data-key": "subgroup" })),
+        field(t("Ceiling: the maximum privacy loss of one person"), input(data.ceiling ?? 3, (text) => change(() => (data.ceiling = text === "inf" ? "inf" : numberIn(text) || text)), { "data-key": "ceiling" }), { at: "ceiling" })),
       total, button(t("Divide the ceiling evenly"), evenly, "small")),
     h("ol", { class: "questions" }, ...cards.map((one) => one.element)), planned, same("protection"));
   update();

@@ -25,7 +25,7 @@ export function questions(main) {
   main.append(
     h("p", { class: "lead" }, t("Write what people are asked. Chance may change a protected answer on the phone before it is sent; a plain one is sent as it is.")),
     texts(t("Title of the survey"), () => data.title, (value) => (data.title = value), { at: "title", line: true, key: "title", required: true }),
-    languageChoice(codes), data.questions.length ? list : h("p", { class: "notice" }, t("There is no question yet. Choose below what the first one is like.")), adder(data), same("questions"));
+    languageChoice(codes), data.questions.length ? list : h("p", { class: "notice" }, t("There is no question yet. Choose the kind of the first question below.")), adder(data), same("questions"));
   return {
     update() {
       list.querySelectorAll(".head .text").forEach((one, i) => (one.textContent = textIn(data.questions[i]?.text, codes[0], codes[0]) || t("A question without words yet")));

@@ -17,7 +17,7 @@ export async function fillResults(place, which, by) {
   const found = await api("results", { file: state.survey.file, which, by });
   const parts = [];
   if (found.rows.length) parts.push(estimates(found));
-  else parts.push(notice(t("There is nothing to show: no question has as many answers as the smallest number that is shown."), "note"));
+  else parts.push(notice(t("There is nothing to show: no question has enough answers yet."), "note"));
   if (found.svg) {
     const address = URL.createObjectURL(new Blob([found.svg], { type: "image/svg+xml" }));
     parts.push(h("figure", { class: "plot", tabindex: 0 }, h("img", { src: address, alt: found.alt })));

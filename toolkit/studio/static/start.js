@@ -5,7 +5,7 @@ const EXAMPLES = [
   ["empty", "Empty", "A title and a consent text, nothing else."],
   ["exam", "Exams", "Six questions on how students take exams, one of each kind."],
   ["workplace", "Workplace", "Bullying, speaking up and unpaid hours, by department."],
-  ["health", "Health", "Medicine, alcohol and troubles, with a way not to say."],
+  ["health", "Health", "Medicine, alcohol and worries, with an option not to answer."],
   ["class", "Class", "Two questions for a lesson; the wheel on the phone says what to tap."],
 ];
 
@@ -43,7 +43,7 @@ export async function start(main, go) {
           files.surveys.length ? h("ul", { class: "files" }, ...files.surveys.map((one) => h("li", {}, h("a", { href: `#/survey/${encodeURIComponent(one.file)}/questions` },
             h("strong", {}, one.title || one.file), h("span", { class: "hint" }, one.file))))) : h("p", { class: "hint" }, t("There are none yet."))),
         h("section", { "aria-labelledby": "s-table" }, h("h2", { id: "s-table" }, t("Publish statistics of a table")),
-          h("p", { class: "hint" }, t("A CSV or Parquet file that lies in this folder. It stays here, and nothing of its rows is shown before it is paid for.")),
+          h("p", { class: "hint" }, t("A CSV or Parquet file in this folder. It stays here, and nothing from its rows is shown before a release is charged.")),
           files.tables.length ? h("ul", { class: "files" }, ...files.tables.map((one) => h("li", {}, h("a", { href: `#/table/${encodeURIComponent(one)}` }, one))))
             : h("p", { class: "hint" }, t("There is none yet. Copy one into the folder."))))));
 }

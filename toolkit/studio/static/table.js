@@ -56,7 +56,7 @@ export async function table(main, file) {
       about(name).options = parts;
       if (!parts.length) delete about(name).options;
       soon();
-    }, { "aria-label": `${t("Categories, with commas between")}: ${name}`, placeholder: kind === "number" ? "1, 2, 3" : t("north, south") });
+    }, { "aria-label": `${t("Categories, separated by commas")}: ${name}`, placeholder: kind === "number" ? "1, 2, 3" : t("north, south") });
     const choose = (value) => ((about(name).type = value), save());
     const holds = now.typed ? type : select(kind, [["text", t("Text")], ["number", t("Numbers")]], choose, { "aria-label": `${t("What it holds")}: ${name}`, "data-key": `type.${name}` });
     return [name, holds, bound("low"), bound("high"), options];
@@ -66,7 +66,7 @@ export async function table(main, file) {
   function firstLine() {
     const answer = (header) => () => ((now.session.header = header), save());
     return h("section", { class: "panel", "aria-labelledby": "first" }, h("h2", { id: "first" }, t("What is in the first line of the file?")),
-      h("p", {}, t("Look into the file yourself. If it has no names of columns, its first line is a record, which must not be shown here.")),
+      h("p", {}, t("Look at the file yourself. If it has no column names, its first line is a record, which must not be shown here.")),
       h("div", { class: "row" }, button(t("The names of the columns"), answer(true), "main"), button(t("A record: there are no names"), answer(false))));
   }
 
@@ -156,11 +156,11 @@ export async function table(main, file) {
   const said = h("div", {});
   const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file, hash: now.hash }))));
   const plan = h("div", {}, h("section", { class: "panel" }, h("h2", {}, t("Budget")), rules, ledger),
-    h("section", { class: "panel" }, h("h2", {}, t("Columns")), !now.typed && h("p", { class: "hint" }, t("All cells are text until you say that a column holds numbers. Then a cell that is not a number counts as missing.")),
-      h("p", { class: "hint" }, t("Values beyond the bounds are moved to them. Do not look into the data to choose: that would tell something of them.")), columns),
+    h("section", { class: "panel" }, h("h2", {}, t("Columns")), !now.typed && h("p", { class: "hint" }, t("All cells are text until you state that a column contains numbers. Then a cell that is not a number counts as missing.")),
+      h("p", { class: "hint" }, t("Values beyond the bounds are clamped to them. Do not look at the data to choose the bounds: they would reveal something about the data.")), columns),
     h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
   main.append(h("h1", { tabindex: -1 }, file),
-    h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")),
+    h("p", { class: "lead" }, t("The table stays in its folder. Nothing from its rows is shown before a release is charged: enter bounds and categories from what you know, not from the data.")),
     firstPanel, plan);
   paint();
   return { stop: () => clearTimeout(timer) };

@@ -431,7 +431,7 @@ class Results(Findings):
 
         Returns
         -------
-        Sheet
+        PanelFigure
             The figure, with its content as text.
         """
         from toolkit.show.findings import findings

@@ -15,7 +15,7 @@ __all__ = ["GuardedTable", "outlier", "resignation", "tracker"]
 
 
 def resignation(before: float, n: int, after: float) -> float:
-    """Compute the salary of a person who resigned from the means before and after: n before - (n-1) after.
+    """Compute, from the means before and after, the salary of a person who resigned: n before - (n-1) after.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class Exhibit:
     repaired : callable
         The same mechanism without the fault.
     neighbors : tuple or list or dict
-        Neighbors on which the fault shows.
+        Neighboring inputs that reveal the fault.
     fault : str
         A description of the fault.
     delta : float
@@ -233,7 +233,9 @@ def telling_event(n_below: int, max_answer: float = 0.0) -> tuple[float, float]:
     """
     n_answers, steps = check_integer(n_below, "n_below"), np.arange(-_MAX_NOISE * _GRID, _MAX_NOISE * _GRID + 1)
     ratio = np.exp(-1 / (2 * _GRID))
-    law = (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)  # noise of threshold and answers
+    law = (
+        (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)
+    )  # the distribution of the threshold's noise and of each answer's noise
     probabilities = []
     for early, last in ((0, 1), (1, 0)):
         # The probability that an answer is below the threshold, for each value of the threshold's noise.

@@ -119,14 +119,16 @@ class BudgetExplorer(Explorer):
         row = self.row
         titles = {"people": "What can be learned about one person?", "years": "And if they are asked again?"}
         setting = f"epsilon {row['epsilon']:.3g} an answer, questions a year: {row['questions']}, years: {self.years}"
-        canvas, panels = self._panels(4.1, setting, [["people", "years"], ["people", "words"]], [2.2, 1.3], **titles)
+        canvas, panels = self._new_panels(
+            4.1, setting, [["people", "years"], ["people", "words"]], [2.2, 1.3], **titles
+        )
         draw_icons(panels["people"], int(self.truth()[0]))
         _draw_beliefs(panels["years"], row, self.years, self.prior)
-        self._write(panels, people=("icons", "odds", "belief", "bet"), words=("total", "each"))
+        self._write_sentences(panels, people=("icons", "odds", "belief", "bet"), words=("total", "each"))
         return canvas
 
     @traitlets.observe("epsilon", "questions")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         self.row = budget_row(self.epsilon, self.questions)
 
 
@@ -176,7 +178,7 @@ def budget_row(epsilon: float, questions: int) -> dict[str, Any]:
     }
 
 
-def fill_sentences(words: dict[str, str], row: dict[str, Any], years: int, prior: float) -> dict[str, str]:
+def fill_sentences(templates: dict[str, str], row: dict[str, Any], years: int, prior: float) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     factor = row["factor"][years - 1]
     highest = updated_belief(prior, factor)
@@ -193,7 +195,7 @@ def fill_sentences(words: dict[str, str], row: dict[str, Any], years: int, prior
         "total": bound(row["total"][years - 1]),
         "each": row["each"][years - 1],
     }
-    return fill(words, values)
+    return fill(templates, values)
 
 
 def updated_belief(prior: float, factor: float) -> float:

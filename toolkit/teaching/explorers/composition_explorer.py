@@ -132,14 +132,14 @@ class CompositionExplorer(Explorer):
         row = self.row
         titles = {"totals": "What do they cost together?", "people": "What does that mean for one person?"}
         setting = f"{row['releases']:,} releases, epsilon {row['epsilon']:.3g} each"
-        canvas, panels = self._panels(3.9, setting, [["totals", "people"], ["words", "people"]], [2.7, 1], **titles)
+        canvas, panels = self._new_panels(3.9, setting, [["totals", "people"], ["words", "people"]], [2.7, 1], **titles)
         _draw_totals(panels["totals"], row)
         draw_icons(panels["people"], math.ceil(row["cell"][5] - 1e-9))
-        self._write(panels, people=("icons", "odds"), words=("total", "slack"))
+        self._write_sentences(panels, people=("icons", "odds"), words=("total", "slack"))
         return canvas
 
     @traitlets.observe("releases", "epsilon", "delta")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         self.row = composition_row(self.releases, self.epsilon, self.delta)
 
 
@@ -184,7 +184,7 @@ def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
     return [*sums, short(math.exp(min(*sums, _EPSILON_CAP))), short(50 + 50 * right)]
 
 
-def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     *sums, factor, right = row["cell"]
     values = {
@@ -197,7 +197,7 @@ def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]
         "factor": bound(factor),
         "one": bound(row["curve"][0][4]),
     }
-    return fill(words, values)
+    return fill(templates, values)
 
 
 def _draw_totals(ax: Axes, row: dict[str, Any]) -> None:

@@ -114,14 +114,16 @@ class DesignExplorer(Explorer):
         titles = {"people": "How private is each person?", "margins": "How precise is the survey?"}
         guess = f"{percent(self.prevalence, 1)} guessed to be yes"
         setting = f"epsilon {row['epsilon']:.3g}, {self.n:,} respondents, {guess}"
-        canvas, panels = self._panels(3.9, setting, [["people", "margins"], ["people", "words"]], [2.7, 1], **titles)
+        canvas, panels = self._new_panels(
+            3.9, setting, [["people", "margins"], ["people", "words"]], [2.7, 1], **titles
+        )
         draw_icons(panels["people"], round(100 * row["p"]))
         _draw_margins(panels["margins"], self.table, row, self._column, self.n)
-        self._write(panels, people=("icons", "odds", "belief"), words=("margin", "people"))
+        self._write_sentences(panels, people=("icons", "odds", "belief"), words=("margin", "people"))
         return canvas
 
     @traitlets.observe("epsilon", "prevalence")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         """Send the row of the current epsilon, and a new table if the prevalence is not in it yet."""
         if self.prevalence not in self.table.get("prevalences", ()):
             self.table = explorer_table(sorted({*PREVALENCES, self.prevalence}))
@@ -141,7 +143,7 @@ def design(epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, gues
     return DesignExplorer(epsilon, n, prevalence, guess=guess)
 
 
-def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = SENTENCES) -> dict[str, Any]:
+def explorer_table(prevalences: Iterable[float], *, templates: dict[str, str] = SENTENCES) -> dict[str, Any]:
     """Return the whole table; it has a row for each epsilon, and each row has an entry for each prevalence."""
     columns, z = tuple(prevalences), float(ndtri(0.975))
     devices = {name: warner(p=p) for name, p in DEVICES}
@@ -152,7 +154,7 @@ def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = SENT
         "direct": [short(z * _sd(_DIRECT, x)) for x in columns],
         "sizes": list(SIZES),
         "devices": [{"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()],
-        "words": words,
+        "words": templates,
     }
 
 

@@ -189,7 +189,7 @@ class LearningExplorer(Explorer):
         row = self.row
         titles = {"bars": "Right for how many of 100 others?", "curve": "What would more ε bring?"}
         setting = f"{row['people']:,} people, epsilon {row['epsilon']:.3g}, C {row['strength']:.3g}"
-        canvas, panels = self._panels(5.0, setting, [["bars", "curve"], ["left", "right"]], [1, 1.1], **titles)
+        canvas, panels = self._new_panels(5.0, setting, [["bars", "curve"], ["left", "right"]], [1, 1.1], **titles)
         draw_bars(panels["bars"], self.accuracies, [GREY, BLUE, VERMILLION, GREY], 1, gap=1, x_max=115)
         ax = panels["curve"]
         for curve, colour, dash, name in zip(row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True):
@@ -201,11 +201,11 @@ class LearningExplorer(Explorer):
         ax.set(xlabel="ε", ylim=(45, 100))
         ax.legend(frameon=False, fontsize=9, loc="lower right")
         ax.spines[["top", "right"]].set_visible(False)
-        self._write(panels, 46, left=("right", "fits"), right=("curve", "penalty"))
+        self._write_sentences(panels, 46, left=("right", "fits"), right=("curve", "penalty"))
         return canvas
 
     @traitlets.observe("people", "epsilon", "strength")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         self.row = learning_row(self.people, self.epsilon, self.strength)
 
 
@@ -265,7 +265,7 @@ def _nearest(steps: Sequence[float], value: float) -> int:
     return min(range(len(steps)), key=lambda index: abs(steps[index] - value))
 
 
-def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     names = ("plain", "objective", "output", "base", "own_right", "own_output_right")
     shares = zip(names, (*row["right"], *row["own_right"]), strict=True)
@@ -277,4 +277,4 @@ def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]
         "own_output": f"{row['own'][1]:.2g}",
         "most": f"{row['most']:.2g}",
     }
-    return fill(words, values)
+    return fill(templates, values)

@@ -106,7 +106,7 @@ class MechanismExplorer(Explorer):
     @property
     def mechanism(self) -> Mechanism:
         """The mechanism of the current setting."""
-        return _mechanism(self.law, self.row["epsilon"], self.delta, self.sensitivity)
+        return _new_mechanism(self.law, self.row["epsilon"], self.delta, self.sensitivity)
 
     def truth(self) -> tuple[float, str]:
         return self.row["error"], significant(self.row["error"])
@@ -124,16 +124,16 @@ class MechanismExplorer(Explorer):
         rows = [["two", "dots"], ["ratio", "words"], ["private", "words"]]
         titles = {"two": "How private is one person?", "dots": "How far off is a release?"}
         setting = f"{row['law']}, epsilon {row['epsilon']:.3g}, sensitivity {row['sensitivity']:.3g}"
-        canvas, panels = self._panels(4.3, setting, rows, [2, 1.4, 0.5], **titles)
+        canvas, panels = self._new_panels(4.3, setting, rows, [2, 1.4, 0.5], **titles)
         _draw_neighbors(panels["two"], self.table["shapes"][shape], 1 / row["ratio"])
         _draw_ratios(panels["ratio"], row)
         dots = [dot * row["ratio"] * row["sensitivity"] for dot in self.table["dots"][shape]]
         _draw_dots(panels["dots"], dots, row["error"])
-        self._write(panels, private=["ratio"], words=["error", "scale", "others"])
+        self._write_sentences(panels, private=["ratio"], words=["error", "scale", "others"])
         return canvas
 
     @traitlets.observe("law", "epsilon", "sensitivity", "delta", "level")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         self.row = mechanism_row(self.law, self.epsilon, self.delta, self.sensitivity, self.level)
 
 
@@ -163,7 +163,10 @@ def mechanism_table() -> dict[str, Any]:
     """Return the noise scale of each law, epsilon and delta, and its error by sensitivity and level."""
     laws = [(law, delta) for law in LAWS for delta in (DELTAS if law != "laplace" else DELTAS[:1])]
     # One mechanism for each shape of noise. With a sensitivity below 1, its error is not rounded to whole numbers.
-    standards = {"laplace": _mechanism("laplace", 0.5, 1e-6, 0.5), "gaussian": _mechanism("analytic", 0.5, 1e-6, 0.5)}
+    standards = {
+        "laplace": _new_mechanism("laplace", 0.5, 1e-6, 0.5),
+        "gaussian": _new_mechanism("analytic", 0.5, 1e-6, 0.5),
+    }
     return {
         "epsilons": list(EPSILONS),
         "sensitivities": list(SENSITIVITIES),
@@ -185,7 +188,7 @@ def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, le
     """Return the row of one setting; `asked` is the epsilon of the slider, and `epsilon` is the epsilon in use."""
     proven_epsilon = min(epsilon, _MAX_CLASSIC_EPSILON) if law == "classic" else epsilon
     proven = [name for name in LAWS if name != "classic" or proven_epsilon <= _MAX_CLASSIC_EPSILON]
-    errors = {name: short(_mechanism(name, proven_epsilon, delta, sensitivity).error(level)) for name in proven}
+    errors = {name: short(_new_mechanism(name, proven_epsilon, delta, sensitivity).error(level)) for name in proven}
     return {
         **_standard_row(law, proven_epsilon, delta),
         "law": law,
@@ -198,7 +201,7 @@ def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, le
     }
 
 
-def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     pure, classic = row["law"] == "laplace", row["errors"].get("classic")
     values = {
@@ -213,10 +216,10 @@ def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]
         "analytic": significant(row["errors"]["analytic"]),
         "classic": "not proven" if classic is None else f"±\u00a0{significant(classic)}",
     }
-    return fill(words, values)
+    return fill(templates, values)
 
 
-def _mechanism(law: str, epsilon: float, delta: float, sensitivity: float) -> Mechanism:
+def _new_mechanism(law: str, epsilon: float, delta: float, sensitivity: float) -> Mechanism:
     if law == "laplace":
         return Laplace.for_epsilon(epsilon, sensitivity=sensitivity)
     return Gaussian.for_loss(epsilon, delta, sensitivity=sensitivity, calibration=law)  # type: ignore[arg-type]
@@ -228,7 +231,7 @@ def _epsilons(law: str) -> tuple[float, ...]:
 
 def _standard_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
     """Return the numbers that do not depend on the sensitivity: the relative scale, the odds factor and the losses."""
-    mechanism = _mechanism(law, epsilon, delta, 1)
+    mechanism = _new_mechanism(law, epsilon, delta, 1)
     positions = np.array(_NOISE) * mechanism.scale
     shares = np.log(mechanism.density(positions) / mechanism.density(positions - 1)) / epsilon
     return {
@@ -240,7 +243,7 @@ def _standard_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
 
 
 def _grid_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
-    mechanisms = [_mechanism(law, epsilon, delta, sensitivity) for sensitivity in SENSITIVITIES]
+    mechanisms = [_new_mechanism(law, epsilon, delta, sensitivity) for sensitivity in SENSITIVITIES]
     errors = [[short(mechanism.error(level)) for level in LEVELS] for mechanism in mechanisms]
     return {**_standard_row(law, epsilon, delta), "errors": errors}
 
@@ -294,9 +297,9 @@ def _draw_dots(ax: Axes, values: list[float], error: float) -> None:
         stacks[column] = stacks.get(column, 0) + 1
         ax.plot([column * size], [stacks[column] - 0.5], "o", color=BLUE, markersize=8)
     ax.axvspan(-error, error, color=GREY, alpha=0.18, linewidth=0)
-    for side, words in ((-1, "← {} beyond"), (1, "{} beyond →")):
+    for side, text in ((-1, "← {} beyond"), (1, "{} beyond →")):
         if beyond := sum(side * value > x_max for value in values):
             position, align = (0.5 + side / 2, 0.9), "left" if side < 0 else "right"
-            ax.annotate(words.format(beyond), position, ha=align, xycoords="axes fraction")
+            ax.annotate(text.format(beyond), position, ha=align, xycoords="axes fraction")
     ax.set(xlim=(-x_max, x_max), ylim=(0, max(8, max(stacks.values()) + 1)), yticks=[], xlabel="noise")
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -98,16 +98,16 @@ class OutlierExplorer(Explorer):
     def picture(self) -> Figure:
         titles = {"values": "What does each statistic do?", "noise": "What noise does each need?"}
         setting = f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.3g}"
-        canvas, panels = self._panels(4.2, setting, [["values", "noise"], ["left", "right"]], [1.1, 1], **titles)
+        canvas, panels = self._new_panels(4.2, setting, [["values", "noise"], ["left", "right"]], [1.1, 1], **titles)
         sizes = {"values": (self.statistics, BLUE, 1), "noise": (self.noise, VERMILLION, 2)}
         for panel, (numbers, colour, decimals) in sizes.items():
             largest = max(numbers.values())
             draw_bars(panels[panel], numbers, colour, decimals, gap=0.02 * largest, x_max=1.2 * largest)
-        self._write(panels, 42, left=("values", "moved"), right=("noise", "why"))
+        self._write_sentences(panels, 42, left=("values", "moved"), right=("noise", "why"))
         return canvas
 
     @traitlets.observe("salary", "epsilon")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         self.row = outlier_row(self.salary, self.epsilon)
 
 

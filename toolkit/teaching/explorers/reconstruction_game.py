@@ -133,7 +133,7 @@ class ReconstructionGame(Explorer):
     @property
     def loss(self) -> Pure:
         """The loss of all sums together if one person changes, joins or leaves; it is infinite without noise."""
-        return _loss(self.sums, self.noise)
+        return _total_loss(self.sums, self.noise)
 
     def truth(self) -> tuple[float, str]:
         return self.row["mean"], figure(self.row["mean"], 0)
@@ -146,16 +146,16 @@ class ReconstructionGame(Explorer):
 
     def picture(self) -> Figure:
         titles = {"people": "Whose secret is out?", "curve": "How much noise stops it?"}
-        canvas, panels = self._panels(
+        canvas, panels = self._new_panels(
             4.1, self.setting_text(), [["people", "curve"], ["people", "words"]], [2.6, 1], **titles
         )
         _draw_people(panels["people"], self.row["right"][0])
         _draw_curve(panels["curve"], self.row, [game_row(self.sums, level) for level in NOISES])
-        self._write(panels, people=("found", "games", "noise"), words=["promise"])
+        self._write_sentences(panels, people=("found", "games", "noise"), words=["promise"])
         return canvas
 
     @traitlets.observe("sums", "noise")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         self.row = game_row(self.sums, self.noise)
 
 
@@ -185,7 +185,7 @@ def game_row(sums: int, noise: float) -> dict[str, Any]:
     """Return the results of one setting: each person's outcome ("1" for found), the counts, and the privacy loss."""
     right = stored_games().get((sums, noise)) or play_games(sums, noise)
     right_guesses = [game.count("1") for game in right]
-    epsilon = _loss(sums, noise).epsilon
+    epsilon = _total_loss(sums, noise).epsilon
     return {
         "sums": sums,
         "noise": noise,
@@ -197,7 +197,7 @@ def game_row(sums: int, noise: float) -> dict[str, Any]:
     }
 
 
-def _loss(sums: int, noise: float) -> Pure:
+def _total_loss(sums: int, noise: float) -> Pure:
     return Pure(Fraction(sums) / Fraction(noise)) if noise else Pure(float("inf"))
 
 

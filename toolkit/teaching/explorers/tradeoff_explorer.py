@@ -49,7 +49,7 @@ FILE = STATIC / "ways.json"
 
 
 def local_epsilon(epsilon: float, n: int) -> float:
-    """Return the local epsilon that each of n reports may have so that the shuffled reports are (epsilon, delta)."""
+    """Return the local epsilon of each of n reports with which the shuffled reports have (epsilon, delta)."""
     models = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).trust_models(DELTA)
     return next(model.local_epsilon for model in models if model.name == "shuffled")
 
@@ -155,10 +155,10 @@ class TradeoffExplorer(Explorer):
         titles = {"bars": "How precise are these people?", "curves": "How many people are needed?"}
         guess = f"{100 * self.prevalence:.0f} % guessed to be yes"
         setting = f"epsilon {self.epsilon:.3g}, {self.n:,} respondents, {guess}"
-        canvas, panels = self._panels(4.2, setting, [["bars", "curves"], ["left", "right"]], [1.7, 1], **titles)
+        canvas, panels = self._new_panels(4.2, setting, [["bars", "curves"], ["left", "right"]], [1.7, 1], **titles)
         _draw_intervals(panels["bars"], self.row)
         _draw_curves(panels["curves"], self.table, self.row)
-        self._write(panels, 46, left=("margins", "trust"), right=("needed", "order"))
+        self._write_sentences(panels, 46, left=("margins", "trust"), right=("needed", "order"))
         return canvas
 
     @traitlets.validate("prevalence", "margin")
@@ -171,7 +171,7 @@ class TradeoffExplorer(Explorer):
         return value
 
     @traitlets.observe("epsilon", "n", "prevalence", "margin")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         self.row = tradeoff_row(self.epsilon, self.n, self.prevalence, self.margin)
 
 
@@ -254,7 +254,7 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
     }
 
 
-def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     values = {
         **{model: in_points(100 * row["margins"][model]) for model in TRUST_MODELS},
@@ -262,7 +262,7 @@ def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]
         "alone": figure(row["alone"]),
         "goal": figure(100 * row["goal"], 0),
     }
-    return fill(words, values)
+    return fill(templates, values)
 
 
 def _draw_intervals(ax: Axes, row: dict[str, Any]) -> None:

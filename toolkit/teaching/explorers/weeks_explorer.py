@@ -95,7 +95,7 @@ class WeeksExplorer(Explorer):
         row, errors = self.row, dict(list(self.errors.items())[1:])  # the first is much larger than the others
         titles = {"bars": "How far off, at most?", "weeks": "And after every week?"}
         setting = f"{row['weeks']} weeks, epsilon {row['epsilon']:.3g} in all"
-        canvas, panels = self._panels(4.6, setting, [["bars", "weeks"], ["left", "right"]], [1.1, 1], **titles)
+        canvas, panels = self._new_panels(4.6, setting, [["bars", "weeks"], ["left", "right"]], [1.1, 1], **titles)
         largest = max(errors.values())
         draw_bars(panels["bars"], errors, BLUE, None, gap=0.02 * largest, x_max=1.2 * largest)
         ax = panels["weeks"]
@@ -104,11 +104,11 @@ class WeeksExplorer(Explorer):
         ax.set(xlabel="week", ylim=(0, None))
         ax.legend(frameon=False, fontsize=9)
         ax.spines[["top", "right"]].set_visible(False)
-        self._write(panels, 46, left=("errors", "root"), right=("weeks", "level"))
+        self._write_sentences(panels, 46, left=("errors", "root"), right=("weeks", "level"))
         return canvas
 
     @traitlets.observe("weeks", "epsilon")
-    def _compute(self, _change: object) -> None:
+    def _update_row(self, _change: object) -> None:
         self.row = weeks_row(self.weeks, self.epsilon)
 
 
@@ -168,7 +168,7 @@ def _rho(epsilon: float) -> float:
     return Zcdp.within(Approx(epsilon, DELTA)).rho
 
 
-def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     values = {
         **dict(zip(("share", "fresh", "binary", "tree", "root"), map(figure, row["errors"]), strict=True)),
@@ -177,4 +177,4 @@ def fill_sentences(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]
         "nodes": figure(row["nodes"], 0),
         "group": figure(row["weeks"] * row["epsilon"]),
     }
-    return fill(words, values)
+    return fill(templates, values)

@@ -103,7 +103,7 @@ class NoisyDescent:
         return self._sensitivity_factor * self.estimator.bound / self.n
 
     @property
-    def noise(self) -> float:
+    def noise_sd(self) -> float:
         """The standard deviation of the noise of the mean score at each step, which is public."""
         sd = math.sqrt(2) * self._mechanism.scale if isinstance(self.loss, Pure) else self._mechanism.scale
         return sd * self._score_unit / self.n
@@ -146,5 +146,5 @@ class NoisyDescent:
         for _ in range(self.steps):
             noisy = float(mechanism.release(self._total_score(values, location), rng=source))
             location = min(max(location + rate * noisy * self._score_unit / self.n, low), high)
-        note = f"{self.steps} steps, to each mean score noise of standard deviation {self.noise:.3g}"
+        note = f"{self.steps} steps, to each mean score noise of standard deviation {self.noise_sd:.3g}"
         return selection_estimate(location, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))
