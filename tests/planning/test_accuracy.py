@@ -8,7 +8,14 @@ import pytest
 from tests.slowly import each
 from toolkit import forced, k_ary, warner
 from toolkit.local import numeric, oracles
-from toolkit.planning.accuracy import Accuracy, Case, VarianceSources, critical, margin_grid, spread_of
+from toolkit.planning.accuracy import (
+    Accuracy,
+    PlanInputs,
+    VarianceSources,
+    critical_value,
+    margin_grid,
+    variance_sources,
+)
 from toolkit.planning.fieldwork import Compliance, Field
 
 
@@ -24,7 +31,7 @@ from toolkit.planning.fieldwork import Compliance, Field
 )
 def test_noise_and_sampling_add_up_to_the_variance(randomizer, truth):
     """The sampling variance is that of a share."""
-    spread = spread_of(randomizer, truth, None)
+    spread = variance_sources(randomizer, truth, None)
     assert spread.noise + spread.sampling == pytest.approx(np.atleast_1d(randomizer.variance(truth, 1)))
     shares = np.atleast_1d(truth)
     assert spread.sampling == pytest.approx(shares * (1 - shares))
@@ -33,9 +40,9 @@ def test_noise_and_sampling_add_up_to_the_variance(randomizer, truth):
 def test_the_sampling_variance_of_a_mean_follows_its_spread():
     """Without a standard deviation, the widest possible spread is used."""
     design = numeric.hybrid((0, 10), 1.0)
-    assert spread_of(design, 4, 2).sampling == pytest.approx(4)
-    assert spread_of(design, 4, None).sampling == pytest.approx(24)
-    known = spread_of(design, 4, 2)
+    assert variance_sources(design, 4, 2).sampling == pytest.approx(4)
+    assert variance_sources(design, 4, None).sampling == pytest.approx(24)
+    known = variance_sources(design, 4, 2)
     assert known.noise + known.sampling == pytest.approx(design.variance(4, 1, sd=2))
 
 
@@ -50,7 +57,7 @@ def test_a_mean_of_a_finite_population_is_planned_for_the_worst_spread(make, eps
     error to spare.
     """
     design = make((0, 10), epsilon)
-    accuracy = Case(design, 4, 0.95, field=Field(population=1000)).accuracy(None)
+    accuracy = PlanInputs(design, 4, 0.95, field=Field(population=1000)).accuracy(None)
     left = (1000 - n) / 999
     worst = max(
         design.variance(4, n, sd=sd, respondents="fixed") + left * sd**2 / n
@@ -61,11 +68,11 @@ def test_a_mean_of_a_finite_population_is_planned_for_the_worst_spread(make, eps
 
 def test_a_distribution_without_a_formula_is_not_planned():
     with pytest.raises(ValueError, match="must be for shares or for a mean, got square_wave"):
-        Case(numeric.square_wave((0, 10), 1.0), 4, 0.95).accuracy(None)
+        PlanInputs(numeric.square_wave((0, 10), 1.0), 4, 0.95).accuracy(None)
 
 
 def test_margins_and_powers_of_many_sizes_at_once():
-    accuracy = Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0)
+    accuracy = PlanInputs(warner, 0.1, 0.95, detect=0.2).accuracy(1.0)
     sizes = np.array([100, 1000, 10_000])
     assert accuracy.margin(sizes) == pytest.approx([accuracy.margin(int(n)) for n in sizes])
     assert accuracy.power(sizes) == pytest.approx([accuracy.power(int(n)) for n in sizes])
@@ -75,7 +82,7 @@ def test_margins_and_powers_of_many_sizes_at_once():
 
 @pytest.mark.parametrize(("sides", "z"), [(1, 1.6448536269514722), (2, 1.959963984540054)])
 def test_the_normal_formula_is_that_of_the_literature(sides, z):
-    accuracy = Case(warner("3/4"), 0.1, 0.95, detect=0.2, sides=sides).accuracy(None)
+    accuracy = PlanInputs(warner("3/4"), 0.1, 0.95, detect=0.2, sides=sides).accuracy(None)
     se0, se1 = (math.sqrt(warner("3/4").variance(x, 400)) for x in (0.1, 0.2))
     expected = 0.5 * math.erfc(-((0.1 - z * se0) / se1) / math.sqrt(2))
     assert accuracy.normal_power(400) == pytest.approx(expected, rel=1e-12)
@@ -86,7 +93,7 @@ def test_the_power_figure_of_blair_imai_and_zhou():
     normal formula.
     """
     for n, detect, power in ((250, 0.10, 0.6708998), (2500, 0.05, 0.9772077)):
-        found = Case(forced("1/6", "1/6"), 0, 0.99, detect=detect, sides=1).accuracy(None).normal_power(n)
+        found = PlanInputs(forced("1/6", "1/6"), 0, 0.99, detect=detect, sides=1).accuracy(None).normal_power(n)
         assert found == pytest.approx(power, abs=2e-7)
 
 
@@ -95,7 +102,7 @@ def test_the_power_figure_of_blair_imai_and_zhou():
     [
         (partial(k_ary, 3), [0.5, 0.3, 0.2], [0.4, 0.4, 0.2], Field()),
         (partial(numeric.hybrid, (0, 10)), 4, 5, Field()),
-        (warner, 0.1, 0.2, Field(smallest=0.5)),
+        (warner, 0.1, 0.2, Field(subgroup_share=0.5)),
         (warner, 0.1, 0.2, Field(population=5000)),
         (warner, 0.1, 0.2, Field(questions=2)),
         (warner, 0.1, 0.2, Field(compliance=Compliance(random=0.1))),
@@ -103,26 +110,26 @@ def test_the_power_figure_of_blair_imai_and_zhou():
     ids=["options", "mean", "subgroup", "population", "questions", "compliance"],
 )
 def test_only_one_question_of_yes_and_no_to_a_large_population_is_counted(family, prevalence, detect, field):
-    accuracy = Case(family, prevalence, 0.95, detect, field=field).accuracy(1.0)
+    accuracy = PlanInputs(family, prevalence, 0.95, detect, field=field).accuracy(1.0)
     assert accuracy.exact_test is None
     assert accuracy.power(500) == accuracy.normal_power(500)
-    assert Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).exact_test is not None
+    assert PlanInputs(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).exact_test is not None
 
 
 def test_beyond_a_million_people_the_formula_stands_in():
-    accuracy = Case(warner, 0.1, 0.95, detect=0.1004).accuracy(2.0)
+    accuracy = PlanInputs(warner, 0.1, 0.95, detect=0.1004).accuracy(2.0)
     assert accuracy.power(10**6) != accuracy.normal_power(10**6)
     assert accuracy.power(10**6 + 1) == accuracy.normal_power(10**6 + 1)
 
 
 def test_a_pair_of_shares_is_counted_as_its_last():
-    pair = Case(warner, [0.9, 0.1], 0.95, detect=[0.8, 0.2]).accuracy(1.0)
-    assert pair.power(500) == Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).power(500)
+    pair = PlanInputs(warner, [0.9, 0.1], 0.95, detect=[0.8, 0.2]).accuracy(1.0)
+    assert pair.power(500) == PlanInputs(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).power(500)
 
 
 def test_a_test_that_is_on_the_edge_without_any_spread_detects_nothing():
     """The estimate is sure to lie where the test begins to reject: 0 / 0, and no promise."""
-    edge = critical(0.95, 2)
+    edge = critical_value(0.95, 2)
     accuracy = Accuracy(
         Field(),
         0.95,
@@ -131,7 +138,7 @@ def test_a_test_that_is_on_the_edge_without_any_spread_detects_nothing():
         np.array([edge]),
     )
     assert accuracy.power(1) == 0
-    assert Accuracy(Field(), 0.95, accuracy.here, accuracy.other, np.array([1.001 * edge])).power(1) == 1
+    assert Accuracy(Field(), 0.95, accuracy.at_guess, accuracy.at_detect, np.array([1.001 * edge])).power(1) == 1
 
 
 def test_without_a_truth_to_detect_there_is_no_power():
@@ -140,7 +147,7 @@ def test_without_a_truth_to_detect_there_is_no_power():
 
 
 def test_the_option_with_the_widest_interval_governs():
-    accuracy = Case(partial(k_ary, 3), [0.98, 0.01, 0.01], 0.95).accuracy(1.0)
+    accuracy = PlanInputs(partial(k_ary, 3), [0.98, 0.01, 0.01], 0.95).accuracy(1.0)
     widest = max(k_ary(3, epsilon=1.0).variance([0.98, 0.01, 0.01], 100))
     assert accuracy.margin(100) == pytest.approx(1.959963984540054 * math.sqrt(widest))
 
@@ -154,9 +161,9 @@ def test_a_grid_of_margins_is_every_single_margin():
 
 
 def test_several_questions_to_everybody_share_the_budget():
-    case = Case(warner, 0.1, 0.95, field=Field(questions=4, one_each=False))
+    case = PlanInputs(warner, 0.1, 0.95, field=Field(questions=4, one_question_each=False))
     assert case.randomizer(2.0).epsilon <= 0.5
-    assert Case(warner, 0.1, 0.95, field=Field(questions=4)).randomizer(2.0).epsilon == pytest.approx(2.0)
+    assert PlanInputs(warner, 0.1, 0.95, field=Field(questions=4)).randomizer(2.0).epsilon == pytest.approx(2.0)
 
 
 @pytest.mark.slow
@@ -170,10 +177,12 @@ def test_a_budget_that_is_split_adds_up_to_no_more_than_it_was(questions):
         return warner(epsilon=epsilon)
 
     for i in range(1, 200):
-        Case(spy, 0.1, 0.95, field=Field(questions=questions, one_each=False)).randomizer(i / 10)
+        PlanInputs(spy, 0.1, 0.95, field=Field(questions=questions, one_question_each=False)).randomizer(i / 10)
         assert questions * made[-1] <= Fraction(i, 10)
 
 
 def test_conduct_is_for_designs_only():
     with pytest.raises(ValueError, match="needs a design with a matrix"):
-        Case(partial(oracles.best, 20), [0.05] * 20, 0.95, field=Field(compliance=Compliance(random=0.1))).accuracy(1.0)
+        PlanInputs(
+            partial(oracles.best, 20), [0.05] * 20, 0.95, field=Field(compliance=Compliance(random=0.1))
+        ).accuracy(1.0)

@@ -10,7 +10,7 @@ import pytest
 from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, mangat, plan, triangular, unrelated, warner
 from toolkit.local.catalogue import makers, parameters
-from toolkit.planning.families import check_family, is_randomizer, member, not_above
+from toolkit.planning.families import check_family, is_randomizer, make_randomizer, round_down
 from toolkit.planning.split import budget_for
 
 OPTIONS = {"options": 5, "bounds": (0, 80)}
@@ -45,14 +45,14 @@ def test_a_crosswise_question_can_be_planned_by_its_epsilon():
 def test_every_family_of_the_catalogue_keeps_the_epsilon_it_is_given(name):
     for i in range(1, 40):
         epsilon = i / 10 if i % 2 else math.log(1 + i)
-        assert member(FAMILIES[name], epsilon).epsilon <= epsilon
+        assert make_randomizer(FAMILIES[name], epsilon).epsilon <= epsilon
 
 
 def test_a_family_that_exceeds_its_epsilon_is_rejected():
     """The cost is checked at every epsilon that is tried."""
     with pytest.raises(ValueError, match=r"costs at most the epsilon it is given, got 0.693147 for 0.5 from twothirds"):
-        member(twothirds, 0.5)
-    assert member(twothirds, 0.7) == warner("2/3")
+        make_randomizer(twothirds, 0.5)
+    assert make_randomizer(twothirds, 0.7) == warner("2/3")
     with pytest.raises(ValueError, match="costs at most"):
         plan(lambda epsilon: warner(p=0.5 + epsilon / 2), prevalence=0.1, epsilon=0.3, margin=0.1)
 
@@ -95,7 +95,7 @@ def test_a_family_may_take_other_keywords_and_be_any_callable():
     check_family(Mine())
     check_family(lambda *, epsilon=1.0: warner(epsilon=epsilon))
     with pytest.raises(TypeError, match="must make a randomizer, got tuple"):
-        member(Mine(), 1.0)
+        make_randomizer(Mine(), 1.0)
 
 
 def test_a_randomizer_is_told_from_what_makes_one():
@@ -107,5 +107,5 @@ def test_a_randomizer_is_told_from_what_makes_one():
 def test_the_float_of_a_promise_never_says_more():
     for i in range(1, 300):
         for j in range(1, 30):
-            found = not_above(Fraction(j, i))
+            found = round_down(Fraction(j, i))
             assert Fraction(repr(found)) <= Fraction(j, i) < Fraction(repr(math.nextafter(found, math.inf)))

@@ -6,7 +6,7 @@ import pytest
 from tests.slowly import each
 from toolkit import crosswise, forced, k_ary, plan, warner
 from toolkit.local.compliance import DEVIATIONS
-from toolkit.planning.fieldwork import Compliance, Field, checked_field, whole_people
+from toolkit.planning.fieldwork import Compliance, Field, check_field, whole_people
 
 
 def test_the_harmless_report_is_the_one_that_speaks_against_yes():
@@ -34,29 +34,29 @@ def test_nobody_misbehaving_changes_nothing():
 
 
 def test_people_behind_an_estimate_and_invitations():
-    field = Field(smallest=0.25, questions=4, response=0.3)
+    field = Field(subgroup_share=0.25, questions=4, response=0.3)
     assert field.effective_n(1600) == 100
-    assert Field(smallest=0.25, questions=4, one_each=False).effective_n(1600) == 400
+    assert Field(subgroup_share=0.25, questions=4, one_question_each=False).effective_n(1600) == 400
     assert field.invited(3) == 10
     assert Field(response=0.6).invited(26439) == 44065
     assert Field().invited(100) == 100  # all answer, where nothing is said
 
 
 def test_the_finite_population_factor_is_for_the_subgroup():
-    field = Field(smallest=0.5, population=1000)
+    field = Field(subgroup_share=0.5, population=1000)
     assert field.sampling_factor(1000) == 0
     assert field.sampling_factor(500) == pytest.approx(250 / 499)
     assert Field().sampling_factor(500) == 1
 
 
 def test_conduct_may_be_given_as_a_mapping_or_as_itself():
-    assert checked_field(1, None, 1, 1, {"random": "1/10"}).compliance == Compliance(random=0.1)
-    assert checked_field(1, None, 1, 1, Compliance(random=0.1)).compliance == Compliance(random=0.1)
+    assert check_field(1, None, 1, 1, {"random": "1/10"}).compliance == Compliance(random=0.1)
+    assert check_field(1, None, 1, 1, Compliance(random=0.1)).compliance == Compliance(random=0.1)
     every = dict.fromkeys(DEVIATIONS, 0.1)
-    assert checked_field(1, None, 1, 1, every).compliance == Compliance(**every)
+    assert check_field(1, None, 1, 1, every).compliance == Compliance(**every)
     for wrong in (every | {"lazy": 0.1}, ["random"]):
         with pytest.raises(ValueError, match="must map self_protective, random, candid to shares"):
-            checked_field(1, None, 1, 1, wrong)
+            check_field(1, None, 1, 1, wrong)
 
 
 @each(population=[2, 10, 1500, 12_345, 10**6], response=[0.5, 0.4999999995, 0.3, 1 / 3, 0.07, 1.0, 1e-4])
@@ -70,14 +70,19 @@ def test_no_more_people_answer_than_can_be_invited(population, response):
 
 def test_a_plain_field_has_no_conditions_but_the_response():
     assert Field(response=0.5).is_binomial
-    others = (Field(smallest=0.5), Field(population=100), Field(questions=2), Field(compliance=Compliance(random=0.1)))
+    others = (
+        Field(subgroup_share=0.5),
+        Field(population=100),
+        Field(questions=2),
+        Field(compliance=Compliance(random=0.1)),
+    )
     assert not any(field.is_binomial for field in (*others, Field(deff=1.5), Field(weighting=1.5)))
 
 
 @pytest.mark.parametrize(
     ("given", "taken", "refused"),
     [
-        ("smallest", ("1/1000", 1), (0, "1001/1000")),
+        ("subgroup_share", ("1/1000", 1), (0, "1001/1000")),
         ("response", ("1/1000", 1), (0, "1001/1000")),
         ("population", (2,), (1,)),
         ("questions", (1,), (0,)),
@@ -86,12 +91,13 @@ def test_a_plain_field_has_no_conditions_but_the_response():
     ],
 )
 def test_conditions_are_taken_up_to_their_limits(given, taken, refused):
-    usual = {"smallest": 1, "population": None, "response": 1, "questions": 1, "compliance": None}
+    usual = {"subgroup_share": 1, "population": None, "response": 1, "questions": 1, "compliance": None}
     for value in taken:
-        assert getattr(checked_field(**usual | {given: value}), given) == float(Fraction(value))
+        assert getattr(check_field(**usual | {given: value}), given) == float(Fraction(value))
     for value in refused:
-        with pytest.raises(ValueError, match=f"`{'subgroup' if given == 'smallest' else given}` must be"):
-            checked_field(**usual | {given: value})
+        named = "subgroup" if given == "subgroup_share" else given
+        with pytest.raises(ValueError, match=f"`{named}` must be"):
+            check_field(**usual | {given: value})
 
 
 @pytest.mark.parametrize(

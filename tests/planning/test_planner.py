@@ -279,7 +279,7 @@ def test_asking_each_person_one_of_several_questions_is_better():
     one, all_split = (plan(warner, prevalence=0.1, margin=0.05, epsilon=e).n for e in (1.0, 0.25))
     assert plan(warner, prevalence=0.1, margin=0.05, epsilon=1.0).notes == ()  # there is nothing to choose
     assert len(plan(warner("3/4"), prevalence=0.1, margin=0.05, questions=4).notes) == 1  # nor where nothing is split
-    assert found.case.field.one_each
+    assert found.case.field.one_question_each
     assert abs(found.n - 4 * one) <= 4
     assert found.notes == (
         "4 questions: each person is asked one of them, drawn at random",
@@ -289,9 +289,9 @@ def test_asking_each_person_one_of_several_questions_is_better():
 
 def test_the_method_of_asking_with_more_power_is_planned():
     """Each person answers either all of several questions or one of them."""
-    for epsilon, one_each in ((1.0, True), (12.0, False)):
+    for epsilon, one_question_each in ((1.0, True), (12.0, False)):
         found = plan(warner, prevalence=0.1, detect=0.2, n=1000, epsilon=epsilon, questions=3)
-        assert found.case.field.one_each is one_each
+        assert found.case.field.one_question_each is one_question_each
         other = float(found.notes[-1].split()[-1])
         assert found.power > other
         assert "would have power" in found.notes[-1]
@@ -304,14 +304,14 @@ def test_the_only_feasible_method_of_asking_is_planned(epsilon, questions, popul
     """
     asked = {"questions": questions, "population": population}
     found = plan(warner, prevalence=0.1, epsilon=epsilon, margin=margin, **asked)
-    assert found.case.field.one_each is (questions == 3)
+    assert found.case.field.one_question_each is (questions == 3)
     assert found.notes[-1] == "the other way to ask several questions cannot reach this"
 
 
 def test_thirty_questions_can_be_asked_one_each():
     """Direct questioning is judged at an epsilon that a report can have, however many questions there are."""
     found = plan(warner, prevalence=0.1, n=100_000, margin=0.05, questions=30)
-    assert found.case.field.one_each
+    assert found.case.field.one_question_each
 
 
 def test_one_option_that_does_not_move_is_no_obstacle():
@@ -331,7 +331,7 @@ def test_truths_are_compared_share_by_share():
 
 def test_with_a_large_budget_asking_everybody_everything_is_better():
     found = plan(warner, prevalence=0.1, n=1000, epsilon=12.0, questions=2)
-    assert not found.case.field.one_each
+    assert not found.case.field.one_question_each
     assert found.design.epsilon <= 6.0
     assert found.notes[0] == "2 questions: everybody answers all, with the budget split"
     assert "one random question each" in found.notes[-1]

@@ -36,7 +36,7 @@ def test_where_the_power_first_reaches_80_percent_and_from_where_it_stays(design
     """
     for sides, expected in ((1, one), (2, two)):
         found = judged(design, before, after, sides)
-        assert (found.first(0.8), found.stays(0.8)) == expected
+        assert (found.first_n(0.8), found.sustained_n(0.8)) == expected
 
 
 @each(seed=range(30))
@@ -48,11 +48,11 @@ def test_blocks_of_n_find_what_looking_at_every_n_finds(seed):
     end = one._sufficient(power)
     reached = np.array([one.power(n) >= power for n in range(1, end + 300)])
     assert reached[end - 1 :].all()
-    assert one.first(power) == int(np.argmax(reached)) + 1
+    assert one.first_n(power) == int(np.argmax(reached)) + 1
     stays = int(np.flatnonzero(~reached).max(initial=-1)) + 2
-    assert one.stays(power) == stays
-    assert [one.keeps(power, n) for n in (stays, stays + 5, 10 * end)] == [True] * 3
-    assert stays == 1 or not one.keeps(power, stays - 1)
+    assert one.sustained_n(power) == stays
+    assert [one.is_sustained(power, n) for n in (stays, stays + 5, 10 * end)] == [True] * 3
+    assert stays == 1 or not one.is_sustained(power, stays - 1)
     assert not reached[: stays - 1].all() or stays == 1
 
 
@@ -95,29 +95,31 @@ def test_the_test_rejects_where_the_default_interval_excludes_the_null(design, b
 
 def test_the_envelope_is_below_the_teeth_and_touches_them():
     one = judged("die", 0, 0.1)
-    gaps = [one.power(n) - one.envelope(n) for n in range(50, 2000)]
+    gaps = [one.power(n) - one.lower_bound(n) for n in range(50, 2000)]
     assert 0 <= min(gaps) < 1e-3
-    over = [one.ceiling(n) - one.power(n) for n in range(50, 2000)]
+    over = [one.upper_bound(n) - one.power(n) for n in range(50, 2000)]
     assert 0 <= min(over) < 1e-3
-    assert all(one.ceiling(n) <= one._rejects(n, one._accepted(n) - 1) for n in range(50, 2000))
-    assert all(one.envelope(n + 1) > one.envelope(n) for n in range(50, 2000))
+    assert all(
+        one.upper_bound(n) <= one._rejection_probability(n, one._max_accepted_count(n) - 1) for n in range(50, 2000)
+    )
+    assert all(one.lower_bound(n + 1) > one.lower_bound(n) for n in range(50, 2000))
 
 
 def test_without_randomness_one_report_may_prove_it():
     """Asked directly, nobody says yes if nobody has it: 1 - 0.9**n is at least 0.8 from 16 people on."""
     direct = score_tests(DESIGNS["die"].matrix, 0, 0.1, Z[2])[1]
-    assert direct.first(0.8) == direct.stays(0.8) == 16
+    assert direct.first_n(0.8) == direct.sustained_n(0.8) == 16
     assert direct.power(16) == pytest.approx(1 - 0.9**16, abs=1e-11)
 
 
 def test_one_person_may_be_enough():
     sure = ScoreTest(0.0, 0.9, Z[2])
-    assert sure.first(0.8) == sure.stays(0.8) == 1
-    assert sure.first(0.95) == sure.stays(0.95) == 2
-    assert all(sure.envelope(n) <= sure.power(n) <= sure.ceiling(n) for n in range(1, 30))
-    assert sure.ceiling(1) == pytest.approx(0.9)  # nobody is below the threshold of no report
-    assert sure.keeps(0.95, 2)
-    assert not sure.keeps(0.95, 1)
+    assert sure.first_n(0.8) == sure.sustained_n(0.8) == 1
+    assert sure.first_n(0.95) == sure.sustained_n(0.95) == 2
+    assert all(sure.lower_bound(n) <= sure.power(n) <= sure.upper_bound(n) for n in range(1, 30))
+    assert sure.upper_bound(1) == pytest.approx(0.9)  # nobody is below the threshold of no report
+    assert sure.is_sustained(0.95, 2)
+    assert not sure.is_sustained(0.95, 1)
 
 
 def test_other_tests_are_not_counted():
@@ -140,4 +142,4 @@ def test_the_tail_of_twenty_thousand_reports_is_exact_to_twelve_digits():
 
 
 def test_a_quarter_of_a_million_people_are_still_counted():
-    assert ScoreTest(1 / 6, 1 / 6 + 0.002, 1.96).stays(0.8) == 273_798
+    assert ScoreTest(1 / 6, 1 / 6 + 0.002, 1.96).sustained_n(0.8) == 273_798

@@ -7,59 +7,61 @@ import pytest
 from toolkit import forced, warner
 from toolkit.local import oracles
 from toolkit.planning import search as solving
-from toolkit.planning.accuracy import Case
+from toolkit.planning.accuracy import PlanInputs
 from toolkit.planning.fieldwork import Field
-from toolkit.planning.search import Target, epsilon_for, in_words, people_for
+from toolkit.planning.search import Target, epsilon_for, format_margin, people_for
 
 
-@pytest.mark.parametrize("field", [Field(), Field(smallest=0.5)], ids=["counted", "by formula"])
+@pytest.mark.parametrize("field", [Field(), Field(subgroup_share=0.5)], ids=["counted", "by formula"])
 def test_the_smallest_size_is_found_for_every_kind_of_goal(field):
-    accuracy = Case(warner, 0.3, 0.95, detect=0.4, field=field).accuracy(0.8)
+    accuracy = PlanInputs(warner, 0.3, 0.95, detect=0.4, field=field).accuracy(0.8)
     for target in (Target(margin=0.2), Target(margin=0.001), Target(power=0.5), Target(power=0.999)):
         n = people_for(accuracy, target)
-        assert target.reached(accuracy, n)
-        assert not target.reached(accuracy, n - 1)
-        assert target.sustained(accuracy, n)
-        assert not target.sustained(accuracy, n - 1)
+        assert target.is_reached(accuracy, n)
+        assert not target.is_reached(accuracy, n - 1)
+        assert target.is_sustained(accuracy, n)
+        assert not target.is_sustained(accuracy, n - 1)
 
 
 def test_what_is_reached_exactly_is_reached():
-    accuracy = Case(warner, 0.3, 0.95, detect=0.4, field=Field(smallest=0.5)).accuracy(0.8)
+    accuracy = PlanInputs(warner, 0.3, 0.95, detect=0.4, field=Field(subgroup_share=0.5)).accuracy(0.8)
     for target in (Target(margin=accuracy.margin(100)), Target(power=accuracy.power(100))):
         assert target.shortfall(accuracy, 100) == 0
-        assert target.reached(accuracy, 100)
+        assert target.is_reached(accuracy, 100)
         assert people_for(accuracy, target) == 100
-    nobody = Case(warner, 0, 0.95).accuracy(1.0).without_noise()  # asked directly, all say no
+    nobody = PlanInputs(warner, 0, 0.95).accuracy(1.0).without_noise()  # asked directly, all say no
     assert Target(margin=0.01).shortfall(nobody, 1) == -math.inf
 
 
 def test_a_power_that_is_reached_by_chance_of_the_number_is_not_kept():
     """254 people have 80 %, 255 to 276 not all: the teeth of a saw."""
-    accuracy, target = Case(forced("1/6", "1/6"), 0, 0.95, detect=0.1).accuracy(None), Target(power=0.8)
-    assert target.reached(accuracy, 254)
-    assert not target.sustained(accuracy, 254)
-    assert target.sustained(accuracy, 277)
+    accuracy, target = PlanInputs(forced("1/6", "1/6"), 0, 0.95, detect=0.1).accuracy(None), Target(power=0.8)
+    assert target.is_reached(accuracy, 254)
+    assert not target.is_sustained(accuracy, 254)
+    assert target.is_sustained(accuracy, 277)
     assert people_for(accuracy, target) == 277
 
 
 def test_a_power_is_counted_for_up_to_a_million_people():
-    accuracy = Case(warner, 0.3, 0.95, detect=0.4).accuracy(0.8)
+    accuracy = PlanInputs(warner, 0.3, 0.95, detect=0.4).accuracy(0.8)
     counts = [Target(power=0.8).counts(accuracy, n) for n in (10**6, 10**6 + 1)]
     assert counts == [True, False]
     assert not Target(margin=0.1).counts(accuracy, 10)
 
 
 def test_who_cannot_be_invited_is_not_planned_with():
-    accuracy = Case(warner, 0.3, 0.95, field=Field(population=1500, response=0.5)).accuracy(3.0)
+    accuracy = PlanInputs(warner, 0.3, 0.95, field=Field(population=1500, response=0.5)).accuracy(3.0)
     assert people_for(accuracy, Target(margin=0.05)) <= 750
     with pytest.raises(ValueError, match="the 750 people who answer when all 1,500 of the population are invited"):
         people_for(accuracy, Target(margin=0.02))
     with pytest.raises(ValueError, match="nobody answers"):
-        people_for(Case(warner, 0.3, 0.95, field=Field(population=20, response=0.01)).accuracy(3.0), Target(margin=0.5))
+        people_for(
+            PlanInputs(warner, 0.3, 0.95, field=Field(population=20, response=0.01)).accuracy(3.0), Target(margin=0.5)
+        )
 
 
 def test_the_smallest_epsilon_is_found_from_above():
-    case = Case(warner, 0.3, 0.95)
+    case = PlanInputs(warner, 0.3, 0.95)
     for margin in (0.05, 0.1, 0.4):
         epsilon = epsilon_for(case, Target(margin=margin), 1000)
         assert case.accuracy(epsilon).margin(1000) <= margin
@@ -80,21 +82,21 @@ def test_where_the_error_rises_with_epsilon_less_is_looked_for():
 
 def test_the_smaller_of_two_sufficient_epsilons_is_found():
     """The subsets of the oracle change with epsilon."""
-    case, target = Case(partial(oracles.best, 5), [0.9, *[0.025] * 4], 0.95), Target(margin=0.08)
-    reached = [target.reached(case.accuracy(epsilon), 2000) for epsilon in (0.876, 0.877, 1.02, 1.04)]
+    case, target = PlanInputs(partial(oracles.best, 5), [0.9, *[0.025] * 4], 0.95), Target(margin=0.08)
+    reached = [target.is_reached(case.accuracy(epsilon), 2000) for epsilon in (0.876, 0.877, 1.02, 1.04)]
     assert reached == [False, True, False, True]
     assert 0.876 < epsilon_for(case, target, 2000) < 0.877
 
 
 def test_a_goal_just_short_of_direct_questioning_asks_for_too_much():
-    direct = Case(warner, 0.3, 0.95).accuracy(1.0).without_noise().margin(1000)
+    direct = PlanInputs(warner, 0.3, 0.95).accuracy(1.0).without_noise().margin(1000)
     with pytest.raises(ValueError, match="at most 20"):
-        epsilon_for(Case(warner, 0.3, 0.95), Target(margin=direct * (1 + 1e-12)), 1000)
+        epsilon_for(PlanInputs(warner, 0.3, 0.95), Target(margin=direct * (1 + 1e-12)), 1000)
 
 
 def test_a_power_beyond_direct_questioning_is_said_to_be_so():
     with pytest.raises(ValueError, match=r"no epsilon was found .* even direct questioning has a power of 0.444"):
-        epsilon_for(Case(warner, 0.3, 0.95, detect=0.4), Target(power=0.8), 60)
+        epsilon_for(PlanInputs(warner, 0.3, 0.95, detect=0.4), Target(power=0.8), 60)
 
 
 @pytest.mark.parametrize(("tips", "least"), [(0.5, 1.9), (0.9, 1.2345)])
@@ -109,18 +111,18 @@ def test_smaller_epsilons_are_searched_to_three_digits(tips, least):
 
 
 def test_a_power_that_any_epsilon_has_gets_the_smallest():
-    assert epsilon_for(Case(warner, 0.01, 0.95, detect=0.99), Target(power=0.06), 10**6) == 1e-3
+    assert epsilon_for(PlanInputs(warner, 0.01, 0.95, detect=0.99), Target(power=0.06), 10**6) == 1e-3
 
 
 def test_goals_in_words():
     assert str(Target(margin=0.03)) == "±3 points"
-    assert str(Target(margin=2.5, shares=False)) == "±2.5"
+    assert str(Target(margin=2.5, is_share=False)) == "±2.5"
     assert str(Target(power=0.8)) == "a power of 0.8"
-    assert in_words(0.0693, shares=True) == "±6.93 points"
+    assert format_margin(0.0693, is_share=True) == "±6.93 points"
 
 
 def test_a_margin_is_rounded_up_and_a_power_down():
-    found = Case(warner, 0.2, 0.95, detect=0.3).accuracy(1.0)
-    assert found.margin(100) < solving.margin_of(found, 100) < found.margin(100) * (1 + 1e-9)
-    assert found.power(100) - 1e-9 < solving.power_of(found, 100) < found.power(100)
-    assert solving.power_of(found, 1) == 0
+    found = PlanInputs(warner, 0.2, 0.95, detect=0.3).accuracy(1.0)
+    assert found.margin(100) < solving.rounded_margin(found, 100) < found.margin(100) * (1 + 1e-9)
+    assert found.power(100) - 1e-9 < solving.rounded_power(found, 100) < found.power(100)
+    assert solving.rounded_power(found, 1) == 0

@@ -1,4 +1,4 @@
-"""What an observer learns from one report, as odds, a bet, a guess or a test: four readings of epsilon."""
+"""What an observer learns from one report: epsilon interpreted as odds, as a bet, as a guess and as a test."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from toolkit.local.questions import warner
 
 @dataclass(frozen=True)
 class Learned:
-    """The change of an observer's belief in the last option, yes, by one report.
+    """The change of an observer's belief in yes, the last option, after one report.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class Learned:
 
     @property
     def stake_factor(self) -> float:
-        """The value after the report of a fair bet of 1 on yes that was placed before it."""
+        """The value, after the report, of a fair bet of 1 on yes that was placed before the report."""
         return self.after / self.before if self.before else 1.0
 
     def __str__(self) -> str:
-        """Describe the change as an interested party, such as an insurer, would."""
+        """Describe the change as an insurer or another interested party would."""
         chance = f"of people who report “{self.report}”, about {100 * self.after:.0f} in 100 have it"
         return (
             f"{chance}; before the report it was {100 * self.before:.0f}. Nothing more can be concluded "
@@ -68,7 +68,7 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
     Returns
     -------
     tuple of Learned
-        One for each report.
+        One entry for each report.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
     >>> [round(step.after, 3) for step in learned(warner("3/4"), 0.1)]
     [0.036, 0.25]
     """
-    belief = _belief(design, prior)
+    belief = _check_prior(design, prior)
     after = design.posterior(belief)[1]
     chances = np.array([1 - belief, belief]) @ design.matrix
     with np.errstate(divide="ignore"):
@@ -86,7 +86,7 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
 
 
 def guess_rate(epsilon: Number) -> float:
-    """Compute the probability that the best guess of a yes/no answer from one report is right.
+    """Compute the probability that the best guess of a yes/no answer, given one report, is right.
 
     Parameters
     ----------
@@ -103,20 +103,20 @@ def guess_rate(epsilon: Number) -> float:
     >>> round(guess_rate(1.0), 3)
     0.731
     """
-    return 1 / (1 + math.exp(-_epsilon(epsilon)))
+    return 1 / (1 + math.exp(-_check_epsilon(epsilon)))
 
 
 def guess_rate_of(design: Design, prior: Number = 0.5) -> float:
     """Return the probability that the best guess after a report is right, for an observer with this prior."""
-    belief = _belief(design, prior)
+    belief = _check_prior(design, prior)
     joint = np.array([[1 - belief], [belief]]) * design.matrix
     return float(joint.max(axis=0).sum())
 
 
 def bet(epsilon: Number) -> float:
-    """Compute the largest value after a report of a fair bet of 1 on a person's answer.
+    """Compute the largest value that a fair bet of 1 on a person's answer can have after a report.
 
-    It is e**epsilon, for any prior knowledge.
+    The value is e**epsilon, for any prior knowledge.
 
     Parameters
     ----------
@@ -133,16 +133,16 @@ def bet(epsilon: Number) -> float:
     >>> round(bet(1.0), 3)
     2.718
     """
-    return math.exp(_epsilon(epsilon))
+    return math.exp(_check_epsilon(epsilon))
 
 
 def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
-    """Compute the largest share of yes answers that any test detects: min(e**e x, 1 - e**-e (1 - x)).
+    """Compute the largest share of yes answers that any test can detect: min(e**e x, 1 - e**-e (1 - x)).
 
     Parameters
     ----------
     false_alarms : array
-        The share x of no answers that the test takes for yes.
+        The share x of no answers that the test classifies as yes.
     epsilon : number
         The epsilon of the design.
 
@@ -160,7 +160,7 @@ def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
     >>> roc_limit([0.0, 0.1, 1.0], 1.0).round(2).tolist()
     [0.0, 0.27, 1.0]
     """
-    share, factor = read_shares(false_alarms, "false_alarms"), math.exp(_epsilon(epsilon))
+    share, factor = read_shares(false_alarms, "false_alarms"), math.exp(_check_epsilon(epsilon))
     if np.any((share < 0) | (share > 1)):
         reject("`false_alarms` must lie between 0 and 1", "others", "write shares such as 0.05")
     return np.minimum(factor * share, 1 - (1 - share) / factor)
@@ -177,7 +177,7 @@ def roc(design: Design) -> Array:
 
 
 def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
-    """Compute the number of people that a yes/no design needs, in multiples of Warner's with the same epsilon.
+    """Compute the ratio of the people that a yes/no design needs to those of Warner's design with the same epsilon.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
     Returns
     -------
     float
-        The factor, which is at least 1.
+        The ratio, which is at least 1.
 
     References
     ----------
@@ -208,7 +208,7 @@ def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
     return float(design.variance(prevalence, 1)) / float(best.variance(prevalence, 1))
 
 
-def _belief(design: Design, prior: Number) -> float:
+def _check_prior(design: Design, prior: Number) -> float:
     if len(design.options) != 2:
         reject("`design` must have two options", len(design.options), "give a yes/no design")
     belief = exact_fraction(prior, "prior")
@@ -217,7 +217,7 @@ def _belief(design: Design, prior: Number) -> float:
     return float(belief)
 
 
-def _epsilon(epsilon: Number) -> float:
+def _check_epsilon(epsilon: Number) -> float:
     number = exact_fraction(epsilon, "epsilon")
     if number < 0:
         reject("`epsilon` must not be negative", epsilon, "write 1.0, for example")

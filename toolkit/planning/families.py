@@ -1,4 +1,4 @@
-"""Families of randomizers: functions of `epsilon`, whose randomizers are checked to cost no more."""
+"""Families of randomizers: functions that make a randomizer for `epsilon`, which is checked to cost no more."""
 
 import inspect
 import math
@@ -13,12 +13,12 @@ Family = Callable[..., Randomizer]
 
 
 def is_randomizer(source: object) -> bool:
-    """Return whether this is a randomizer, and not a class or function that makes one."""
+    """Whether this is a randomizer, and not a class or function that makes one."""
     return not isinstance(source, type) and hasattr(source, "variance") and hasattr(source, "epsilon")
 
 
 def check_family(family: object) -> None:
-    """Refuse a family whose signature lacks the keyword `epsilon`; it is never passed by position."""
+    """Reject a family that does not accept the keyword `epsilon`, or that needs further arguments."""
     name = _name(family)
     if not callable(family):
         rule = "`design` must be a randomizer or a family"
@@ -51,8 +51,8 @@ def check_family(family: object) -> None:
         )
 
 
-def member(family: Family, epsilon: float) -> Randomizer:
-    """Return the randomizer that a family makes for this epsilon; one that costs more is refused."""
+def make_randomizer(family: Family, epsilon: float) -> Randomizer:
+    """Return the randomizer that a family makes for this epsilon; reject a randomizer that costs more."""
     check_family(family)
     randomizer = family(epsilon=epsilon)
     if not is_randomizer(randomizer):
@@ -65,7 +65,7 @@ def member(family: Family, epsilon: float) -> Randomizer:
     return randomizer
 
 
-def not_above(limit: Fraction) -> float:
+def round_down(limit: Fraction) -> float:
     """Return the nearest float whose decimal value is at most the limit."""
     number = float(limit)
     while Fraction(repr(number)) > limit:

@@ -1,4 +1,4 @@
-"""`plan`: solve for the number of people, the privacy loss or the margin of a survey, given the other two."""
+"""`plan`: solve for the number of people, the privacy loss or the margin of a survey, given two of the three."""
 
 import html
 from collections.abc import Mapping
@@ -12,11 +12,19 @@ from toolkit.core.checks import Number, check_integer, check_level, check_positi
 from toolkit.core.extras import extra
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.accuracy import Accuracy, Case
-from toolkit.planning.families import Family, check_family, is_randomizer, not_above
-from toolkit.planning.fieldwork import Compliance, Field, checked_field
-from toolkit.planning.search import OutOfReach, Target, epsilon_for, in_words, margin_of, people_for, power_of
-from toolkit.planning.trust_models import TrustModel, answers_at, check_delta, other_guesses, trust_models
+from toolkit.planning.accuracy import Accuracy, PlanInputs
+from toolkit.planning.families import Family, check_family, is_randomizer, round_down
+from toolkit.planning.fieldwork import Compliance, Field, check_field
+from toolkit.planning.search import (
+    OutOfReach,
+    Target,
+    epsilon_for,
+    format_margin,
+    people_for,
+    rounded_margin,
+    rounded_power,
+)
+from toolkit.planning.trust_models import TrustModel, check_delta, default_guesses, solutions_at, trust_models
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,18 +32,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """The quantities of a plan: how many people, how private, and how precise.
+    """A plan: the number of people, the privacy loss and the precision.
 
     Parameters
     ----------
     design : Randomizer
-        The randomizer of each answer.
+        The randomizer of an answer.
     solved : str
-        The quantity that was solved for.
+        The name of the quantity that was solved for.
     epsilon : float
         The total privacy loss of one person.
     n : int
-        Reports that must arrive; `invited` is the number of people to ask so that n arrive.
+        The number of reports that must arrive; `invited` is the number of people to invite for n reports.
     margin : float
         Half the width of an interval of `level`, in the smallest subgroup if one was given.
     level : float
@@ -45,17 +53,17 @@ class Plan:
     se : float
         The largest standard error among the options.
     power : float or None
-        Power of the test of size 1 - `level` of `prevalence` against `detect`; the notes say how it was computed.
+        Power of the test of size 1 - `level` of `prevalence` against `detect`; the notes state how it was computed.
     detect : float or list or None
         The truth to detect.
     bias : float
-        Bias of an estimate that ignores the people who do not comply; n and margin include the correction.
+        Bias of an estimate that is not corrected for people who do not comply; n and margin are for the corrected one.
     notes : tuple of str
         Caveats of the plan.
     case : Case
         The question and the conditions in the field.
     target : Target
-        The margin or power that was asked for, or that is reached.
+        The margin or power that was requested, or that is reached.
 
     Examples
     --------
@@ -76,7 +84,7 @@ class Plan:
     detect: Any = None
     bias: float = 0.0
     notes: tuple[str, ...] = ()
-    case: Case = field(kw_only=True)
+    case: PlanInputs = field(kw_only=True)
     target: Target = field(kw_only=True)
 
     @property
@@ -86,11 +94,11 @@ class Plan:
 
     @property
     def _direct_margin(self) -> float:
-        """The margin of n people asked directly, if everybody told the truth."""
+        """The margin of direct questions to n people, if everybody told the truth."""
         return float(self.case.accuracy(self.epsilon).without_noise().margin(self.n))
 
     def trust_models(self, delta: float = 1e-6) -> tuple[TrustModel, ...]:
-        """Compute errors and people needed under four trust models at this epsilon and n.
+        """Compute the errors at this epsilon and n, and the number of people needed, under four trust models.
 
         Parameters
         ----------
@@ -105,12 +113,12 @@ class Plan:
         return trust_models(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
     def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
-        """Compare direct, local, shuffled and central: errors, people needed for the target, and whom to trust.
+        """Compare four trust models: their errors, the people needed for the target, and who must be trusted.
 
-        Local and central guarantee epsilon, shuffled (epsilon, delta). `local epsilon` protects a person if the
-        shuffler fails. Margins are by the normal approximation, to which the central model adds its Laplace noise
-        exactly. In a plan with `assurance`, the margins of the shuffled and the central model are those of the expected
-        width.
+        The local and the central model guarantee epsilon, the shuffled model (epsilon, delta). `local epsilon` protects
+        a person if the shuffler fails. Margins use the normal approximation; the Laplace noise of the central model is
+        added exactly. In a plan with `assurance`, the margins of the shuffled and the central model are those of the
+        expected width.
 
         Parameters
         ----------
@@ -134,25 +142,25 @@ class Plan:
         Parameters
         ----------
         prevalences : sequence, optional
-            Other truths; by default, values around the guess.
+            Alternative truths; by default, values around the guess.
 
         Returns
         -------
         pandas.DataFrame
-            The solved quantity at each truth; NaN where it is out of reach.
+            The solved quantity at each truth; NaN if the target cannot be reached.
         """
         pd = extra("pandas")
-        guesses = tuple(prevalences) if prevalences is not None else other_guesses(self.prevalence)
-        answers = answers_at(self.case, self.solved, self.epsilon, self.n, self.target, guesses)
+        guesses = tuple(prevalences) if prevalences is not None else default_guesses(self.prevalence)
+        answers = solutions_at(self.case, self.solved, self.epsilon, self.n, self.target, guesses)
         return pd.DataFrame({"prevalence": list(guesses), self.solved: answers})
 
     @property
-    def _in_shares(self) -> bool:
-        """Whether shares are estimated, with margins in percentage points, and not a mean in its own unit."""
+    def _is_share(self) -> bool:
+        """Whether a share is estimated, with margins in percentage points, and not a mean in its own unit."""
         return self.design.bounds is None
 
     def direct_n(self) -> int:
-        """Compute how many people direct questions would need, if everybody told the truth.
+        """Compute the number of people that direct questions would need, if everybody told the truth.
 
         Returns
         -------
@@ -165,8 +173,8 @@ class Plan:
         rows = [
             ("people whose reports must arrive", f"{self.n:,}"),
             ("epsilon, what one person loses at most", f"{self.epsilon:.4g}"),
-            (f"margin at {100 * self.level:g} %", in_words(self.margin, shares=self._in_shares)),
-            ("the same, asked directly", in_words(self._direct_margin, shares=self._in_shares)),
+            (f"margin at {100 * self.level:g} %", format_margin(self.margin, is_share=self._is_share)),
+            ("the same, asked directly", format_margin(self._direct_margin, is_share=self._is_share)),
         ]
         if self.invited != self.n:
             rows.insert(1, ("people to invite", f"{self.invited:,}"))
@@ -180,14 +188,16 @@ class Plan:
         power = f", power {self.power:.3g} to detect {self.detect}" if self.power is not None else ""
         return (
             f"<Plan: {self.n:,} people, epsilon {self.epsilon:.4g}, margin "
-            f"{in_words(self.margin, shares=self._in_shares)} "
+            f"{format_margin(self.margin, is_share=self._is_share)} "
             f"at {100 * self.level:g} %{power}; solved for {self.solved}; {self.design.name}>"
         )
 
     def _repr_html_(self) -> str:
         names = {"n": "people whose", "epsilon": "epsilon,", "margin": "margin", "power": "power"}
-        cells = "".join(_row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows())
-        foot = [f"{self.design.name} design; prevalence guessed as {_guess(self.prevalence)}", *self.notes]
+        cells = "".join(
+            _html_row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows()
+        )
+        foot = [f"{self.design.name} design; prevalence guessed as {_format_guess(self.prevalence)}", *self.notes]
         footer = "<br>".join(html.escape(note) for note in foot)
         return (
             f"<table><tbody>{cells}</tbody><tfoot><tr><td colspan='2' "
@@ -195,12 +205,12 @@ class Plan:
         )
 
 
-def _row(name: str, text: str, *, solved: bool) -> str:
+def _html_row(name: str, text: str, *, solved: bool) -> str:
     cell = f"<strong>{html.escape(text)}</strong>" if solved else html.escape(text)
     return f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{cell}</td></tr>"
 
 
-def _guess(prevalence: object) -> str:
+def _format_guess(prevalence: object) -> str:
     return f"{prevalence:g}" if isinstance(prevalence, int | float) else "given shares"
 
 
@@ -231,33 +241,34 @@ def plan(
     weighting: Number = 1,
     assurance: Number | None = None,
 ) -> Plan:
-    """Solve for the one of epsilon, n and margin that is left out; n is rounded up, and the target is reached.
+    """Solve for whichever of epsilon, n and margin is left out; n is rounded up, so that the target is reached.
 
-    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is the test
-    that agrees with the default interval. For one yes/no question to up to a million people its power is counted from
-    the binomial law of the reports, and n is the smallest size such that all larger sizes suffice as well. Margins and
-    any other power, are by the normal approximation; a note says how a power was found.
+    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. The test is the
+    one that agrees with the default interval. For one yes/no question to up to a million people, its power is computed
+    from the binomial distribution of the reports, and n is the smallest size from which on all sizes suffice. Margins,
+    and power in all other cases, use the normal approximation; a note states how the power was computed.
 
     Parameters
     ----------
     design : callable or Randomizer
-        A family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its own epsilon.
+        A family (a function with the parameter `epsilon`, such as `warner`), or a randomizer, which has its own
+        epsilon.
     prevalence : number or sequence
         A guess of the truth: a share, one share per option, or a mean.
     epsilon : number, optional
-        The largest total loss of one person.
+        The largest total privacy loss of one person.
     n : int, optional
-        People whose reports arrive.
+        The number of people whose reports arrive.
     margin : number, optional
         Half the width of the interval, on the scale of the estimate: 0.03 is 3 percentage points.
     level : number
         Confidence level.
     power : number, optional
-        The probability that a test of nominal size 1 - `level` tells `detect` from `prevalence`.
+        The probability that a test of nominal size 1 - `level` rejects `prevalence` if `detect` is the truth.
     detect : number or sequence, optional
-        Another truth.
+        The truth that the test should distinguish from `prevalence`.
     sides : {2, 1}
-        The sides of the test; 1 if only a truth on the side of `detect` matters.
+        The sides of the test; 1 if only a deviation toward `detect` matters.
     sd : number, optional
         The guessed standard deviation of the answers, for a mean; by default, the largest possible.
     subgroup : number
@@ -265,29 +276,30 @@ def plan(
     population : int, optional
         Size of a finite population.
     response : number
-        Share of the invited who answer; nobody of a population is invited twice.
+        Share of the invited who answer; nobody in a population is invited twice.
     questions : int
         Number of questions for the same people.
     compliance : mapping, optional
         {"self_protective": share, "random": share} of people who do not follow the instructions.
     deff : number
-        Design effect of the truth, 1 + (people per cluster - 1) * their correlation; the randomization is not touched.
+        Design effect, 1 + (people per cluster - 1) * intraclass correlation. It applies to the sampling variance, not
+        to the variance of the randomization.
     weighting : number
         1 + the squared coefficient of variation of the weights.
     assurance : number, optional
-        The share of surveys whose interval keeps the margin, as 0.9. Without it the expected width has the margin,
-        which about half of the surveys keep. For one yes/no question to up to a million people n is counted from the
-        binomial law and Wilson's interval; else by the normal approximation.
+        The share of surveys whose interval does not exceed the margin, such as 0.9. By default the expected width
+        equals the margin, which about half of the surveys exceed. For one yes/no question to up to a million people, n
+        is computed from the binomial distribution and Wilson's interval; otherwise by the normal approximation.
 
     Returns
     -------
     Plan
-        All quantities, with the margins of other ways to ask.
+        All quantities of the plan.
 
     Raises
     ------
     ValueError
-        If no number of people, or no epsilon, reaches the target.
+        If no number of people or no epsilon reaches the target.
 
     Examples
     --------
@@ -304,13 +316,13 @@ def plan(
     223
     """
     goals = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
-    solved = _unknown(design, goals, testing=detect is not None)
-    field = checked_field(subgroup, population, response, questions, compliance, deff, weighting)
-    truth, other = _truth(prevalence, "prevalence"), _truth(detect, "detect")
-    sure = _assurance(assurance, other)
-    case = Case(design, truth, check_level(level), other, sd, field, _sides(sides), sure)
-    goal = _checked(case, goals, solved)
-    return _planned(case, goal) if field.questions == 1 or case.fixed else _better(case, goal)
+    solved = _solved_quantity(design, goals, testing=detect is not None)
+    field = check_field(subgroup, population, response, questions, compliance, deff, weighting)
+    truth, other = _parse_truth(prevalence, "prevalence"), _parse_truth(detect, "detect")
+    sure = _check_assurance(assurance, other)
+    case = PlanInputs(design, truth, check_level(level), other, sd, field, _check_sides(sides), sure)
+    goal = _check_goals(case, goals, solved)
+    return _solve(case, goal) if field.questions == 1 or case.is_fixed else _better_plan(case, goal)
 
 
 @dataclass(frozen=True)
@@ -323,7 +335,7 @@ class _Goal:
     target: Target
 
 
-def _unknown(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
+def _solved_quantity(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
     """Return the name of the quantity that was left out."""
     goal, idle = ("power", "margin") if testing else ("margin", "power")
     if goals[idle] is not None:
@@ -347,14 +359,14 @@ def _unknown(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
     return left_out[0]
 
 
-def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
-    """Return the given quantities as numbers, and refuse contradictions."""
+def _check_goals(case: PlanInputs, goals: Mapping[str, Any], solved: str) -> _Goal:
+    """Return the given quantities as numbers; reject contradictions."""
     if (margin := goals["margin"]) is not None:
         margin = float(check_positive(margin, "margin", "no number of people has no error"))
     people = None if goals["n"] is None else check_integer(goals["n"], "n")
-    epsilon = float(case.source.epsilon) if case.fixed else None  # type: ignore[union-attr]
+    epsilon = float(case.design_or_family.epsilon) if case.is_fixed else None  # type: ignore[union-attr]
     if goals["epsilon"] is not None:
-        epsilon = not_above(check_positive(goals["epsilon"], "epsilon", "at 0 a report says nothing"))
+        epsilon = round_down(check_positive(goals["epsilon"], "epsilon", "at 0 a report says nothing"))
     power = None if goals["power"] is None else exact_fraction(goals["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
         rule = f"`power` must lie between {1 - case.level:.3g} and 1"
@@ -375,7 +387,7 @@ def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
 
 
 def _check_people(field: Field, n: int | None) -> None:
-    """Refuse more people than answer when the whole population is invited once."""
+    """Reject a number of people larger than answer when the whole population is invited once."""
     most = field.max_respondents()
     if n is None or most is None or n <= most:
         return
@@ -386,13 +398,13 @@ def _check_people(field: Field, n: int | None) -> None:
     reject(rule, f"{n:,}", consequence)
 
 
-def _planned(case: Case, goal: _Goal) -> Plan:
+def _solve(case: PlanInputs, goal: _Goal) -> Plan:
     solved, target = goal.solved, goal.target
     epsilon = goal.epsilon or epsilon_for(case, target, goal.n or 0)  # of the two only the one to solve for is missing
     accuracy = case.accuracy(epsilon)
     people = goal.n or people_for(accuracy, target)
-    power = None if case.detect is None else power_of(accuracy, people)
-    margin = target.margin if target.margin is not None else margin_of(accuracy, people)
+    power = None if case.detect is None else rounded_power(accuracy, people)
+    margin = target.margin if target.margin is not None else rounded_margin(accuracy, people)
     randomizer, compliance = case.randomizer(epsilon), case.field.compliance
     bias = compliance.bias(randomizer, case.prevalence) if compliance and has_matrix(randomizer) else 0.0
     reached = {"power": power} if solved == "power" else {"margin": margin} if power is None else {}
@@ -414,13 +426,13 @@ def _planned(case: Case, goal: _Goal) -> Plan:
     )
 
 
-def _better(case: Case, goal: _Goal) -> Plan:
-    """Plan several questions, one random one per person or all with a divided budget, and return the better plan."""
+def _better_plan(case: PlanInputs, goal: _Goal) -> Plan:
+    """Plan one random question per person, and all questions with a divided budget; return the better plan."""
     solved = goal.solved
     plans: list[Plan] = []
-    for one_each in (True, False):
+    for one_question_each in (True, False):
         try:
-            plans.append(_planned(replace(case, field=replace(case.field, one_each=one_each)), goal))
+            plans.append(_solve(replace(case, field=replace(case.field, one_question_each=one_question_each)), goal))
         except OutOfReach as error:
             failure = error
     if not plans:
@@ -436,21 +448,21 @@ def _better(case: Case, goal: _Goal) -> Plan:
     other = getattr(plans[1], solved)
     words = f"{other:,}" if solved == "n" else f"{other:.3g}"
     if solved == "margin":
-        words = in_words(other, shares=goal.target.shares)
-    mode = "all questions to everybody" if plans[0].case.field.one_each else "one random question each"
+        words = format_margin(other, is_share=goal.target.is_share)
+    mode = "all questions to everybody" if plans[0].case.field.one_question_each else "one random question each"
     return replace(plans[0], notes=(*plans[0].notes, f"{mode} would have {solved} {words}"))
 
 
-def _notes(case: Case) -> tuple[str, ...]:
+def _notes(case: PlanInputs) -> tuple[str, ...]:
     field = case.field
     notes = []
     if field.questions > 1:
         mode = "everybody answers all, with the budget split"
-        if field.one_each:
+        if field.one_question_each:
             mode = "each person is asked one of them, drawn at random"
         notes.append(f"{field.questions} questions: {mode}")
-    if field.smallest < 1:
-        notes.append(f"the precision holds in a subgroup of {100 * field.smallest:.3g} % of the people")
+    if field.subgroup_share < 1:
+        notes.append(f"the precision holds in a subgroup of {100 * field.subgroup_share:.3g} % of the people")
     if field.population:
         notes.append(f"drawn from a population of {field.population:,}")
     if field.deff != 1:
@@ -465,21 +477,21 @@ def _notes(case: Case) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[str, ...]:
-    """Describe the test and how its power was computed; for exact powers, also the sizes that reach the target."""
+def _test_note(case: PlanInputs, accuracy: Accuracy, target: Target, n: int) -> tuple[str, ...]:
+    """Describe the test and how its power was computed; if the power is exact, also the sizes that reach the target."""
     if case.detect is None:
         return ()
     test = f"{'two-sided' if case.sides == 2 else 'one-sided'} test at {100 * (1 - case.level):.3g} %"
-    if not Target(power=target.power).counts(accuracy, n):
+    if not Target(power=target.power).has_exact_power(accuracy, n):
         return (f"{test}, power by the normal approximation",)
     message = f"{test}, power counted from the binomial law"
     if target.power is None or accuracy.exact_test is None:
         return (message,)
-    first, stays = accuracy.exact_test.first(target.power), accuracy.exact_test.stays(target.power)
+    first, stays = accuracy.exact_test.first_n(target.power), accuracy.exact_test.sustained_n(target.power)
     return (f"{message}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
 
 
-def _assurance(assurance: Number | None, detect: object) -> float | None:
+def _check_assurance(assurance: Number | None, detect: object) -> float | None:
     if assurance is None:
         return None
     share = float(exact_fraction(assurance, "assurance"))
@@ -489,14 +501,14 @@ def _assurance(assurance: Number | None, detect: object) -> float | None:
     return share
 
 
-def _sides(sides: object) -> int:
+def _check_sides(sides: object) -> int:
     if check_integer(sides, "sides") not in (1, 2):
         reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     return int(sides)  # type: ignore[call-overload, no-any-return]
 
 
-def _truth(value: Any, name: str) -> Any:
-    """Return a share or mean as a float, or several shares as floats; fractions may be written as text."""
+def _parse_truth(value: Any, name: str) -> Any:
+    """Return a share or a mean as a float, or several shares as a list of floats; fractions may be given as text."""
     if value is None and name == "detect":
         return None
     shares = as_array(value)

@@ -1,4 +1,4 @@
-"""`plan_by_simulation`: the power of any analysis, from simulated surveys."""
+"""`plan_by_simulation`: the power of any analysis, estimated from simulated surveys."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class SimulatedPlan:
     Parameters
     ----------
     rows : tuple of dict
-        For each sample size the power with its 95 % limits, the mean half width of the interval (NaN if the analysis
+        For each sample size: the power with its 95 % limits, the mean half width of the interval (NaN if the analysis
         returns no estimate), and the number of surveys that could not be analyzed.
     repeats : int
         Number of surveys for each sample size.
@@ -78,12 +78,12 @@ def plan_by_simulation(
     ----------
     analysis : callable
         The analysis of a survey's data. It returns an `Estimate` (tested against `null`), an object with a p-value `p`,
-        a p-value, or True if something was detected. A survey that raises a ValueError, such as a fit without a
-        maximum, counts as one that detects nothing.
+        a p-value, or True if something was detected. If the analysis raises a ValueError, for example because a fit
+        has no maximum, the survey counts as detecting nothing.
     truth : callable
         Function of n and a random generator that returns the data of one survey, randomized as in the field.
     n : int or sequence of int
-        People whose reports arrive.
+        The number of people whose reports arrive.
     repeats : int
         Number of surveys for each n; with 1,000 the standard error is 1.3 points at a power of 80 %.
     level : number
@@ -120,7 +120,7 @@ def plan_by_simulation(
                 if refused == count:
                     raise problem
                 continue
-            hits += _detects(result, error, float(null))
+            hits += _rejects_null(result, error, float(null))
             if isinstance(result, Estimate) and np.ndim(result.value) == 0:
                 widths.append(float(result.interval(1 - error).width) / 2)
         share = Shares.from_support(np.array([hits]), count, np.ones(1), np.zeros(1)).interval(0.95, "wilson")
@@ -130,8 +130,8 @@ def plan_by_simulation(
     return SimulatedPlan(tuple(rows), count, 1 - error)
 
 
-def _detects(result: Any, error: float, null: float) -> bool:
-    """Return whether the result of an analysis rejects the null hypothesis."""
+def _rejects_null(result: Any, error: float, null: float) -> bool:
+    """Whether the result of an analysis rejects the null hypothesis."""
     if isinstance(result, bool | np.bool_):
         return bool(result)
     p = result.test(null).p if isinstance(result, Estimate) else getattr(result, "p", result)

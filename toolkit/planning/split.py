@@ -12,26 +12,26 @@ from toolkit.core.checks import Number, check_integer, check_level, check_positi
 from toolkit.core.extras import extra
 from toolkit.core.search import bisect
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.accuracy import Case
-from toolkit.planning.families import Family, member, not_above
+from toolkit.planning.accuracy import PlanInputs
+from toolkit.planning.families import Family, make_randomizer, round_down
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_GRID = 48
+_GRID_POINTS = 48
 _SMALLEST_SHARE = 1e-3  # of the budget, for each question
 
 
 @dataclass(frozen=True, repr=False)
 class Split:
-    """A privacy budget that is divided among questions. The epsilons add up to at most `epsilon`, exactly.
+    """A privacy budget that is divided among questions. The exact sum of their epsilons is at most `epsilon`.
 
     Parameters
     ----------
     epsilon : float
         The total privacy loss of one person.
     n : int
-        People whose reports arrive.
+        The number of people whose reports arrive.
     level : float
         Confidence level.
     shares : mapping
@@ -65,7 +65,7 @@ class Split:
 
     @property
     def gain(self) -> float:
-        """The factor by which the largest margin needs fewer people if each person answers one random question."""
+        """The factor by which one random question per person reduces the people needed for the largest margin."""
         return (self.largest / max(self.one_random.values())) ** 2
 
     def to_frame(self) -> "pd.DataFrame":
@@ -103,16 +103,16 @@ def budget_for(
     level: Number = 0.95,
     weights: Mapping[str, Number] | None = None,
 ) -> Split:
-    """Divide epsilon among questions that everybody answers, to minimize the largest margin or by weights.
+    """Divide epsilon among questions that everybody answers, by weights or to minimize the largest margin.
 
     Parameters
     ----------
     questions : mapping
-        A mapping from names to a family (a function of epsilon) and the guessed truth.
+        A mapping from the name of each question to a family (a function of epsilon) and the guessed truth.
     epsilon : number
-        The largest total loss of one person.
+        The largest total privacy loss of one person.
     n : int
-        People whose reports arrive.
+        The number of people whose reports arrive.
     level : number
         Confidence level.
     weights : mapping, optional
@@ -132,7 +132,7 @@ def budget_for(
     {'cheated': 0.83, 'transport': 1.17}
     """
     total = exact_fraction(
-        not_above(check_positive(epsilon, "epsilon")), "epsilon"
+        round_down(check_positive(epsilon, "epsilon")), "epsilon"
     )  # the float that is reported, exactly
     people, confidence = check_integer(n, "n"), check_level(level)
     if not questions:
@@ -142,20 +142,22 @@ def budget_for(
     ):
         consequence = 'write {"cheated": (warner, 0.2)}'
         reject("each question must be a family and a guess of the truth", "others", consequence, TypeError)
-    cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}
+    cases = {name: PlanInputs(family, truth, confidence) for name, (family, truth) in questions.items()}
     for name, case in cases.items():
-        if case.fixed:
+        if case.is_fixed:
             rule = "each question must be a family, a function of epsilon"
             reject(rule, f"a fixed design for {name!r}", "its epsilon is fixed; write warner in place of warner(0.7)")
-    proportions = _weights(questions, weights) if weights is not None else _even_margins(cases, float(total))
+    proportions = (
+        _check_weights(questions, weights) if weights is not None else _epsilons_at_equal_margin(cases, float(total))
+    )
     shares = _exact_shares(proportions, total)
     margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}
     alone = {name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()}
-    designs = {name: member(family, float(shares[name])) for name, (family, _) in questions.items()}
+    designs = {name: make_randomizer(family, float(shares[name])) for name, (family, _) in questions.items()}
     return Split(float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone)
 
 
-def _weights(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
+def _check_weights(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
     if set(weights) != set(questions):
         reject("`weights` must name every question once", "other names", "use the names of `questions`")
     return {
@@ -164,9 +166,9 @@ def _weights(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dic
     }
 
 
-def _even_margins(cases: Mapping[str, Case], total: float) -> dict[str, float]:
-    """Return the epsilons that use up the budget at a common margin, from curves of margin against epsilon."""
-    grid = np.geomspace(_SMALLEST_SHARE * total, total, _GRID)
+def _epsilons_at_equal_margin(cases: Mapping[str, PlanInputs], total: float) -> dict[str, float]:
+    """Return the epsilons that use up the budget with equal margins, from curves of margin against epsilon."""
+    grid = np.geomspace(_SMALLEST_SHARE * total, total, _GRID_POINTS)
     curves = {name: np.log([case.accuracy(e).margin(1) for e in grid]) for name, case in cases.items()}
 
     def needed(log_margin: float) -> dict[str, float]:
@@ -178,7 +180,7 @@ def _even_margins(cases: Mapping[str, Case], total: float) -> dict[str, float]:
 
 
 def _exact_shares(weights: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:
-    """Return shares in proportion to weights, as decimal values of floats that add up to at most the total."""
+    """Return shares in proportion to weights, whose exact sum is at most the total; each is the decimal of a float."""
     weight_sum = sum(Fraction(weight) for weight in weights.values())
     shares = {name: exact_fraction(float(Fraction(w) / weight_sum * total), "epsilon") for name, w in weights.items()}
     while sum(shares.values(), Fraction(0)) > total:

@@ -1,4 +1,4 @@
-"""`plan_survey`: how many people a survey needs for several goals, and which goal decides."""
+"""`plan_survey`: the number of people that a survey needs for several goals, and the goal that needs the most."""
 
 import html
 import math
@@ -10,15 +10,15 @@ from toolkit.core.checks import Number, exact_fraction, explain_call, reject
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.fieldwork import Field, checked_field, whole_people
+from toolkit.planning.fieldwork import Field, check_field, whole_people
 from toolkit.planning.models import plan_difference, plan_slope
 from toolkit.planning.planner import plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_POWER = 0.8
-_PURPOSES = {
+_DEFAULT_POWER = 0.8
+_KEYS_BY_PURPOSE = {
     "margin": ("margin", "subgroup", "assurance"),
     "test": ("detect", "power", "sides", "subgroup"),
     "difference": ("difference", "power", "groups"),
@@ -27,8 +27,8 @@ _PURPOSES = {
 
 
 @dataclass(frozen=True)
-class Needed:
-    """The people needed for one goal, a row of `PeopleNeeded`.
+class PeopleForGoal:
+    """The number of people needed for one goal, a row of `PeopleNeeded`.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ class Needed:
     group : str
         A description of the group.
     share : float
-        The group's share of the people; for a difference, that of the first group.
+        The group's share of the people; for a difference, the share of the first group.
     target : str
         A description of the target.
     n : int
-        People in the group.
+        The number of people in the group.
     people : int
-        People in the survey.
+        The number of people in the survey.
     invited : int
-        People to invite.
+        The number of people to invite.
     binding : bool
         Whether no other goal needs more people.
 
@@ -90,7 +90,7 @@ class PeopleNeeded:
     True
     """
 
-    rows: tuple[Needed, ...]
+    rows: tuple[PeopleForGoal, ...]
     notes: tuple[str, ...]
 
     @property
@@ -160,7 +160,7 @@ def plan_survey(
     Returns
     -------
     PeopleNeeded
-        The people needed for all goals, and for each of them.
+        The number of people needed for all goals together, and for each goal.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def plan_survey(
     >>> plan_survey({"cheated": die}, {"cheated": wishes}, prevalence={"cheated": 0.1}, response=0.5)
     <PeopleNeeded: 1,720 people, 3,440 invited, for 3 wishes; cheated, ± 0.06 (1/4 of the people) decides>
     """
-    field = checked_field(1, population, response, 1, None, deff, weighting)
+    field = check_field(1, population, response, 1, None, deff, weighting)
     needs: list[tuple[str, str, str, float, str, int, int]] = []
     if not all(isinstance(mapping, Mapping) for mapping in (designs, wishes, prevalence)):
         reject("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
@@ -180,14 +180,14 @@ def plan_survey(
         if name not in designs:
             reject("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
         needs += [
-            (name, *_needed(designs[name], wish, prevalence.get(name), level, field))
+            (name, *_size_for_wish(designs[name], wish, prevalence.get(name), level, field))
             for wish in ([wish_or_wishes] if isinstance(wish_or_wishes, Mapping) else wish_or_wishes)
         ]
     if not needs:
         reject("there must be a wish", "none", "{'cheated': {'margin': 0.03}}")
     most = max(people for *_, people in needs)
     rows = tuple(
-        Needed(name, purpose, group, share, target, n, people, field.invited(people), people == most)
+        PeopleForGoal(name, purpose, group, share, target, n, people, field.invited(people), people == most)
         for name, purpose, group, share, target, n, people in needs
     )
     if field.population is not None and field.invited(most) > field.population:
@@ -199,24 +199,24 @@ def plan_survey(
 _Row = tuple[str, str, float, str, int, int]
 
 
-def _needed(design: Any, wish: object, guess: object, level: Number, field: Field) -> _Row:
-    """Return purpose, group, its share, target, people in the group, and people in total."""
-    purpose, terms = _purpose(wish)
+def _size_for_wish(design: Any, wish: object, guess: object, level: Number, field: Field) -> _Row:
+    """Return the purpose, the group, its share, the target, the people in the group, and the people in total."""
+    purpose, terms = _parse_wish(wish)
     if guess is None and purpose in ("margin", "test"):
         reject("`prevalence` must hold a guess for each question", "none for one", 'write prevalence={"cheated": 0.2}')
     if purpose == "difference":
-        return _difference(design, terms, level, field)
+        return _size_for_difference(design, terms, level, field)
     share = exact_fraction(terms.pop("subgroup", 1), "subgroup")
     if not 0 < share <= 1:
         reject("`subgroup` must be a share above 0 and at most 1", share, "write 0.25 for a quarter of the people")
     shared: dict[str, Any] = {"level": level}
     if purpose == "slope":
-        slope_plan = plan_slope(design, **{"power": _POWER, **terms}, **shared)
+        slope_plan = plan_slope(design, **{"power": _DEFAULT_POWER, **terms}, **shared)
         n = whole_people(slope_plan.n * field.weighting)
-        target = f"slope {slope_plan.slope:g} with power {float(terms.get('power', _POWER)):g}"
+        target = f"slope {slope_plan.slope:g} with power {float(terms.get('power', _DEFAULT_POWER)):g}"
     else:
         shared |= {"prevalence": guess, "deff": field.deff, "weighting": field.weighting}
-        more = {"power": _POWER, **terms} if purpose == "test" else terms
+        more = {"power": _DEFAULT_POWER, **terms} if purpose == "test" else terms
         n = plan(design, **more, **shared).n
         target = (
             f"± {float(terms['margin']):g}"
@@ -227,11 +227,11 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
     return purpose, group, float(share), target, n, math.ceil(n / share)
 
 
-def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field) -> _Row:
+def _size_for_difference(design: Any, terms: dict[str, Any], level: Number, field: Field) -> _Row:
     shares = [exact_fraction(share, "groups") for share in terms.pop("groups", ("1/2", "1/2"))]
     if len(shares) != 2 or min(shares) <= 0 or sum(shares) > 1:
         reject("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
-    pair, power = terms["difference"], terms.get("power", _POWER)
+    pair, power = terms["difference"], terms.get("power", _DEFAULT_POWER)
     difference_plan = plan_difference(
         design,
         prevalence=pair,
@@ -247,22 +247,22 @@ def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field)
     return "difference", group, float(shares[0]), target, difference_plan.n[0], people
 
 
-def _purpose(wish: object) -> tuple[str, dict[str, Any]]:
-    """Return the kind of a goal, by the key that only this kind has."""
+def _parse_wish(wish: object) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a goal and its options; each kind has a key of its own."""
     if not isinstance(wish, Mapping):
         reject("a wish must be a mapping", type(wish).__name__, "{'margin': 0.03}", TypeError)
-    keys = {options[0]: purpose for purpose, options in _PURPOSES.items()}
+    keys = {options[0]: purpose for purpose, options in _KEYS_BY_PURPOSE.items()}
     purposes = [keys[key] for key in wish if key in keys]
     if len(purposes) != 1:
         reject(f"a wish must have one of {', '.join(keys)}", f"{len(purposes)} of them", "write a list of wishes")
     purpose = purposes[0]
-    if unknown := [str(key) for key in wish if key not in _PURPOSES[purpose]]:
-        rule = f"a wish for a {purpose} may have {', '.join(_PURPOSES[purpose])}"
+    if unknown := [str(key) for key in wish if key not in _KEYS_BY_PURPOSE[purpose]]:
+        rule = f"a wish for a {purpose} may have {', '.join(_KEYS_BY_PURPOSE[purpose])}"
         reject(rule, ", ".join(unknown)[:60], "leave the others out")
     return purpose, dict(wish)
 
 
-def _notes(rows: Sequence[Needed], field: Field) -> tuple[str, ...]:
+def _notes(rows: Sequence[PeopleForGoal], field: Field) -> tuple[str, ...]:
     notes = ["n are people whose reports arrive; margins are by the normal approximation"]
     if any(row.purpose == "slope" for row in rows):
         notes.append("people for a slope are approximate, and clusters are not accounted for in them")

@@ -12,25 +12,25 @@ from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import erfcx, ndtr, ndtri
 from toolkit.core.search import bisect_elementwise, bisect_integers, bracket
 from toolkit.local.shuffling.amplification import largest_local, shuffled
-from toolkit.planning.accuracy import Accuracy, Case, Precision
+from toolkit.planning.accuracy import Accuracy, PlanInputs, Precision
 from toolkit.planning.fieldwork import Field
-from toolkit.planning.search import MOST_PEOPLE, OutOfReach, Target, epsilon_for, people_for
+from toolkit.planning.search import MAX_PEOPLE, OutOfReach, Target, epsilon_for, people_for
 
 _ROOT = 2**0.5
-_LEAST_RATIO = 1e-12  # of the standard deviation to the scale of the noise
+_MIN_RATIO = 1e-12  # of the standard deviation to the scale of the noise
 
 
 @dataclass(frozen=True)
-class Curated:
+class CuratorAccuracy:
     """The precision of a curator who knows n answers and adds Laplace noise to their share or mean.
 
-    The error is the sum of the sampling error, by the normal approximation, and of Laplace noise of scale `total` / n.
-    Its quantiles are those of this sum and not of a normal law of the same variance: where the noise dominates, a 95 %
-    margin is up to 8 % wider than 1.96 standard errors, and an 80 % margin up to 11 % narrower than 1.28.
+    The error is the sum of a normal sampling error and of Laplace noise of scale `noise_total` / n. The quantiles are
+    those of this sum, and not of a normal distribution with the same variance: where the noise dominates, a 95 % margin
+    is up to 8 % wider than 1.96 standard errors, and an 80 % margin up to 11 % narrower than 1.28 standard errors.
     """
 
     direct: Accuracy
-    total: float
+    noise_total: float
     exact_test: None = None
 
     @property
@@ -41,7 +41,7 @@ class Curated:
         return self.direct
 
     def scale(self, n: ArrayLike) -> Any:
-        return self.total / self.direct.field.effective_n(n)
+        return self.noise_total / self.direct.field.effective_n(n)
 
     def variance(self, n: ArrayLike) -> Array:
         return np.asarray(self.direct.variance(n) + 2 * self.scale(n) ** 2)
@@ -53,23 +53,24 @@ class Curated:
         return float(margin) if np.ndim(n) == 0 else margin
 
     def power(self, n: ArrayLike) -> float:
-        """Return the power of the test of `prevalence` against `detect`, by the most informative option."""
+        """Return the power of the test of `prevalence` against `detect`, for the most informative option."""
         shift = np.asarray(self.direct.shift)
-        before, after = (np.sqrt(self.direct.variance(n, spread)) for spread in (self.direct.here, self.direct.other))
+        before, after = (
+            np.sqrt(self.direct.variance(n, spread)) for spread in (self.direct.at_guess, self.direct.at_detect)
+        )
         edge = upper_quantile((1 - self.direct.level) / self.direct.sides, before, self.scale(n))
-        return float(np.where(shift > 0, tail(edge - shift, after, self.scale(n)), 0).max())
+        return float(np.where(shift > 0, tail_probability(edge - shift, after, self.scale(n)), 0).max())
 
 
-def tail(x: ArrayLike, sd: ArrayLike, scale: ArrayLike) -> Array:
-    """Return the probability that normal plus Laplace noise exceeds x; the scales are all zero, or none is."""
+def tail_probability(x: ArrayLike, sd: ArrayLike, scale: ArrayLike) -> Array:
+    """Return the probability that normal plus Laplace noise exceeds x; either all Laplace scales are 0 or none is."""
     x, sd = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(sd, dtype=np.float64))
     if not np.any(scale):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.nan_to_num(ndtr(-x / sd)))
-    ratio = np.maximum(sd / scale, _LEAST_RATIO)
+    ratio = np.maximum(sd / scale, _MIN_RATIO)
     z = np.abs(x) / (ratio * scale)
-    # The product of a growing exponential and a vanishing probability is computed with erfcx, so that it neither
-    # overflows nor underflows.
+    # erfcx computes the product of a growing exponential and a vanishing probability without overflow or underflow.
     density = np.exp(-z * z / 2) / 2
     lower = density * erfcx((z + ratio) / _ROOT)
     near = density * erfcx(np.maximum(ratio - z, 0) / _ROOT)
@@ -79,21 +80,21 @@ def tail(x: ArrayLike, sd: ArrayLike, scale: ArrayLike) -> Array:
 
 
 def upper_quantile(p: float, sd: float | Array, scale: float | Array) -> Array:
-    """Return the x that the sum exceeds with probability p, by bisection, rounded up."""
+    """Return the x that the sum exceeds with probability p, found by bisection and rounded up."""
     if p > 0.5:
         return -upper_quantile(1 - p, sd, scale)
     low = np.zeros(np.broadcast_shapes(np.shape(sd), np.shape(scale)))
     high = ndtri(1 - p / 2) * np.asarray(sd) + scale * np.log(1 / p)
-    return bisect_elementwise(lambda x: tail(x, sd, scale) <= p, low, high)[1]
+    return bisect_elementwise(lambda x: tail_probability(x, sd, scale) <= p, low, high)[1]
 
 
-TRUST = {
+TRUST_TEXTS = {
     "direct": "whoever receives the answers, with all of them",
     "local": "the phone and its page, or one's own die; not the collector",
     "shuffled": "a shuffler that mixes the reports and does not tell whose is whose, nor collude with the analyst",
     "central": "a curator, with every true answer, to add the noise and publish nothing else",
 }
-_MOST_LOCAL = 16.0
+_MAX_LOCAL_EPSILON = 16.0
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class TrustModel:
     delta : float
         Delta of what is published.
     local_epsilon : float
-        Epsilon of a single report, which holds against whoever receives it.
+        Epsilon of a single report, which protects against its recipient.
     noise_se : float
         The standard error of the privacy noise alone.
     se : float
@@ -117,9 +118,9 @@ class TrustModel:
     margin : float
         The margin with the plan's number of people.
     n_needed : float
-        People needed for the plan's target; NaN where it is out of reach.
+        The number of people needed for the plan's target; NaN if it cannot be reached.
     trust : str
-        Who must be trusted with what.
+        Who must be trusted, and with what.
 
     Examples
     --------
@@ -141,59 +142,59 @@ class TrustModel:
     __repr__ = concise
 
 
-def trust_models(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[TrustModel, ...]:
-    """Compare direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
+def trust_models(case: PlanInputs, epsilon: float, n: int, target: Target, delta: float) -> tuple[TrustModel, ...]:
+    """Compare the four trust models at the same epsilon and n; `n_needed` is for the target."""
     local = case.accuracy(epsilon)
     direct = local.without_noise()
-    central = Curated(direct, case.randomizer(epsilon)._sensitivity * case.field.questions_each / epsilon)
+    central = CuratorAccuracy(direct, case.randomizer(epsilon)._sensitivity * case.field.questions_each / epsilon)
     local_epsilon, total, needed = _shuffled(case, epsilon, n, target, delta)
     return (
-        _trust_model("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),
-        _trust_model("local", local, n, (epsilon, 0.0, epsilon), _people(local, target)),
+        _trust_model("direct", direct, n, (math.inf, 0.0, math.inf), _people_needed(direct, target)),
+        _trust_model("local", local, n, (epsilon, 0.0, epsilon), _people_needed(local, target)),
         _trust_model("shuffled", case.accuracy(local_epsilon), n, (total, delta, local_epsilon), needed),
-        _trust_model("central", central, n, (epsilon, 0.0, math.inf), _people(central, target)),
+        _trust_model("central", central, n, (epsilon, 0.0, math.inf), _people_needed(central, target)),
     )
 
 
 def _trust_model(
-    name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float
+    name: str, accuracy: Accuracy | CuratorAccuracy, n: int, losses: tuple[float, float, float], needed: float
 ) -> TrustModel:
     variance = accuracy.variance(n)
     widest = index_of_largest(variance)
     noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
     se = math.sqrt(float(variance[widest]))
-    return TrustModel(name, *losses, math.sqrt(noise), se, accuracy.margin(n), needed, TRUST[name])
+    return TrustModel(name, *losses, math.sqrt(noise), se, accuracy.margin(n), needed, TRUST_TEXTS[name])
 
 
-def _people(accuracy: Precision, target: Target) -> float:
+def _people_needed(accuracy: Precision, target: Target) -> float:
     try:
         return people_for(accuracy, target)
     except OutOfReach:
         return math.nan
 
 
-def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[float, float, float]:
+def _shuffled(case: PlanInputs, epsilon: float, n: int, target: Target, delta: float) -> tuple[float, float, float]:
     """Return the local epsilon of shuffled reports, their total epsilon, and the people needed for the target."""
-    if case.fixed:
+    if case.is_fixed:
         total = shuffled(case.randomizer(None), n, delta).epsilon
-        return epsilon, total, _people(case.accuracy(epsilon), target)
+        return epsilon, total, _people_needed(case.accuracy(epsilon), target)
 
     def cost(local: float, people: int) -> float:
-        reports = max(1, int(case.field.effective_n(people) / case.field.smallest))
+        reports = max(1, int(case.field.effective_n(people) / case.field.subgroup_share))
         per_question = shuffled(case.randomizer(local), reports, delta).epsilon
-        return per_question if case.field.one_each else per_question * case.field.questions
+        return per_question if case.field.one_question_each else per_question * case.field.questions
 
-    largest = largest_local(lambda local: cost(local, n), epsilon, most=_MOST_LOCAL, tolerance=1e-3)
+    largest = largest_local(lambda local: cost(local, n), epsilon, most=_MAX_LOCAL_EPSILON, tolerance=1e-3)
 
     def enough(people: int) -> bool:
         try:
             needed = epsilon_for(case, target, people)
         except OutOfReach:
             return False
-        return needed <= epsilon or (needed < _MOST_LOCAL and cost(needed, people) <= epsilon)
+        return needed <= epsilon or (needed < _MAX_LOCAL_EPSILON and cost(needed, people) <= epsilon)
 
     respondents = case.field.max_respondents()
-    most = MOST_PEOPLE if respondents is None else respondents
+    most = MAX_PEOPLE if respondents is None else respondents
     low, high = bracket(enough, 0, max(2, n // 4), most)
     return (
         largest,
@@ -202,8 +203,8 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     )
 
 
-def other_guesses(prevalence: object) -> tuple[Any, ...]:
-    """Return truths around the guess: a share from half to double and one half; shares between the guess and even."""
+def default_guesses(prevalence: object) -> tuple[Any, ...]:
+    """Return truths around the guess: from 0 to twice a share, and one half; several shares move toward equality."""
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:
         guess = float(shares)
@@ -216,14 +217,14 @@ def other_guesses(prevalence: object) -> tuple[Any, ...]:
     return tuple((weight * shares + (1 - weight) * even).tolist() for weight in (0.0, 0.5, 1.0))
 
 
-def answers_at(
-    case: Case, solved: str, epsilon: float, n: int, target: Target, guesses: tuple[Any, ...]
+def solutions_at(
+    case: PlanInputs, solved: str, epsilon: float, n: int, target: Target, guesses: tuple[Any, ...]
 ) -> list[float]:
-    """Solve the plan for each of the guessed truths; NaN where the target is out of reach."""
-    return [_answer(replace(case, prevalence=guess), solved, epsilon, n, target) for guess in guesses]
+    """Solve the plan for each guessed truth; NaN if the target cannot be reached."""
+    return [_solution(replace(case, prevalence=guess), solved, epsilon, n, target) for guess in guesses]
 
 
-def _answer(case: Case, solved: str, epsilon: float, n: int, target: Target) -> float:
+def _solution(case: PlanInputs, solved: str, epsilon: float, n: int, target: Target) -> float:
     try:
         if solved == "epsilon":
             return epsilon_for(case, target, n)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from toolkit.local.design import Design
-from toolkit.planning.accuracy import Case, margin_grid
+from toolkit.planning.accuracy import PlanInputs, margin_grid
 from toolkit.planning.disclosure import guess_rate_of, people_at_equal_epsilon, roc, roc_limit
 from toolkit.planning.families import Family
 from toolkit.planning.planner import Plan
@@ -77,7 +77,7 @@ def margin_against_n(
     for epsilon, row, (colour, dash) in zip(epsilons, rows, styles, strict=True):
         ax.plot(n_people, row, color=colour, linestyle=dash, linewidth=2.5, label=f"epsilon {epsilon:g}")
         texts.append(f"epsilon {epsilon:g} has ± {row[len(n_people) // 2]:.1f} points")
-    direct = 100 * Case(family, prevalence, level).accuracy(epsilons[0]).without_noise().margin(n_people)
+    direct = 100 * PlanInputs(family, prevalence, level).accuracy(epsilons[0]).without_noise().margin(n_people)
     ax.plot(n_people, direct, color=GREY, linestyle=":", linewidth=2, label="asked directly")
     texts.append(f"asked directly ± {direct[len(n_people) // 2]:.1f} points")
     _set_log_axes(ax, "respondents", f"{100 * level:g} % margin, ± points")
@@ -166,7 +166,7 @@ def equal_margins(
 def _label_position(family: Family, prevalence: object, margin: float, level: float) -> tuple[float, float]:
     """Return the position of a contour's label: at epsilon 0.7, or further right if that needs too many people."""
     for epsilon in (0.7, 1.2, 2.0):
-        needed = float((Case(family, prevalence, level).accuracy(epsilon).margin(1) / margin) ** 2)
+        needed = float((PlanInputs(family, prevalence, level).accuracy(epsilon).margin(1) / margin) ** 2)
         if needed < 60_000:
             break
     return epsilon, min(max(needed, 130.0), 60_000.0)

@@ -13,7 +13,7 @@ from toolkit.core.inference.digits import concise, round_up
 from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import PeopleNeeded, plan, plan_survey
-from toolkit.planning.fieldwork import Field, checked_field
+from toolkit.planning.fieldwork import Field, check_field
 from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, arm_pairs, estimates_shares
 
@@ -206,7 +206,7 @@ def plan_margins(
 ) -> SurveyPlan:
     """Return the margins of all questions except free text."""
     n_people, guesses, confidence = check_integer(n, "n"), dict(prevalence or {}), check_level(level)
-    field = checked_field(1, None, 1, 1, None, deff, weighting)
+    field = check_field(1, None, 1, 1, None, deff, weighting)
     estimable = [question for question in questions if question.kind != "text"]
     if strange := [name for name in guesses if name not in {question.name for question in estimable}]:
         reject(

@@ -9,7 +9,7 @@ from scipy.stats import nct, t
 
 from toolkit.analysis import item_sum, list_experiment
 from toolkit.planning import plan_item_sum, plan_list_experiment
-from toolkit.planning.models.lists import _NORMAL
+from toolkit.planning.models.lists import _MAX_T_DEGREES
 
 ITEMS = (0.9, 0.5, 0.5, 0.1)
 
@@ -124,7 +124,7 @@ def _spread_out(n: int, sd: float) -> np.ndarray:
 
 def test_where_power_is_taken_from_the_normal_law_it_agrees_with_t() -> None:
     for apart in (0.5, 2.8, 4.0):
-        assert nctdtr(_NORMAL, apart, 1.96) == pytest.approx(ndtr(1.96 - apart), abs=1e-4)
+        assert nctdtr(_MAX_T_DEGREES, apart, 1.96) == pytest.approx(ndtr(1.96 - apart), abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from toolkit import Design, forced, k_ary, kuk, warner
 from toolkit.planning import plan_slope
-from toolkit.planning.accuracy import critical
+from toolkit.planning.accuracy import critical_value
 from toolkit.planning.models.slopes import slope_variance
 
 DIE, WARNER, DIRECT = forced("1/6", "1/6"), warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes"))
@@ -92,7 +92,7 @@ def _side(size, no, yes, truth):
 def test_power_is_by_the_formula_beyond_50_000_people_and_of_more_reports() -> None:
     for design, n, formula in ((DIE, 50_000, False), (DIE, 50_001, True), (kuk("4/5", "1/5", draws=2), 400, True)):
         planned = plan_slope(design, intercept=-1, slope=0.06 if n > 400 else 0.5, covariate=0.5, n=n)
-        by_formula = ndtr(planned.slope / planned.se - critical(0.95, 2))
+        by_formula = ndtr(planned.slope / planned.se - critical_value(0.95, 2))
         assert (planned.power == pytest.approx(by_formula, rel=1e-12)) == formula
 
 

@@ -1,4 +1,4 @@
-"""`plan_difference`: sample sizes for the difference between two groups, by the test of the analysis."""
+"""`plan_difference`: sample sizes for the difference between two groups, with the test that the analysis uses."""
 
 import math
 from collections.abc import Callable
@@ -24,18 +24,18 @@ from toolkit.core.inference.special import gammaln, ndtr, ndtri, xlog1py, xlogy
 from toolkit.core.search import smallest_integer_where
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.accuracy import critical
+from toolkit.planning.accuracy import critical_value
 from toolkit.planning.families import is_randomizer
 from toolkit.planning.fieldwork import whole_people
 
-_COUNTED = 50_000  # people in the larger group up to which power is exact; beyond, it is approximate
-_RARE = 1e-14
-_CHECKED_SIZES = 12  # larger sizes that must reach the power as well, because power is a sawtooth in n
+_MAX_EXACT_N = 50_000  # people in the larger group up to which power is exact; beyond, it is approximate
+_MIN_PROBABILITY = 1e-14
+_CHECKED_SIZES = 12  # the next sizes that must also reach the power, because power is a sawtooth in n
 
 
 @dataclass(frozen=True)
 class DifferencePlan:
-    """A plan of a comparison of two groups, as `plan_difference` returns it.
+    """A plan for a comparison of two groups, as `plan_difference` returns it.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class DifferencePlan:
     prevalence : tuple of float
         The shares of both groups.
     n : tuple of int
-        People whose reports arrive, in each of the two groups.
+        The number of people whose reports arrive, in each of the two groups.
     level : float
         Confidence level.
     margin : float
@@ -93,9 +93,9 @@ def plan_difference(
 ) -> DifferencePlan:
     """Plan a comparison of two groups, given n, a power or a margin.
 
-    The power is that of the two-sided test that agrees with the default interval of a difference (MOVER). It is exact,
-    from the binomial laws of the reports, for up to 50,000 people per group, and n is such that the next 12 sizes reach
-    it as well. Margins, and power with a design effect or weights, are by the normal approximation.
+    The test is two-sided and agrees with the default interval of a difference (MOVER). For up to 50,000 people per
+    group its power is exact, from the binomial distributions of the reports, and the 12 sizes above n reach it as well.
+    Margins, and power with a design effect or weights, use the normal approximation.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def plan_difference(
     prevalence : tuple of two numbers
         The shares of both groups.
     n : int, optional
-        People in the first group.
+        The number of people in the first group.
     power, margin : number, optional
         The target, in place of n.
     level : number
@@ -126,15 +126,15 @@ def plan_difference(
     (689, 689)
     """
     case = _DifferenceCase(
-        _binary(design),
-        tuple(float(check_probability(share, "prevalence")) for share in _two(prevalence)),
+        _check_binary(design),
+        tuple(float(check_probability(share, "prevalence")) for share in _check_pair(prevalence)),
         check_level(level),
         float(check_positive(ratio, "ratio", "it compares numbers of people")),
         float(check_positive(deff, "deff", "it multiplies a variance")),
         float(check_positive(weighting, "weighting", "it multiplies a variance")),
     )
     people = people_for_target(n, margin, power, case.level, case.people_for_margin, case.people_for_power)
-    notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.how(people)}",)
+    notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.power_method(people)}",)
     return DifferencePlan(
         design, case.shares, case.sizes(people), case.level, case.margin(people), case.power(people), notes
     )
@@ -160,19 +160,19 @@ class _DifferenceCase:
         return total
 
     def margin(self, people: int) -> float:
-        return critical(self.level, 2) * math.sqrt(self._variance(people))
+        return critical_value(self.level, 2) * math.sqrt(self._variance(people))
 
-    def _counts(self, people: int) -> bool:
-        return self.deff == self.weighting == 1 and max(self.sizes(people)) <= _COUNTED
+    def _is_exact(self, people: int) -> bool:
+        return self.deff == self.weighting == 1 and max(self.sizes(people)) <= _MAX_EXACT_N
 
-    def how(self, people: int) -> str:
-        return "counted from the binomial laws" if self._counts(people) else "by the normal approximation"
+    def power_method(self, people: int) -> str:
+        return "counted from the binomial laws" if self._is_exact(people) else "by the normal approximation"
 
     def power(self, people: int) -> float:
-        if self._counts(people):
+        if self._is_exact(people):
             return difference_power(self.design, self.shares, self.sizes(people), self.level)
         gap = abs(self.shares[0] - self.shares[1])
-        return float(ndtr(gap / math.sqrt(self._variance(people)) - critical(self.level, 2)))
+        return float(ndtr(gap / math.sqrt(self._variance(people)) - critical_value(self.level, 2)))
 
     def people_for_margin(self, margin: float) -> int:
         return smallest_integer_where(lambda people: self.margin(people) <= margin, 1, 64)
@@ -181,9 +181,9 @@ class _DifferenceCase:
         gap = abs(self.shares[0] - self.shares[1])
         if gap == 0:
             reject("the shares must differ", self.shares[0], "write prevalence=(0.1, 0.2), for example")
-        z = critical(self.level, 2) + float(ndtri(power))
+        z = critical_value(self.level, 2) + float(ndtri(power))
         rough = max(2, math.ceil(self._variance(10**6) * 10**6 * (z / gap) ** 2))
-        if not self._counts(rough + _CHECKED_SIZES):
+        if not self._is_exact(rough + _CHECKED_SIZES):
             return rough
         return enough_people(self.power, max(2, int(0.9 * rough)), power)
 
@@ -196,7 +196,7 @@ def people_for_target(
     for_margin: Callable[[float], int],
     for_power: Callable[[float], int],
 ) -> int:
-    """Return the size of the first group: as given, or enough for the margin or power."""
+    """Return the size of the first group: n if given, otherwise enough people for the margin or power."""
     if sum(goal is not None for goal in (n, power, margin)) != 1:
         reject("exactly one of n, power and margin must be given", "another number of them", "write power=0.8 alone")
     if margin is not None:
@@ -205,7 +205,7 @@ def people_for_target(
 
 
 def enough_people(power: Callable[[int], float], start: int, target: float) -> int:
-    """Return the smallest size from `start` on that reaches the power together with the next 12 sizes."""
+    """Return the smallest size, at least `start`, that reaches the power together with the next 12 sizes."""
     people, enough = start, 0
     while enough <= _CHECKED_SIZES:
         enough = enough + 1 if power(people) >= target else 0
@@ -214,7 +214,7 @@ def enough_people(power: Callable[[int], float], start: int, target: float) -> i
 
 
 def checked_power(power: Number, level: float) -> float:
-    """Check that a power lies above the size of the test, 1 - level, and below 1."""
+    """Check that a power lies between 1 - level, the size of the test, and 1."""
     target = float(exact_fraction(power, "power"))
     if not 1 - level < target < 1:
         rule = f"`power` must lie between {1 - level:.3g} and 1"
@@ -224,38 +224,41 @@ def checked_power(power: Number, level: float) -> float:
 
 def difference_power(design: Design, shares: tuple[float, ...], sizes: tuple[int, int], level: float = 0.95) -> float:
     """Return the probability that the default interval of a difference excludes 0, over all pairs of counts."""
-    (p, *a), (q, *b) = (_side(design, share, size, level) for share, size in zip(shares, sizes, strict=True))
+    (p, *a), (q, *b) = (_group_counts(design, share, size, level) for share, size in zip(shares, sizes, strict=True))
     low, high = mover(*(part[:, None] for part in a), *b)
     return float(p @ ((low > 0) | (high < 0)) @ q)
 
 
-def _side(design: Design, share: float, size: int, level: float) -> tuple[Array, Array, Array, Array]:
+def _group_counts(design: Design, share: float, size: int, level: float) -> tuple[Array, Array, Array, Array]:
     """Return the probabilities of the counts of one group, with their estimates and unclipped limits."""
     no, yes = design.matrix[0, 1], design.matrix[1, 1]
-    likely, chances = likely_counts(size, float(no + (yes - no) * share))
+    likely, chances = binomial_support(size, float(no + (yes - no) * share))
     ones = np.ones(len(likely))
     basis = Shares.from_support(likely.astype(np.float64), size, yes * ones, no * ones)
     low, high = basis.uncut(level, "wilson")
     return chances, basis.value, low, high
 
 
-def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:
-    """Return the likely counts of n people with their probabilities; the others sum to below 1e-9 up to n = 50,000."""
+def binomial_support(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:
+    """Return the counts of a Binomial(n, p) that are not negligible, with their probabilities.
+
+    For n up to 50,000, the omitted probabilities total less than 1e-9.
+    """
     k = np.arange(n + 1)
     log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     chances = np.exp(log_binomial + xlogy(k, p) + xlog1py(n - k, -p))
-    likely = np.flatnonzero(chances > _RARE)
+    likely = np.flatnonzero(chances > _MIN_PROBABILITY)
     return likely, np.asarray(chances[likely])
 
 
-def _binary(design: Randomizer) -> Design:
+def _check_binary(design: Randomizer) -> Design:
     if not is_randomizer(design) or not has_matrix(design) or design.matrix.shape != (2, 2):
         rule = "`design` must have two answers and two reports"
         reject(rule, type(design).__name__, "other differences are planned by simulation", TypeError)
     return design
 
 
-def _two(shares: object) -> tuple[Number, Number]:
+def _check_pair(shares: object) -> tuple[Number, Number]:
     if not isinstance(shares, tuple | list) or len(shares) != 2:
         reject("`prevalence` must be the shares of two groups", type(shares).__name__, "(0.1, 0.2)", TypeError)
     return shares[0], shares[1]

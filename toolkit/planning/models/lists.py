@@ -1,7 +1,7 @@
 """`plan_list_experiment` and `plan_item_sum`: sample sizes for lists with and without the sensitive item.
 
-Both compare two means. The variance of the difference is the variance of the short list's answers divided by the number
-of people with that list, plus the same for the long list; the other items add to both.
+Both designs compare two means. The variance of the difference is the sum, over the short and the long list, of the
+variance of the answers divided by the number of people with that list; the other items contribute to both variances.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,30 +24,30 @@ from toolkit.core.search import smallest_integer_where
 from toolkit.planning.fieldwork import whole_people
 from toolkit.planning.models.differences import people_for_target
 
-_NORMAL = 10_000  # degrees of freedom beyond which the powers of t and normal tests differ by less than 1e-4
+_MAX_T_DEGREES = 10_000  # with more degrees of freedom, the powers of t and normal tests differ by less than 1e-4
 
 
 @dataclass(frozen=True)
 class ListPlan:
-    """A plan of lists with and without the sensitive item.
+    """A plan for lists with and without the sensitive item.
 
     Parameters
     ----------
     model : str
         "list experiment" or "item sum".
     value : float
-        The guessed share, or mean.
+        The guessed share or mean.
     n : tuple of int
-        People who get the short list, and the long one.
+        The numbers of people who get the short list and the long list.
     level : float
         Confidence level.
     margin : float
-        Half the width of the interval of the share, or of the mean.
+        Half the width of the interval of the share or mean.
     power : float or None
         Power of the test against `detect`; None without `detect`.
     told_none, told_all : float or None
-        The shares of the long list's group with none or all of the items, who could deny nothing; None if the items
-        are not given one by one.
+        The shares of the long list's group to whom no item or every item applies, so that the count reveals their
+        answer; None if the shares of the items are not given.
     notes : tuple of str
         How the power was computed.
 
@@ -99,17 +99,17 @@ def plan_list_experiment(
     Parameters
     ----------
     items : sequence of number, optional
-        The share of people with each of the other items, assumed to be independent; alternatively, give `spread`.
+        The share of people to whom each of the other items applies, assuming independence; or give `spread` instead.
     prevalence : number
         The guessed share of carriers.
     spread : number, optional
         The standard deviation of the short list's counts, which is smaller if items exclude each other.
     n : int, optional
-        People with the short list.
+        The number of people with the short list.
     margin, power : number, optional
         The target, in place of n.
     detect : number, optional
-        The true share for which the power is computed, tested against `prevalence`.
+        The true share for which power is computed; the test is against `prevalence`.
     sides : {2, 1}
         The sides of that test.
     level : number
@@ -143,8 +143,8 @@ def plan_list_experiment(
     else:
         variance = float(check_positive(spread, "spread", "counts differ")) ** 2  # type: ignore[arg-type]  # given
     other = None if detect is None else float(check_probability(detect, "detect"))
-    case = _ListCase(variance, lambda share: variance + share * (1 - share), *_checked(level, sides, ratio))
-    return _planned("list experiment", case, (guess, other), (n, margin, power), (none, every))
+    case = _ListCase(variance, lambda share: variance + share * (1 - share), *_check_options(level, sides, ratio))
+    return _make_plan("list experiment", case, (guess, other), (n, margin, power), (none, every))
 
 
 @explain_call("plan_item_sum(20, mean=5, sd=8, margin=2)")
@@ -161,22 +161,22 @@ def plan_item_sum(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> ListPlan:
-    """Plan sums with and without a sensitive quantity, given n, a margin or a power.
+    """Plan a study with the item sum technique, given n, a margin or a power.
 
-    It agrees with `toolkit.analysis.item_sum`, and is in the unit of the quantities.
+    The plan agrees with `toolkit.analysis.item_sum`; the margin is in the unit of the quantities.
 
     Parameters
     ----------
     spread : number
         The standard deviation of the short list's sums.
     mean, sd : number
-        The guessed mean and standard deviation of the sensitive quantity, assumed to be independent of the others.
+        The guessed mean and standard deviation of the sensitive quantity, assumed to be independent of the other items.
     n : int, optional
-        People with the short list.
+        The number of people with the short list.
     margin, power : number, optional
         The target, in place of n.
     detect : number, optional
-        The true mean for which the power is computed, tested against `mean`.
+        The true mean for which power is computed; the test is against `mean`.
     sides, level, ratio : optional
         As for `plan_list_experiment`.
 
@@ -193,17 +193,17 @@ def plan_item_sum(
     short = float(check_positive(spread, "spread", "sums differ")) ** 2
     long = short + float(check_positive(sd, "sd", "a quantity that is the same for all needs no survey")) ** 2
     other = None if detect is None else float(exact_fraction(detect, "detect"))
-    case = _ListCase(short, lambda _: long, *_checked(level, sides, ratio))
-    return _planned("item sum", case, (float(exact_fraction(mean, "mean")), other), (n, margin, power), (None, None))
+    case = _ListCase(short, lambda _: long, *_check_options(level, sides, ratio))
+    return _make_plan("item sum", case, (float(exact_fraction(mean, "mean")), other), (n, margin, power), (None, None))
 
 
-def _checked(level: Number, sides: int, ratio: Number) -> tuple[float, int, float]:
+def _check_options(level: Number, sides: int, ratio: Number) -> tuple[float, int, float]:
     if sides not in (1, 2):
         reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     return check_level(level), sides, float(check_positive(ratio, "ratio", "it compares numbers of people"))
 
 
-def _planned(
+def _make_plan(
     model: str,
     case: "_ListCase",
     values: tuple[float, float | None],
@@ -239,7 +239,7 @@ class _ListCase:
     def sizes(self, people: int) -> tuple[int, int]:
         return people, max(2, whole_people(people * self.ratio))
 
-    def _error(self, value: float, people: int) -> tuple[float, float]:
+    def _standard_error(self, value: float, people: int) -> tuple[float, float]:
         """Return the standard error and Welch's degrees of freedom."""
         sizes = np.array(self.sizes(people))
         variances = np.array([self.short, self.long(value)]) / sizes
@@ -248,12 +248,14 @@ class _ListCase:
         return float(np.sqrt(variances.sum())), float(variances.sum() ** 2 / (variances**2 / (sizes - 1)).sum())
 
     def margin(self, value: float, people: int) -> float:
-        se, df = self._error(value, people)
+        se, df = self._standard_error(value, people)
         return float(stdtrit(df, 0.5 + self.level / 2)) * se
 
     def power(self, null: float, truth: float, people: int) -> float:
-        """Return the power by the noncentral t law, or by the normal law for many people."""
-        se, df = self._error(truth, people)
+        """Return the power by the noncentral t distribution, or by the normal distribution for many people."""
+        se, df = self._standard_error(truth, people)
         shift, threshold = abs(truth - null) / se, float(stdtrit(df, 1 - (1 - self.level) / self.sides))
-        below = [float(ndtr(z - shift) if df > _NORMAL else nctdtr(df, shift, z)) for z in (threshold, -threshold)]
+        below = [
+            float(ndtr(z - shift) if df > _MAX_T_DEGREES else nctdtr(df, shift, z)) for z in (threshold, -threshold)
+        ]
         return 1 - below[0] + (below[1] if self.sides == 2 else 0.0)

@@ -1,4 +1,4 @@
-"""`plan_slope`: sample sizes for a coefficient of a logistic regression on randomized answers.
+"""`plan_slope`: sample sizes for the slope of a logistic regression on randomized answers.
 
 With g(x) = 1 / (1 + exp(-a - b x)) the Fisher information of one report about a + b x is g'**2 times the sum
 over reports y of (P[1, y] - P[0, y])**2 / Pr(y | x). The covariance of intercept and slope is the inverse of
@@ -24,18 +24,18 @@ from toolkit.core.checks import (
 from toolkit.core.inference.special import expit, ndtr, ndtri
 from toolkit.core.search import smallest_integer_where
 from toolkit.local.design import Design, has_matrix
-from toolkit.planning.accuracy import critical
+from toolkit.planning.accuracy import critical_value
 from toolkit.planning.families import is_randomizer
 from toolkit.planning.fieldwork import whole_people
-from toolkit.planning.models.differences import checked_power, likely_counts
+from toolkit.planning.models.differences import binomial_support, checked_power
 
-_POINTS = 200
-_COUNTED = 50_000
+_QUADRATURE_POINTS = 200
+_MAX_EXACT_N = 50_000
 
 
 @dataclass(frozen=True)
 class SlopePlan:
-    """A plan of a logistic regression, as `plan_slope` returns it.
+    """A plan for a logistic regression, as `plan_slope` returns it.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class SlopePlan:
     slope : float
         The slope of the log-odds.
     n : int
-        People whose reports arrive.
+        The number of people whose reports arrive.
     level : float
         Confidence level.
     power : float
-        Power of Wald's two-sided test of a slope of 0; approximate for a normal covariate.
+        Power of the two-sided Wald test of a slope of 0; approximate for a normal covariate.
     variance : float
-        The variance of the slope, times n.
+        n times the variance of the slope.
 
     Examples
     --------
@@ -91,9 +91,9 @@ def plan_slope(
 ) -> SlopePlan:
     """Plan a logistic regression with one covariate, given n or a power.
 
-    It is approximate for a normal covariate: in simulations with a target of 80 %, Wald's test had a power of 85 %
-    (intercept -1, slope 0.5) and 83 % (intercept -2). For a binary covariate and two reports the power is exact for up
-    to 50,000 people; a survey whose likelihood has no maximum detects nothing.
+    For a normal covariate the plan is approximate: in simulations with a target of 80 %, the Wald test had a power of
+    85 % (intercept -1, slope 0.5) and 83 % (intercept -2). For a binary covariate and two reports the power is exact
+    for up to 50,000 people; a survey whose likelihood has no maximum counts as detecting nothing.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ def plan_slope(
     intercept, slope : number
         Intercept and slope of the log-odds of the last answer.
     n : int, optional
-        People whose reports arrive.
+        The number of people whose reports arrive.
     power : number, optional
         The target, in place of n.
     level : number
         Confidence level; the test has the size 1 - level.
     covariate : {"normal"} or number
-        A normal covariate of mean 0 and standard deviation 1, or the share of people with 1 in a binary covariate.
+        "normal" for a covariate of mean 0 and standard deviation 1; for a binary covariate, the share of people with 1.
 
     Returns
     -------
@@ -132,11 +132,11 @@ def plan_slope(
         reject("`slope` must differ from 0", slope, "write slope=0.5, for example")
     if (n is None) == (power is None):
         reject("exactly one of n and power must be given", "both" if n is not None else "none", "write power=0.8 alone")
-    x, chance = _law(covariate)
-    variance, z = slope_variance(design, a, b, x, chance), critical(confidence, 2)
+    x, chance = _covariate_distribution(covariate)
+    variance, z = slope_variance(design, a, b, x, chance), critical_value(confidence, 2)
 
     def reached(people: int) -> float:
-        if len(x) > 2 or design.matrix.shape != (2, 2) or people > _COUNTED:
+        if len(x) > 2 or design.matrix.shape != (2, 2) or people > _MAX_EXACT_N:
             return float(ndtr(abs(b) * math.sqrt(people / variance) - z))
         return _exact_power(design, expit(a + b * x), float(chance[1]), people, z)
 
@@ -154,7 +154,7 @@ def plan_slope(
 
 
 def _exact_power(design: Design, shares: Array, share: float, people: int, z: float) -> float:
-    """Return the power of Wald's test of two log-odds, over all counts and random sizes of the groups."""
+    """Return the power of the Wald test of two log-odds, over all counts and random sizes of the groups."""
     points, weights = np.polynomial.hermite_e.hermegauss(5)
     power, (no, yes) = 0.0, design.matrix[:, 1]
     for point, weight in zip(points, weights / weights.sum(), strict=True):
@@ -164,10 +164,10 @@ def _exact_power(design: Design, shares: Array, share: float, people: int, z: fl
             continue
         chances, odds, variances = [], [], []
         for size, truth in zip(sizes, shares, strict=True):
-            counts, likely = likely_counts(size, float(no + (yes - no) * truth))
+            counts, likely = binomial_support(size, float(no + (yes - no) * truth))
             observed = counts / size
             estimate = (observed - no) / (yes - no)
-            inside = (estimate > 1e-9) & (estimate < 1 - 1e-9)  # otherwise there is no finite coefficient
+            inside = (estimate > 1e-9) & (estimate < 1 - 1e-9)  # otherwise the coefficient is not finite
             observed, estimate = observed[inside], estimate[inside]
             chances.append(likely[inside])
             odds.append(np.log(estimate / (1 - estimate)))
@@ -189,10 +189,10 @@ def slope_variance(design: Design, intercept: float, slope: float, x: Array, cha
     return float(np.linalg.inv(information)[1, 1])
 
 
-def _law(covariate: Any) -> tuple[Array, Array]:
-    """Return the values of the covariate and their probabilities, by Gauss-Hermite quadrature for a normal one."""
+def _covariate_distribution(covariate: Any) -> tuple[Array, Array]:
+    """Return the covariate's values and their probabilities; Gauss-Hermite quadrature for a normal covariate."""
     if isinstance(covariate, str) and covariate == "normal":
-        points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
+        points, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE_POINTS)
         return points, weights / weights.sum()
     share = float(check_probability(covariate, "covariate"))
     if not 0 < share < 1:

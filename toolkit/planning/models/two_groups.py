@@ -1,7 +1,8 @@
 """`plan_two_groups`: sample sizes for models of two groups with different randomization probabilities.
 
-The share of carriers is a weighted sum of both groups' shares of yes, so that its variance is the sum of the squared
-weights times share * (1 - share) / people. The other unknown share, such as that of cheaters, increases this variance.
+The estimated share of carriers is a weighted sum of both groups' shares of yes, so that its variance is the sum of
+squared weight times share * (1 - share) / people. The second unknown share, such as the share of cheaters, increases
+this variance.
 """
 
 import math
@@ -24,29 +25,29 @@ from toolkit.core.inference.intervals import imbens_manski
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.search import smallest_integer_where
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
-from toolkit.planning.accuracy import critical
+from toolkit.planning.accuracy import critical_value
 from toolkit.planning.fieldwork import whole_people
-from toolkit.planning.models.differences import enough_people, likely_counts, people_for_target
+from toolkit.planning.models.differences import binomial_support, enough_people, people_for_target
 
 Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
 MODELS = ("unknown_question", "cheater_detection", "lie_detector")
-_COUNTED = 5000  # people in the larger group up to which power is exact; beyond, it is approximate
+_MAX_EXACT_N = 5000  # people in the larger group up to which power is exact; beyond, it is approximate
 
 
 @dataclass(frozen=True)
 class TwoGroupPlan:
-    """A plan of a model of two groups with different probabilities, as `plan_two_groups` returns it.
+    """A plan for a model of two groups with different probabilities, as `plan_two_groups` returns it.
 
     Parameters
     ----------
     model : str
-        The function of `toolkit.analysis`.
+        The name of the function of `toolkit.analysis`.
     p : tuple of float
         The probabilities of both groups.
     prevalence : float
         The guessed share of carriers.
     n : tuple of int
-        People whose reports arrive, in each group.
+        The number of people whose reports arrive, in each group.
     level : float
         Confidence level.
     margin : float
@@ -98,29 +99,29 @@ def plan_two_groups(
 ) -> TwoGroupPlan:
     """Plan a model of two groups, given n, a margin or a power.
 
-    Power is that of the test that agrees with the interval of `toolkit.analysis`, counted from the binomial laws of the
-    reports for up to 5,000 people per group; n is such that the next 12 sizes reach it too. Cheaters may be carriers
-    or not, so that the margin of cheater detection is never below half their share; its power is that of the test of
-    the carriers who follow the instructions. The extended crosswise model is planned as `plan(crosswise(p), …)`: its n
-    are the people of both groups.
+    The test is the one that agrees with the interval of `toolkit.analysis`. For up to 5,000 people per group its power
+    is computed from the binomial distributions of the reports, and the 12 sizes above n reach it as well. Cheaters may
+    be carriers or not, so that the margin of cheater detection is never below half their share; its test concerns the
+    carriers who follow the instructions. The extended crosswise model is planned as `plan(crosswise(p), …)`, whose n
+    counts the people of both groups.
 
     Parameters
     ----------
     model : {"unknown_question", "cheater_detection", "lie_detector"}
-        The function of `toolkit.analysis`.
+        The name of the function of `toolkit.analysis`.
     p : tuple of two numbers
         The probabilities of both groups, as that function takes them.
     prevalence : number
         The guessed share of carriers.
     other : number
-        The guess of the other unknown: the innocuous prevalence, the share of cheaters, or the share of carriers who
-        are honest.
+        A guess of the second unknown share: the prevalence of the innocuous question, the share of cheaters, or the
+        share of carriers who are honest.
     n : int, optional
-        People in the first group.
+        The number of people in the first group.
     margin, power : number, optional
         The target, in place of n.
     detect : number, optional
-        The true share of carriers for which the power is computed, tested against `prevalence`.
+        The true share of carriers for which power is computed; the test is against `prevalence`.
     sides : {2, 1}
         The sides of that test.
     level : number
@@ -143,10 +144,10 @@ def plan_two_groups(
         reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     case = _TwoGroupCase(
         check_choice(model, "model", MODELS),
-        _two(p),
+        _check_pair(p),
         float(check_probability(other, "other")),
         confidence,
-        critical(confidence, sides),
+        critical_value(confidence, sides),
         float(check_positive(ratio, "ratio", "it compares numbers of people")),
     )
     truth = None if detect is None else float(check_probability(detect, "detect"))
@@ -159,13 +160,13 @@ def plan_two_groups(
         lambda target: case.people_for_power(guess, truth, target),
     )
     reached = None if truth is None else case.power(guess, truth, people)
-    how = "counted from the binomial laws" if case.counts(people) else "by the normal approximation"
+    how = "counted from the binomial laws" if case.is_exact(people) else "by the normal approximation"
     notes = () if reached is None else (f"{sides}-sided test at {100 * (1 - confidence):.3g} %, power {how}",)
     size = case.sizes(people)
     return TwoGroupPlan(model, case.p, guess, size, confidence, case.margin(guess, people), reached, notes)
 
 
-def _two(p: tuple[Number, Number]) -> tuple[float, float]:
+def _check_pair(p: tuple[Number, Number]) -> tuple[float, float]:
     chances = tuple(float(check_probability(chance, "p")) for chance in p)
     if len(chances) != 2 or chances[0] == chances[1]:
         reject("`p` must be two different probabilities", p, "write p=(0.7, 0.3), for example")
@@ -196,7 +197,7 @@ class _TwoGroupCase:
         return self.design.yes_shares(self.p, share, self.other)[0]
 
     def _se(self, share: float, people: int, weights: Array | None = None) -> float:
-        """Return the standard error of the share of carriers, or of another weighted sum of the shares of yes."""
+        """Return the standard error of the share of carriers, or of the sum of the shares of yes with other weights."""
         yes, squares = (
             self.yes(share),
             (self.design.carrier_coefficients(self.p)[1] if weights is None else weights) ** 2,
@@ -204,25 +205,25 @@ class _TwoGroupCase:
         return float(np.sqrt(np.sum(squares * yes * (1 - yes) / np.array(self.sizes(people)))))
 
     def margin(self, share: float, people: int) -> float:
-        """Return half the width of the interval of the analysis."""
+        """Return half the width of the interval that the analysis reports."""
         if self.model != "cheater_detection":
-            return critical(self.level, 2) * self._se(share, people)
+            return critical_value(self.level, 2) * self._se(share, people)
         low = self._se(share, people)
         high = self._se(share, people, self.design.corner_solution(self.p)[1].sum(axis=0))
         return (self.other + imbens_manski(self.other / max(low, high), self.level) * (low + high)) / 2
 
-    def counts(self, people: int) -> bool:
-        return max(self.sizes(people)) <= _COUNTED
+    def is_exact(self, people: int) -> bool:
+        return max(self.sizes(people)) <= _MAX_EXACT_N
 
     def power(self, null: float, truth: float, people: int) -> float:
         """Return the probability of an estimate more than z standard errors from the null, on one or both sides."""
-        two_sided = self.z == critical(self.level, 2)
-        if not self.counts(people):
+        two_sided = self.z == critical_value(self.level, 2)
+        if not self.is_exact(people):
             return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))
         start, weights = self.design.carrier_coefficients(self.p)
         parts, spread, chance = [], [], []
         for weight, yes, size in zip(weights, self.yes(truth), self.sizes(people), strict=True):
-            counts, likely = likely_counts(size, float(yes))
+            counts, likely = binomial_support(size, float(yes))
             share = counts / size
             parts.append(weight * share)
             spread.append(weight**2 * share * (1 - share) / (size - 1))
@@ -231,7 +232,7 @@ class _TwoGroupCase:
         beyond = self.z * np.sqrt(np.add.outer(*spread))
         side = 1.0 if truth > null else -1.0
         hits = np.abs(apart) > beyond if two_sided else side * apart > beyond
-        return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # equal answers have no interval
+        return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # if all answers are equal, there is no interval
 
     def people_for_margin(self, share: float, margin: float) -> int:
         if self.model == "cheater_detection" and margin <= self.other / 2:
@@ -244,6 +245,6 @@ class _TwoGroupCase:
             reject("`detect` must be another share with `power`", truth, "write detect=0.2, for example")
         z = (self.z + float(ndtri(target))) / abs(truth - null)
         rough = max(2, math.ceil((self._se(truth, 10**6) * z) ** 2 * 10**6))
-        if not self.counts(math.ceil(1.2 * rough)):
+        if not self.is_exact(math.ceil(1.2 * rough)):
             return rough
         return enough_people(lambda people: self.power(null, truth, people), max(2, int(0.8 * rough)), target)

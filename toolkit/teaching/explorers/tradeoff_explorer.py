@@ -17,9 +17,9 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from toolkit.core.checks import reject
 from toolkit.core.inference.special import ndtri
 from toolkit.local.questions import warner
-from toolkit.planning.accuracy import Case
+from toolkit.planning.accuracy import PlanInputs
 from toolkit.planning.planner import Plan, plan
-from toolkit.planning.trust_models import Curated
+from toolkit.planning.trust_models import CuratorAccuracy
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, name_rows
 from toolkit.show.widgets.explorer import (
     QUESTION,
@@ -216,10 +216,10 @@ def tradeoff_table() -> dict[str, Any]:
 
 def _margins(epsilon: float, prevalence: float, local_epsilons: list[float]) -> dict[str, list[float]]:
     """Return the margins of each trust model, one for each number of people."""
-    local = Case(warner, prevalence, 0.95).accuracy(epsilon)
+    local = PlanInputs(warner, prevalence, 0.95).accuracy(epsilon)
     return {
         "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
-        "central": Curated(local.without_noise(), 1 / epsilon).margin(np.array(SIZES)).tolist(),
+        "central": CuratorAccuracy(local.without_noise(), 1 / epsilon).margin(np.array(SIZES)).tolist(),
         "shuffled": [
             local.with_noise(_noise_variance(alone)).margin(n) for n, alone in zip(SIZES, local_epsilons, strict=True)
         ],
@@ -230,7 +230,7 @@ def _margins(epsilon: float, prevalence: float, local_epsilons: list[float]) -> 
 @lru_cache(maxsize=1024)
 def _noise_variance(epsilon: float) -> float:
     """Return the variance that Warner's design adds to one report, which is the same for every prevalence."""
-    return float(Case(warner, 0.5, 0.95).accuracy(epsilon).here.noise[0])
+    return float(PlanInputs(warner, 0.5, 0.95).accuracy(epsilon).at_guess.noise[0])
 
 
 @lru_cache(maxsize=256)
