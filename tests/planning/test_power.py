@@ -45,7 +45,7 @@ def test_blocks_of_n_find_what_looking_at_every_n_finds(seed):
     null = rng.uniform(0, 0.9)
     one = ScoreTest(null, rng.uniform(null + 0.04, min(null + 0.4, 1)), float(rng.uniform(0, 3)))
     power = float(rng.uniform(0.3, 0.99))
-    end = one._sufficient(power)
+    end = one._sufficient_n(power)
     reached = np.array([one.power(n) >= power for n in range(1, end + 300)])
     assert reached[end - 1 :].all()
     assert one.first_n(power) == int(np.argmax(reached)) + 1
@@ -60,7 +60,7 @@ def test_blocks_of_n_find_what_looking_at_every_n_finds(seed):
 def test_beyond_the_end_of_the_search_chernoffs_bound_keeps_the_power(power):
     """The bound falls as n grows, because the threshold moves away from the truth: it need be computed once."""
     for one in (judged("die", 0, 0.1), judged("warner", 0.3, 0.2, 1), ScoreTest(0.0, 0.1, Z[2])):
-        end = one._sufficient(power)
+        end = one._sufficient_n(power)
         for n, enough in ((end, True), (end // 2, False)):
             edge = one.null + one.critical * math.sqrt(one.null * (1 - one.null) / n)
             share, other = edge / one.truth, (1 - edge) / (1 - one.truth)

@@ -44,9 +44,9 @@ def test_a_power_that_is_reached_by_chance_of_the_number_is_not_kept():
 
 def test_a_power_is_counted_for_up_to_a_million_people():
     accuracy = PlanInputs(warner, 0.3, 0.95, detect=0.4).accuracy(0.8)
-    counts = [Target(power=0.8).counts(accuracy, n) for n in (10**6, 10**6 + 1)]
+    counts = [Target(power=0.8).has_exact_power(accuracy, n) for n in (10**6, 10**6 + 1)]
     assert counts == [True, False]
-    assert not Target(margin=0.1).counts(accuracy, 10)
+    assert not Target(margin=0.1).has_exact_power(accuracy, 10)
 
 
 def test_who_cannot_be_invited_is_not_planned_with():

@@ -1,6 +1,6 @@
 """Plans of a survey: how many people, how private, how precise, and what an observer learns from a report."""
 
-from toolkit.planning.disclosure import Learned, bet, guess_rate, learned, roc_limit
+from toolkit.planning.disclosure import Posterior, bet, guess_rate, learned, roc_limit
 from toolkit.planning.models import (
     DifferencePlan,
     ListPlan,
@@ -19,10 +19,10 @@ from toolkit.planning.survey_size import PeopleNeeded, plan_survey
 
 __all__ = [
     "DifferencePlan",
-    "Learned",
     "ListPlan",
     "PeopleNeeded",
     "Plan",
+    "Posterior",
     "SimulatedPlan",
     "SlopePlan",
     "Split",

@@ -13,7 +13,7 @@ from toolkit.local.questions import warner
 
 
 @dataclass(frozen=True)
-class Learned:
+class Posterior:
     """The change of an observer's belief in yes, the last option, after one report.
 
     Parameters
@@ -29,7 +29,7 @@ class Learned:
 
     Examples
     --------
-    >>> Learned("yes", 0.3, 0.1, 0.25, 3.0).stake_factor
+    >>> Posterior("yes", 0.3, 0.1, 0.25, 3.0).stake_factor
     2.5
     """
 
@@ -55,7 +55,7 @@ class Learned:
         )
 
 
-def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
+def learned(design: Design, prior: Number) -> tuple[Posterior, ...]:
     """Compute what an observer concludes from each report.
 
     Parameters
@@ -67,7 +67,7 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
 
     Returns
     -------
-    tuple of Learned
+    tuple of Posterior
         One entry for each report.
 
     Examples
@@ -82,7 +82,7 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
     with np.errstate(divide="ignore"):
         factors = design.matrix[1] / design.matrix[0]
     rows = zip(design.report_options, chances, after, factors, strict=True)
-    return tuple(Learned(report, float(c), belief, float(a), float(f)) for report, c, a, f in rows)
+    return tuple(Posterior(report, float(c), belief, float(a), float(f)) for report, c, a, f in rows)
 
 
 def guess_rate(epsilon: Number) -> float:

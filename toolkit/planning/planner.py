@@ -318,9 +318,9 @@ def plan(
     goals = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
     solved = _solved_quantity(design, goals, testing=detect is not None)
     field = check_field(subgroup, population, response, questions, compliance, deff, weighting)
-    truth, other = _parse_truth(prevalence, "prevalence"), _parse_truth(detect, "detect")
-    sure = _check_assurance(assurance, other)
-    case = PlanInputs(design, truth, check_level(level), other, sd, field, _check_sides(sides), sure)
+    truth, alternative = _parse_truth(prevalence, "prevalence"), _parse_truth(detect, "detect")
+    sure = _check_assurance(assurance, alternative)
+    case = PlanInputs(design, truth, check_level(level), alternative, sd, field, _check_sides(sides), sure)
     goal = _check_goals(case, goals, solved)
     return _solve(case, goal) if field.questions == 1 or case.is_fixed else _better_plan(case, goal)
 
@@ -445,10 +445,10 @@ def _better_plan(case: PlanInputs, goal: _Goal) -> Plan:
     plans.sort(key=cost)
     if len(plans) == 1:
         return replace(plans[0], notes=(*plans[0].notes, "the other way to ask several questions cannot reach this"))
-    other = getattr(plans[1], solved)
-    words = f"{other:,}" if solved == "n" else f"{other:.3g}"
+    second_best = getattr(plans[1], solved)
+    words = f"{second_best:,}" if solved == "n" else f"{second_best:.3g}"
     if solved == "margin":
-        words = format_margin(other, is_share=goal.target.is_share)
+        words = format_margin(second_best, is_share=goal.target.is_share)
     mode = "all questions to everybody" if plans[0].case.field.one_question_each else "one random question each"
     return replace(plans[0], notes=(*plans[0].notes, f"{mode} would have {solved} {words}"))
 

@@ -34,7 +34,7 @@ def test_planned_errors_are_those_that_the_analysis_estimates(model: str, n: int
     yes = np.rint(n * _TwoGroupCase(model, p, other, 0.95, 1.96, 1.0).yes(prevalence))
     value, se = carriers(model, np.stack([n - yes, yes], axis=1), p)
     assert value == pytest.approx(prevalence, abs=2e-4)
-    planned = plan_two_groups(model, p, prevalence=prevalence, other=other, n=n)
+    planned = plan_two_groups(model, p, prevalence=prevalence, other_share=other, n=n)
     counts = np.stack([n - yes, yes], axis=1)
     shown = ndtri(0.975) * se
     if model == "cheater_detection":
@@ -48,7 +48,7 @@ def test_cheater_detection_is_planned_for_the_interval_that_is_shown() -> None:
     """It was planned with 395 people a group, whose interval is ± .095 and not ± .06. The mean of 300 intervals that
     are shown spreads by 1 per mille: 1 % off is far out.
     """
-    planned = plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other=0.05, margin=0.06)
+    planned = plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other_share=0.05, margin=0.06)
     rng, n = np.random.default_rng(4), planned.n[0]
     shares = _TwoGroupCase("cheater_detection", (0.2, 0.8), 0.05, 0.95, 1.96, 1.0).yes(0.25)
     widths = []
@@ -56,7 +56,7 @@ def test_cheater_detection_is_planned_for_the_interval_that_is_shown() -> None:
         yes = rng.binomial(n, shares)
         widths.append(analysis.cheater_detection(np.stack([n - yes, yes], axis=1), p=(0.2, 0.8)).interval().width)
     assert np.mean(widths) / 2 == pytest.approx(0.06, rel=0.01)
-    assert plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other=0.05, n=n - 1).margin > 0.06
+    assert plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other_share=0.05, n=n - 1).margin > 0.06
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_cheater_detection_is_planned_for_the_interval_that_is_shown() -> None:
 def test_power_is_that_of_the_analysis_over_all_counts(model: str) -> None:
     """Groups of 8 and 12: every pair of counts is estimated, and its interval looked at."""
     p, prevalence, other = MODELS[model]
-    planned = plan_two_groups(model, p, prevalence=0.02, detect=prevalence, other=other, n=8, ratio=1.5)
+    planned = plan_two_groups(model, p, prevalence=0.02, detect=prevalence, other_share=other, n=8, ratio=1.5)
     yes, sum_of = _TwoGroupCase(model, p, other, 0.95, 1.96, 1.5).yes(prevalence), 0.0
     for a, b in product(range(9), range(13)):
         value, se = carriers(model, [[8 - a, a], [12 - b, b]], p)
@@ -82,12 +82,14 @@ def test_an_unknown_prevalence_costs_power_and_people() -> None:
     case = _TwoGroupCase("unknown_question", (0.7, 0.3), 0.25, 0.95, 1.6449, 1.0)
     null, there = case._se(0.05, 200), case._se(0.15, 200)
     assert ndtr((0.1 - ndtri(0.95) * null) / there) == pytest.approx(0.7016, abs=5e-5)
-    planned = plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.05, detect=0.15, other=0.25, n=200, sides=1)
+    planned = plan_two_groups(
+        "unknown_question", (0.7, 0.3), prevalence=0.05, detect=0.15, other_share=0.25, n=200, sides=1
+    )
     assert planned.power == pytest.approx(0.61, abs=0.02)
 
 
 def test_enough_people_have_the_power_and_fewer_do_not() -> None:
-    options = {"prevalence": 0.05, "detect": 0.2, "other": 0.25}
+    options = {"prevalence": 0.05, "detect": 0.2, "other_share": 0.25}
     found = plan_two_groups("unknown_question", (0.75, 0.2), power=0.8, **options)
     assert found.power >= 0.8
     fewer = plan_two_groups("unknown_question", (0.75, 0.2), n=found.n[0] - 1, **options)
@@ -110,7 +112,7 @@ def test_power_is_counted_for_up_to_5000_people_in_the_larger_group() -> None:
 
 
 def test_a_margin_is_reached_and_not_by_one_person_fewer() -> None:
-    options = {"prevalence": 0.1, "other": 0.25}
+    options = {"prevalence": 0.1, "other_share": 0.25}
     found = plan_two_groups("unknown_question", (0.7, 0.3), margin=0.05, **options)
     assert found.margin <= 0.05
     assert plan_two_groups("unknown_question", (0.7, 0.3), margin=found.margin, **options).n == found.n
@@ -128,12 +130,12 @@ def test_a_margin_is_reached_and_not_by_one_person_fewer() -> None:
         ({"n": None, "power": 0.8, "detect": 0.1}, "`detect` must be another share"),
         ({"n": None, "power": 0.01, "detect": 0.2}, "`power` must lie between"),
         ({"sides": 3}, "`sides` must be 1 or 2"),
-        ({"model": "cheater_detection", "other": 0.95}, "at most everybody"),
+        ({"model": "cheater_detection", "other_share": 0.95}, "at most everybody"),
         ({"model": "cheater_detection", "n": None, "margin": 0.125}, "half the share of cheaters, 0.125, got 0.125"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(change, words) -> None:
-    given = {"model": "unknown_question", "p": (0.7, 0.3), "prevalence": 0.1, "other": 0.25, "n": 100}
+    given = {"model": "unknown_question", "p": (0.7, 0.3), "prevalence": 0.1, "other_share": 0.25, "n": 100}
     with pytest.raises(ValueError, match=words):
         plan_two_groups(**(given | change))
     assert _TwoGroupCase("cheater_detection", (0.7, 0.3), 0.75, 0.95, 1.96, 1.0).yes(0.25).tolist() == [0.25, 0.25]

@@ -133,10 +133,10 @@ def plan_difference(
         float(check_positive(deff, "deff", "it multiplies a variance")),
         float(check_positive(weighting, "weighting", "it multiplies a variance")),
     )
-    people = people_for_target(n, margin, power, case.level, case.people_for_margin, case.people_for_power)
-    notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.power_method(people)}",)
+    n_people = people_for_target(n, margin, power, case.level, case.people_for_margin, case.people_for_power)
+    notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.power_method(n_people)}",)
     return DifferencePlan(
-        design, case.shares, case.sizes(people), case.level, case.margin(people), case.power(people), notes
+        design, case.shares, case.sizes(n_people), case.level, case.margin(n_people), case.power(n_people), notes
     )
 
 
@@ -149,33 +149,33 @@ class _DifferenceCase:
     deff: float
     weighting: float
 
-    def sizes(self, people: int) -> tuple[int, int]:
-        return people, whole_people(people * self.ratio)
+    def sizes(self, n_people: int) -> tuple[int, int]:
+        return n_people, whole_people(n_people * self.ratio)
 
-    def _variance(self, people: int) -> float:
+    def _variance(self, n_people: int) -> float:
         total = 0.0
-        for share, size in zip(self.shares, self.sizes(people), strict=True):
+        for share, size in zip(self.shares, self.sizes(n_people), strict=True):
             noise = float(np.asarray(self.design.variance(share, 1, respondents="fixed")))
             total += self.weighting * (noise + self.deff * share * (1 - share)) / size
         return total
 
-    def margin(self, people: int) -> float:
-        return critical_value(self.level, 2) * math.sqrt(self._variance(people))
+    def margin(self, n_people: int) -> float:
+        return critical_value(self.level, 2) * math.sqrt(self._variance(n_people))
 
-    def _is_exact(self, people: int) -> bool:
-        return self.deff == self.weighting == 1 and max(self.sizes(people)) <= _MAX_EXACT_N
+    def _is_exact(self, n_people: int) -> bool:
+        return self.deff == self.weighting == 1 and max(self.sizes(n_people)) <= _MAX_EXACT_N
 
-    def power_method(self, people: int) -> str:
-        return "counted from the binomial laws" if self._is_exact(people) else "by the normal approximation"
+    def power_method(self, n_people: int) -> str:
+        return "counted from the binomial laws" if self._is_exact(n_people) else "by the normal approximation"
 
-    def power(self, people: int) -> float:
-        if self._is_exact(people):
-            return difference_power(self.design, self.shares, self.sizes(people), self.level)
+    def power(self, n_people: int) -> float:
+        if self._is_exact(n_people):
+            return difference_power(self.design, self.shares, self.sizes(n_people), self.level)
         gap = abs(self.shares[0] - self.shares[1])
-        return float(ndtr(gap / math.sqrt(self._variance(people)) - critical_value(self.level, 2)))
+        return float(ndtr(gap / math.sqrt(self._variance(n_people)) - critical_value(self.level, 2)))
 
     def people_for_margin(self, margin: float) -> int:
-        return smallest_integer_where(lambda people: self.margin(people) <= margin, 1, 64)
+        return smallest_integer_where(lambda n_people: self.margin(n_people) <= margin, 1, 64)
 
     def people_for_power(self, power: float) -> int:
         gap = abs(self.shares[0] - self.shares[1])
@@ -206,11 +206,11 @@ def people_for_target(
 
 def enough_people(power: Callable[[int], float], start: int, target: float) -> int:
     """Return the smallest size, at least `start`, that reaches the power together with the next 12 sizes."""
-    people, enough = start, 0
+    n_people, enough = start, 0
     while enough <= _CHECKED_SIZES:
-        enough = enough + 1 if power(people) >= target else 0
-        people += 1
-    return people - enough
+        enough = enough + 1 if power(n_people) >= target else 0
+        n_people += 1
+    return n_people - enough
 
 
 def checked_power(power: Number, level: float) -> float:

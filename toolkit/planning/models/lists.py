@@ -132,19 +132,21 @@ def plan_list_experiment(
         reject(
             "exactly one of `items` and `spread` must be given", received, "write items=(0.9, 0.5, 0.1), or spread=0.8"
         )
-    none = every = None
+    share_with_none = share_with_all = None
     guess = float(check_probability(prevalence, "prevalence"))
     if items is not None:
         shares = np.array([float(check_probability(share, "items")) for share in items])
         if not len(shares):
             reject("`items` must hold a share for each other item", "none", "write items=(0.9, 0.5, 0.1)")
         variance = float((shares * (1 - shares)).sum())
-        none, every = float(np.prod(1 - shares) * (1 - guess)), float(np.prod(shares) * guess)
+        share_with_none, share_with_all = float(np.prod(1 - shares) * (1 - guess)), float(np.prod(shares) * guess)
     else:
         variance = float(check_positive(spread, "spread", "counts differ")) ** 2  # type: ignore[arg-type]  # given
-    other = None if detect is None else float(check_probability(detect, "detect"))
+    alternative = None if detect is None else float(check_probability(detect, "detect"))
     case = _ListCase(variance, lambda share: variance + share * (1 - share), *_check_options(level, sides, ratio))
-    return _make_plan("list experiment", case, (guess, other), (n, margin, power), (none, every))
+    return _make_plan(
+        "list experiment", case, (guess, alternative), (n, margin, power), (share_with_none, share_with_all)
+    )
 
 
 @explain_call("plan_item_sum(20, mean=5, sd=8, margin=2)")
@@ -192,9 +194,11 @@ def plan_item_sum(
     """
     short = float(check_positive(spread, "spread", "sums differ")) ** 2
     long = short + float(check_positive(sd, "sd", "a quantity that is the same for all needs no survey")) ** 2
-    other = None if detect is None else float(exact_fraction(detect, "detect"))
+    alternative = None if detect is None else float(exact_fraction(detect, "detect"))
     case = _ListCase(short, lambda _: long, *_check_options(level, sides, ratio))
-    return _make_plan("item sum", case, (float(exact_fraction(mean, "mean")), other), (n, margin, power), (None, None))
+    return _make_plan(
+        "item sum", case, (float(exact_fraction(mean, "mean")), alternative), (n, margin, power), (None, None)
+    )
 
 
 def _check_options(level: Number, sides: int, ratio: Number) -> tuple[float, int, float]:
@@ -214,18 +218,18 @@ def _make_plan(
     value, truth = values
 
     def for_margin(most: float) -> int:
-        return smallest_integer_where(lambda people: case.margin(value, people) <= most, 1, 2)
+        return smallest_integer_where(lambda n_people: case.margin(value, n_people) <= most, 1, 2)
 
     def for_power(enough: float) -> int:
         if truth is None or truth == value:
             reject("`detect` must be another value with `power`", truth, "write detect=0.2, for example")
-        return smallest_integer_where(lambda people: case.power(value, truth, people) >= enough, 1, 2)
+        return smallest_integer_where(lambda n_people: case.power(value, truth, n_people) >= enough, 1, 2)
 
-    people = people_for_target(*goals, case.level, for_margin, for_power)
-    power = None if truth is None else case.power(value, truth, people)
+    n_people = people_for_target(*goals, case.level, for_margin, for_power)
+    power = None if truth is None else case.power(value, truth, n_people)
     notes = () if power is None else (f"{case.sides}-sided t test at {100 * (1 - case.level):.3g} %",)
-    margin = case.margin(value, people)
-    return ListPlan(model, value, case.sizes(people), case.level, margin, power, *shares, notes)
+    margin = case.margin(value, n_people)
+    return ListPlan(model, value, case.sizes(n_people), case.level, margin, power, *shares, notes)
 
 
 @dataclass(frozen=True)
@@ -236,24 +240,24 @@ class _ListCase:
     sides: int
     ratio: float
 
-    def sizes(self, people: int) -> tuple[int, int]:
-        return people, max(2, whole_people(people * self.ratio))
+    def sizes(self, n_people: int) -> tuple[int, int]:
+        return n_people, max(2, whole_people(n_people * self.ratio))
 
-    def _standard_error(self, value: float, people: int) -> tuple[float, float]:
+    def _standard_error(self, value: float, n_people: int) -> tuple[float, float]:
         """Return the standard error and Welch's degrees of freedom."""
-        sizes = np.array(self.sizes(people))
+        sizes = np.array(self.sizes(n_people))
         variances = np.array([self.short, self.long(value)]) / sizes
         if not variances.any():
             reject("the answers must differ", "lists that everybody answers alike", "give items with shares below 1")
         return float(np.sqrt(variances.sum())), float(variances.sum() ** 2 / (variances**2 / (sizes - 1)).sum())
 
-    def margin(self, value: float, people: int) -> float:
-        se, df = self._standard_error(value, people)
+    def margin(self, value: float, n_people: int) -> float:
+        se, df = self._standard_error(value, n_people)
         return float(stdtrit(df, 0.5 + self.level / 2)) * se
 
-    def power(self, null: float, truth: float, people: int) -> float:
+    def power(self, null: float, truth: float, n_people: int) -> float:
         """Return the power by the noncentral t distribution, or by the normal distribution for many people."""
-        se, df = self._standard_error(truth, people)
+        se, df = self._standard_error(truth, n_people)
         shift, threshold = abs(truth - null) / se, float(stdtrit(df, 1 - (1 - self.level) / self.sides))
         below = [
             float(ndtr(z - shift) if df > _MAX_T_DEGREES else nctdtr(df, shift, z)) for z in (threshold, -threshold)

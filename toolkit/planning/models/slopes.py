@@ -135,31 +135,31 @@ def plan_slope(
     x, chance = _covariate_distribution(covariate)
     variance, z = slope_variance(design, a, b, x, chance), critical_value(confidence, 2)
 
-    def reached(people: int) -> float:
-        if len(x) > 2 or design.matrix.shape != (2, 2) or people > _MAX_EXACT_N:
-            return float(ndtr(abs(b) * math.sqrt(people / variance) - z))
-        return _exact_power(design, expit(a + b * x), float(chance[1]), people, z)
+    def reached(n_people: int) -> float:
+        if len(x) > 2 or design.matrix.shape != (2, 2) or n_people > _MAX_EXACT_N:
+            return float(ndtr(abs(b) * math.sqrt(n_people / variance) - z))
+        return _exact_power(design, expit(a + b * x), float(chance[1]), n_people, z)
 
     if n is None:
         target = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
-        people = whole_people((z + float(ndtri(target))) ** 2 * variance / b**2)
-        people = (
-            people
+        n_people = whole_people((z + float(ndtri(target))) ** 2 * variance / b**2)
+        n_people = (
+            n_people
             if len(x) > 2
-            else smallest_integer_where(lambda number: reached(number) >= target, 1, max(2, people))
+            else smallest_integer_where(lambda number: reached(number) >= target, 1, max(2, n_people))
         )
     else:
-        people = check_integer(n, "n", minimum=2)
-    return SlopePlan(design, b, people, confidence, reached(people), variance)
+        n_people = check_integer(n, "n", minimum=2)
+    return SlopePlan(design, b, n_people, confidence, reached(n_people), variance)
 
 
-def _exact_power(design: Design, shares: Array, share: float, people: int, z: float) -> float:
+def _exact_power(design: Design, shares: Array, share: float, n_people: int, z: float) -> float:
     """Return the power of the Wald test of two log-odds, over all counts and random sizes of the groups."""
     points, weights = np.polynomial.hermite_e.hermegauss(5)
     power, (no, yes) = 0.0, design.matrix[:, 1]
     for point, weight in zip(points, weights / weights.sum(), strict=True):
-        second = round(people * share + point * math.sqrt(people * share * (1 - share)))
-        sizes = (people - second, second)
+        second = round(n_people * share + point * math.sqrt(n_people * share * (1 - share)))
+        sizes = (n_people - second, second)
         if min(sizes) < 1:
             continue
         chances, odds, variances = [], [], []

@@ -60,7 +60,7 @@ class TwoGroupPlan:
 
     Examples
     --------
-    >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, n=725).margin < 0.05
+    >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other_share=0.25, n=725).margin < 0.05
     True
     """
 
@@ -82,13 +82,13 @@ class TwoGroupPlan:
         )
 
 
-@explain_call('plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05)')
+@explain_call('plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other_share=0.25, margin=0.05)')
 def plan_two_groups(
     model: Model,
     p: tuple[Number, Number],
     *,
     prevalence: Number,
-    other: Number,
+    other_share: Number,
     n: int | None = None,
     margin: Number | None = None,
     power: Number | None = None,
@@ -113,7 +113,7 @@ def plan_two_groups(
         The probabilities of both groups, as that function takes them.
     prevalence : number
         The guessed share of carriers.
-    other : number
+    other_share : number
         A guess of the second unknown share: the prevalence of the innocuous question, the share of cheaters, or the
         share of carriers who are honest.
     n : int, optional
@@ -136,7 +136,7 @@ def plan_two_groups(
 
     Examples
     --------
-    >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05).n
+    >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other_share=0.25, margin=0.05).n
     (725, 725)
     """
     confidence, guess = check_level(level), float(check_probability(prevalence, "prevalence"))
@@ -145,13 +145,13 @@ def plan_two_groups(
     case = _TwoGroupCase(
         check_choice(model, "model", MODELS),
         _check_pair(p),
-        float(check_probability(other, "other")),
+        float(check_probability(other_share, "other_share")),
         confidence,
         critical_value(confidence, sides),
         float(check_positive(ratio, "ratio", "it compares numbers of people")),
     )
     truth = None if detect is None else float(check_probability(detect, "detect"))
-    people = people_for_target(
+    n_people = people_for_target(
         n,
         margin,
         power,
@@ -159,11 +159,11 @@ def plan_two_groups(
         lambda target: case.people_for_margin(guess, target),
         lambda target: case.people_for_power(guess, truth, target),
     )
-    reached = None if truth is None else case.power(guess, truth, people)
-    how = "counted from the binomial laws" if case.is_exact(people) else "by the normal approximation"
+    reached = None if truth is None else case.power(guess, truth, n_people)
+    how = "counted from the binomial laws" if case.is_exact(n_people) else "by the normal approximation"
     notes = () if reached is None else (f"{sides}-sided test at {100 * (1 - confidence):.3g} %, power {how}",)
-    size = case.sizes(people)
-    return TwoGroupPlan(model, case.p, guess, size, confidence, case.margin(guess, people), reached, notes)
+    size = case.sizes(n_people)
+    return TwoGroupPlan(model, case.p, guess, size, confidence, case.margin(guess, n_people), reached, notes)
 
 
 def _check_pair(p: tuple[Number, Number]) -> tuple[float, float]:
@@ -177,52 +177,54 @@ def _check_pair(p: tuple[Number, Number]) -> tuple[float, float]:
 class _TwoGroupCase:
     model: str
     p: tuple[float, float]
-    other: float
+    other_share: float
     level: float
     z: float
     ratio: float
 
-    def sizes(self, people: int) -> tuple[int, int]:
-        return people, max(2, whole_people(people * self.ratio))
+    def sizes(self, n_people: int) -> tuple[int, int]:
+        return n_people, max(2, whole_people(n_people * self.ratio))
 
     @property
     def design(self) -> TwoGroupDesign:
         return TWO_GROUP_DESIGNS[self.model]
 
     def yes(self, share: float) -> Array:
-        if self.design.is_exclusive and share + self.other > 1:
+        if self.design.is_exclusive and share + self.other_share > 1:
             reject(
-                "carriers and cheaters must be at most everybody", share + self.other, "give shares with a sum below 1"
+                "carriers and cheaters must be at most everybody",
+                share + self.other_share,
+                "give shares with a sum below 1",
             )
-        return self.design.yes_shares(self.p, share, self.other)[0]
+        return self.design.yes_shares(self.p, share, self.other_share)[0]
 
-    def _se(self, share: float, people: int, weights: Array | None = None) -> float:
+    def _se(self, share: float, n_people: int, weights: Array | None = None) -> float:
         """Return the standard error of the share of carriers, or of the sum of the shares of yes with other weights."""
         yes, squares = (
             self.yes(share),
             (self.design.carrier_coefficients(self.p)[1] if weights is None else weights) ** 2,
         )
-        return float(np.sqrt(np.sum(squares * yes * (1 - yes) / np.array(self.sizes(people)))))
+        return float(np.sqrt(np.sum(squares * yes * (1 - yes) / np.array(self.sizes(n_people)))))
 
-    def margin(self, share: float, people: int) -> float:
+    def margin(self, share: float, n_people: int) -> float:
         """Return half the width of the interval that the analysis reports."""
         if self.model != "cheater_detection":
-            return critical_value(self.level, 2) * self._se(share, people)
-        low = self._se(share, people)
-        high = self._se(share, people, self.design.corner_solution(self.p)[1].sum(axis=0))
-        return (self.other + imbens_manski(self.other / max(low, high), self.level) * (low + high)) / 2
+            return critical_value(self.level, 2) * self._se(share, n_people)
+        low = self._se(share, n_people)
+        high = self._se(share, n_people, self.design.corner_solution(self.p)[1].sum(axis=0))
+        return (self.other_share + imbens_manski(self.other_share / max(low, high), self.level) * (low + high)) / 2
 
-    def is_exact(self, people: int) -> bool:
-        return max(self.sizes(people)) <= _MAX_EXACT_N
+    def is_exact(self, n_people: int) -> bool:
+        return max(self.sizes(n_people)) <= _MAX_EXACT_N
 
-    def power(self, null: float, truth: float, people: int) -> float:
+    def power(self, null: float, truth: float, n_people: int) -> float:
         """Return the probability of an estimate more than z standard errors from the null, on one or both sides."""
         two_sided = self.z == critical_value(self.level, 2)
-        if not self.is_exact(people):
-            return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))
+        if not self.is_exact(n_people):
+            return float(ndtr(abs(truth - null) / self._se(truth, n_people) - self.z))
         start, weights = self.design.carrier_coefficients(self.p)
         parts, spread, chance = [], [], []
-        for weight, yes, size in zip(weights, self.yes(truth), self.sizes(people), strict=True):
+        for weight, yes, size in zip(weights, self.yes(truth), self.sizes(n_people), strict=True):
             counts, likely = binomial_support(size, float(yes))
             share = counts / size
             parts.append(weight * share)
@@ -235,10 +237,10 @@ class _TwoGroupCase:
         return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # if all answers are equal, there is no interval
 
     def people_for_margin(self, share: float, margin: float) -> int:
-        if self.model == "cheater_detection" and margin <= self.other / 2:
+        if self.model == "cheater_detection" and margin <= self.other_share / 2:
             consequence = "cheaters may be carriers or not, which no number of people tells"
-            reject(f"`margin` must be above half the share of cheaters, {self.other / 2:g}", margin, consequence)
-        return smallest_integer_where(lambda people: self.margin(share, people) <= margin, 1, 64)
+            reject(f"`margin` must be above half the share of cheaters, {self.other_share / 2:g}", margin, consequence)
+        return smallest_integer_where(lambda n_people: self.margin(share, n_people) <= margin, 1, 64)
 
     def people_for_power(self, null: float, truth: float | None, target: float) -> int:
         if truth is None or truth == null:
@@ -247,4 +249,4 @@ class _TwoGroupCase:
         rough = max(2, math.ceil((self._se(truth, 10**6) * z) ** 2 * 10**6))
         if not self.is_exact(math.ceil(1.2 * rough)):
             return rough
-        return enough_people(lambda people: self.power(null, truth, people), max(2, int(0.8 * rough)), target)
+        return enough_people(lambda n_people: self.power(null, truth, n_people), max(2, int(0.8 * rough)), target)
