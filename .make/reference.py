@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from toolkit.command import _parser
+from toolkit.command import _build_parser
 
 FACES = (
     *("toolkit.local", "toolkit.local.oracles", "toolkit.local.numeric", "toolkit.local.waves"),
@@ -65,7 +65,7 @@ def module_page(face: str) -> str:
 def commands() -> str:
     """Return the output of `toolkit COMMAND --help` for every command."""
     os.environ["COLUMNS"] = "76"  # the width of a page
-    (subparsers,) = (action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    (subparsers,) = (action for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction))
     return "\n\n".join(
         f"## {name}\n\n{_summary(subparsers, name)}\n\n```text\n{parser.format_help()}```"
         for name, parser in subparsers.choices.items()

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 import pytest
 
-from toolkit.command import _parser, main
+from toolkit.command import _build_parser, main
 from toolkit.survey.serving.background import CollectError
 
 
@@ -22,7 +22,7 @@ def test_a_missing_file_or_database_is_an_error_and_no_traceback(capsys, tmp_pat
     assert "Traceback" not in shown
 
 
-(COMMANDS,) = (action.choices for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+(COMMANDS,) = (action.choices for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction))
 
 
 def test_without_a_command_the_commands_are_listed(capsys):

@@ -268,9 +268,9 @@ def test_with_the_extra_for_collecting_alone_a_collection_is_read(tmp_path: Path
 
 
 def test_every_command_is_typed_here() -> None:
-    from toolkit.command import _parser
+    from toolkit.command import _build_parser
 
-    (commands,) = [action.choices for action in _parser()._actions if action.dest == "command"]
+    (commands,) = [action.choices for action in _build_parser()._actions if action.dest == "command"]
     assert {typed.split()[0] for typed in TYPED} - {"--help"} == set(commands)
 
 

@@ -24,7 +24,7 @@ from tests.slowly import case, each
 from tests.test_docstrings import ROOMS
 from toolkit import Design, Zcdp, crosswise, forced, k_ary, kuk, mangat, plan, triangular, unrelated, warner
 from toolkit.analysis import MixedFit
-from toolkit.command import _parser, main
+from toolkit.command import _build_parser, main
 from toolkit.core import subsampled
 from toolkit.core.loss import Pure
 from toolkit.learning import Thresholdout
@@ -106,7 +106,7 @@ def test_lines_that_open_a_server_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_every_verb_and_target_that_is_named_exists() -> None:
-    (verbs,) = (action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    (verbs,) = (action for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction))
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

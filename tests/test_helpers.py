@@ -32,8 +32,8 @@ from toolkit.survey.plan import _round_up
 from toolkit.survey.questions.strict_json import plain_data
 from toolkit.survey.results.survey_results import _percent
 from toolkit.survey.serving.access import access_promise
-from toolkit.texts.figures import at_least, at_most, in_points, significant
-from toolkit.texts.multilingual import character_name, isolated, looks, unquotable
+from toolkit.texts.figures import format_lower_chance, format_margin, format_three_digits, format_upper_chance
+from toolkit.texts.multilingual import character_name, find_unquotable, isolate_slots, visible_form
 from toolkit.texts.odds import describe, epsilon_bound
 from toolkit.texts.phrases import base_language
 from toolkit.texts.voice import quotable
@@ -71,14 +71,14 @@ TABLE = [
         plain_data({1: (Fraction(1, 2), Fraction(3)), "day": dt.date(2026, 12, 1)}),
         {"1": ["1/2", 3], "day": "2026-12-01"},
     ),
-    ([at_most(percent) for percent in (23.2, 0.52, 99.3)], ["24", "0.6", "100"]),
-    ([at_least(percent) for percent in (3.98, 0.58, 0.02)], ["3", "0.5", "0"]),
-    ([significant(number) for number in (0.029957, 5.9915, 29957)], ["0.0300", "5.99", "30,000"]),
-    ([in_points(margin) for margin in (8.41, 0.2345, 195.9)], ["8.4", "0.23", "100 or more"]),
+    ([format_upper_chance(percent) for percent in (23.2, 0.52, 99.3)], ["24", "0.6", "100"]),
+    ([format_lower_chance(percent) for percent in (3.98, 0.58, 0.02)], ["3", "0.5", "0"]),
+    ([format_three_digits(number) for number in (0.029957, 5.9915, 29957)], ["0.0300", "5.99", "30,000"]),
+    ([format_margin(margin) for margin in (8.41, 0.2345, 195.9)], ["8.4", "0.23", "100 or more"]),
     ([character_name("\u202e"), character_name("\n")], ["U+202E (RIGHT-TO-LEFT OVERRIDE)", "U+000A"]),
-    ([unquotable(one) for one in ("Yes, I’ve", "Yes”, we receive “Yes", "Yes\u202e")], [None, "”", "\u202e"]),
-    ([looks("Yes"), looks("\u0423e\u200bs\ufe0f ")], ["Yes", "Yes"]),
-    (isolated("{n} من {of}"), "\u2068{n}\u2069 من \u2068{of}\u2069"),
+    ([find_unquotable(one) for one in ("Yes, I’ve", "Yes”, we receive “Yes", "Yes\u202e")], [None, "”", "\u202e"]),
+    ([visible_form("Yes"), visible_form("\u0423e\u200bs\ufe0f ")], ["Yes", "Yes"]),
+    (isolate_slots("{n} من {of}"), "\u2068{n}\u2069 من \u2068{of}\u2069"),
     (describe(warner(p="2/3"))[-25:], "Epsilon is at most 0.694."),
     (epsilon_bound(20.0)[-23:], " 9,999 times in 10,000."),
     ([base_language("de-AT"), base_language("it")], ["de", None]),

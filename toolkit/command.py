@@ -14,45 +14,45 @@ from toolkit.commands import collecting, planning, starting, surveys
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code, or 2 after an error, with a message on stderr."""
-    parser = _parser()
-    options = _parsed(parser, sys.argv[1:] if arguments is None else arguments)
+    parser = _build_parser()
+    options = _parse_arguments(parser, sys.argv[1:] if arguments is None else arguments)
     if options.command is None:
         parser.print_help()
         return 2
     try:
         code: int | None = options.run(options)
-        sys.stdout.flush()  # here, where an error of a closed pipe can still be reported
+        sys.stdout.flush()  # while an error of a closed pipe can still be handled
     except (Exception, KeyboardInterrupt) as problem:
         if isinstance(problem, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try again when it ends
-        print(f"toolkit {options.command}: {_sentence(problem)}", file=sys.stderr)  # noqa: T201
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python would fail again at exit
+        print(f"toolkit {options.command}: {_error_message(problem)}", file=sys.stderr)  # noqa: T201
         return 2
     return code or 0
 
 
-def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+def _parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments; suggest the closest command or option for one that does not exist."""
     (commands,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     command = next((word for word in arguments if not word.startswith("-")), None)
     if command is not None and command not in commands:
         parser.error(
-            f"there is no command {command!r}: {_nearest(command, commands)}`toolkit --help` lists all of them"
+            f"there is no command {command!r}: {_suggestion(command, commands)}`toolkit --help` lists all of them"
         )
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         parser_used = parser if command is None else commands[command]
-        hint = _nearest(unknown[0], parser_used._option_string_actions)
+        hint = _suggestion(unknown[0], parser_used._option_string_actions)
         parser_used.error(f"unknown: {' '.join(unknown)}; {hint}--help lists what there is")
     return options
 
 
-def _nearest(word: str, names: Iterable[str]) -> str:
+def _suggestion(word: str, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(word, list(names), 1)
     return f"did you mean {near[0]}? " if near else ""
 
 
-def _sentence(problem: BaseException) -> str:
-    """Return the message of an error; for an unforeseen one only its type and line, as its message might quote data."""
+def _error_message(problem: BaseException) -> str:
+    """Return the message of an error; for unforeseen errors only type and line, because a message might quote data."""
     from toolkit.core.extras import MissingExtraError
     from toolkit.survey.serving.background import CollectError
     from toolkit.survey.storage import StoreError
@@ -71,7 +71,7 @@ def _sentence(problem: BaseException) -> str:
     return f"an error of the toolkit itself: {location}. Please report it, with what you typed."
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="toolkit", description="Ask sensitive questions privately.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")

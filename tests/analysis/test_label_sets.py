@@ -19,7 +19,7 @@ from toolkit.local.design import Design
 from toolkit.local.questionnaire import likert
 from toolkit.studio.surveys import EXAMPLES
 from toolkit.survey import results
-from toolkit.survey.results.table import table
+from toolkit.survey.results.table import reports_table
 
 N = 300
 ALIKE = Sample(weights=np.ones(N))
@@ -196,7 +196,7 @@ def test_the_starter_survey_is_estimated_with_a_sample() -> None:
     for _ in range(N):
         answers = {question.name: _sent(question, draw, rng) for question in survey.questions}
         bodies.append(json.dumps({"answers": answers, "understood": True}))
-    reports = table(survey, bodies)
+    reports = reports_table(survey, bodies)
     found = [results.estimate(survey, reports, sample=sample) for sample in (None, ALIKE)]
     assert "pressure" in [one.question for one in found[1].group_estimates]
     for one, other in zip(found[0].group_estimates, found[1].group_estimates, strict=True):

@@ -13,7 +13,7 @@ from toolkit.local import numeric, oracles
 from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.spec import Survey
-from toolkit.texts.phrases import interface
+from toolkit.texts.phrases import page_words_by_language
 
 pytestmark = pytest.mark.browser
 
@@ -125,7 +125,7 @@ def test_no_screen_breaks_a_rule_of_wcag(phone, name):
     person = phone(survey, **WALKS[name]).open()
     look(person.page)
     screens = 1
-    for _ in walk(person, interface([code])[code]):
+    for _ in walk(person, page_words_by_language([code])[code]):
         look(person.page)
         screens += 1
     assert screens == 16
@@ -155,7 +155,7 @@ def test_the_screens_of_a_device_check_and_of_every_end_break_none(phone, name):
     asked = [Question("cheated", {code: text}, design=warner(p="3/4"))]
     said = {"debrief": text, "help": f"{text} 0800 1", "completion": "ABC-1"}
     survey = Survey(text, asked, consent=text, languages=(code,), practice=2, check="device", **said)
-    words = interface([code])[code]
+    words = page_words_by_language([code])[code]
     person = phone(survey, **settings).open()
     look(person.page)
     person.press(words["not_part"])
@@ -186,7 +186,7 @@ def test_the_screens_of_a_device_check_and_of_every_end_break_none(phone, name):
 def test_the_screens_of_personal_links_and_of_a_household_break_none(phone, name):
     """Without a link, what is said before it is used up, on another phone; thanks, and who answers next on it."""
     (code, text, look, settings), token = LOOKS[name], "abcdefghijklmnopqrstuv"
-    words = interface([code])[code]
+    words = page_words_by_language([code])[code]
 
     def made(**changes):
         asked = [Question("cheated", {code: text}, design=warner(p="3/4"))]

@@ -7,7 +7,7 @@ import pytest
 from toolkit import Survey, warner
 from toolkit.studio.surveys import EXAMPLES
 from toolkit.survey.questions.question import Question
-from toolkit.texts.phrases import LANGUAGES, interface
+from toolkit.texts.phrases import LANGUAGES, page_words_by_language
 
 pytestmark = pytest.mark.browser
 
@@ -91,7 +91,7 @@ def walk(person, words):
 def test_reading_before_the_first_question_is_short_and_timed(phone, name):
     """There is little to read before the first question and the time is what it takes."""
     survey, most, screens = SURVEYS[name]
-    words = interface(["en"])["en"]
+    words = page_words_by_language(["en"])["en"]
     person = phone(survey, locale="en").open()
     told = int(person.page.get_by_text("Takes about").inner_text().split()[2])
     counts, first, taps = walk(person, words)
@@ -103,7 +103,7 @@ def test_reading_before_the_first_question_is_short_and_timed(phone, name):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_stays_below_three_hundred_words(phone, language):
     """Of one question: a translation may take a few words more."""
-    words = interface([language])[language]
+    words = page_words_by_language([language])[language]
     said = {name: {language: text} for name, text in SAID.items()}
     asked = [Question("cheated", {language: "Cheated?"}, design=warner(p="3/4"))]
     survey = Survey({language: "Exams"}, asked, consent={language: "We study exams."}, languages=[language], **said)

@@ -11,7 +11,7 @@ from toolkit.local import numeric, oracles
 from toolkit.survey import client
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.texts.phrases import interface
+from toolkit.texts.phrases import page_words_by_language
 
 pytestmark = pytest.mark.browser
 
@@ -66,7 +66,7 @@ def test_numbers_use_the_language_and_the_unit_of_the_question(phone):
     design = numeric.piecewise((0, 100_000), 1.0)
     person = phone(german(pay(design))).open()
     person.pin([0])
-    person.press(interface(["de"])["de"]["take_part"]).pin(None)
+    person.press(page_words_by_language(["de"])["de"]["take_part"]).pin(None)
     field = person.page.get_by_role("textbox", name="Eine Zahl von 0 bis 100\u202f000")
     alert = person.page.get_by_role("alert")
     for typed, told in (

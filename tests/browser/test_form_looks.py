@@ -12,7 +12,7 @@ from toolkit import k_ary, warner
 from toolkit.survey import client
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.texts.phrases import LANGUAGES, interface
+from toolkit.texts.phrases import LANGUAGES, page_words_by_language
 
 pytestmark = pytest.mark.browser
 
@@ -178,7 +178,7 @@ def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
     person.open().sees("استطلاع")
     root = person.page.evaluate("() => [document.documentElement.lang, document.documentElement.dir]")
     assert root == ["ar", "rtl"]
-    words = interface(LANGUAGES)
+    words = page_words_by_language(LANGUAGES)
     person.pin([0] * 4)  # the draw, and the order of the answers to the question about the method
     person.press(words["ar"]["take_part"]).sees(words["ar"]["check_title"])
     box, label = (person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "bdi"))

@@ -21,7 +21,7 @@ from toolkit.survey.serving.server import build_application
 from toolkit.survey.serving.station import StationKey, new_station_link, station_padded_length
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import State
-from toolkit.texts.phrases import LANGUAGES, interface, station_words
+from toolkit.texts.phrases import LANGUAGES, page_words_by_language, station_words
 
 pytestmark = pytest.mark.browser
 
@@ -244,7 +244,7 @@ def test_the_screens_of_a_station_break_no_rule_of_wcag(station, name):
     questions = [Question("cheated", {code: text}, design=warner(p="3/4"))]
     said = {"practice": False, "check": False, "access": "token", "field": {"station": "interviewer"}}
     survey = Survey(text, questions, consent=text, languages=(code,), **said)
-    words = {**interface([code])[code], **station_words(code)}
+    words = {**page_words_by_language([code])[code], **station_words(code)}
     tablet, link = station(survey, 1, **settings)
     tablet.open("station")
     look(tablet.page)  # without a link

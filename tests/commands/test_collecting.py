@@ -9,7 +9,7 @@ from tests.survey.samples import SAID, cheated, panel, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from toolkit import collect, forced
 from toolkit.command import main
-from toolkit.commands.collecting import UNWELL
+from toolkit.commands.collecting import PROBLEMS_FOUND
 from toolkit.survey.serving import background, doctor
 from toolkit.survey.serving.access import token_hash
 from toolkit.survey.serving.background import find_server
@@ -286,7 +286,7 @@ def test_the_doctor_says_all_that_was_seen_and_what_cannot_be(capsys, monkeypatc
 
 
 def test_the_doctor_ends_with_a_code_for_scripts_and_silence_is_said(capsys):
-    assert main(["doctor", f"http://127.0.0.1:{free_port()}/"]) == UNWELL == 1
+    assert main(["doctor", f"http://127.0.0.1:{free_port()}/"]) == PROBLEMS_FOUND == 1
     seen = capsys.readouterr().out
     assert seen.startswith("FAIL TLS: none")
     assert "address: no answer (ConnectionRefusedError)" in seen

@@ -5,7 +5,7 @@ import pytest
 from tests.commands.shell import said
 from tests.survey.samples import cheated, survey
 from toolkit.command import main
-from toolkit.commands.surveys import _columns
+from toolkit.commands.surveys import _aligned_lines
 from toolkit.survey.dpia import assessment, assessment_html
 
 
@@ -73,7 +73,7 @@ def test_the_example_survey_has_a_form_on_paper(folder, capsys):
 
 
 def test_columns_are_as_wide_as_their_longest_cell():
-    assert _columns([["a", "bb"], ["ccc", "d"]]) == ["a    bb", "ccc  d"]
+    assert _aligned_lines([["a", "bb"], ["ccc", "d"]]) == ["a    bb", "ccc  d"]
 
 
 def test_check_with_a_number_of_people_prints_every_margin(folder, capsys):

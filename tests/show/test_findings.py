@@ -112,7 +112,7 @@ def test_every_randomizer_can_be_drawn_or_says_why_not(name):
 
 def _reports(question):
     from toolkit.survey.rehearsal import report
-    from toolkit.survey.results.table import cell
+    from toolkit.survey.results.table import report_cell
 
     truths = {
         "choice": question.options[-1] if question.options else 0,
@@ -120,7 +120,7 @@ def _reports(question):
         "number": 1,
     }
     rng = np.random.default_rng(5)
-    return [cell(question, report(question, truths[question.kind], rng)) for _ in range(60)]
+    return [report_cell(question, report(question, truths[question.kind], rng)) for _ in range(60)]
 
 
 def test_with_nothing_to_draw_the_reason_is_said():

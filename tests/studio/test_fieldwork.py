@@ -25,7 +25,7 @@ import pytest
 from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit import Question, Survey
 from toolkit.budget.ledger import Ledger
-from toolkit.command import _parser, main
+from toolkit.command import _build_parser, main
 from toolkit.core.estimate import Estimate
 from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
@@ -150,7 +150,7 @@ def test_the_code_shown_for_each_step_does_what_the_studio_does(folder, window):
         for line in step["shell"].splitlines():
             words = line.split()
             if words[0] == "toolkit":
-                _parser().parse_args(words[1:])
+                _build_parser().parse_args(words[1:])
     assert database_names("a.toml")["real"] in code_by_screen("a.toml", data)["open"]["shell"]
     assert b"rehearsal.db" in analysis_notebook("survey.toml", data, "rehearsal")
 

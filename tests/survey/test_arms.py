@@ -16,7 +16,7 @@ from toolkit import warner
 from toolkit.survey.consent.page_data import page_words
 from toolkit.survey.questions.question import Question, arm_pairs
 from toolkit.survey.results import estimate
-from toolkit.survey.results.comparing import ArmDifference, differences
+from toolkit.survey.results.comparing import ArmDifference, arm_differences
 from toolkit.survey.serving.page import page_content
 from toolkit.survey.serving.payload import PayloadError, parse_submission
 from toolkit.survey.spec import Survey
@@ -117,14 +117,14 @@ def test_results_compare_the_two_ways_of_asking() -> None:
     frame = reports(6000, 1, admit=0.5)
     found = estimate(asked(), frame)
     (one,) = found.arms()
-    assert (one.first, one.second, one.answer) == ("direct", "hidden", "yes")
+    assert (one.reference, one.compared, one.answer) == ("direct", "hidden", "yes")
     n, share = (frame["direct"].notna()).sum(), (frame["direct"] == "yes").sum() / (frame["direct"].notna()).sum()
     m, seen = (frame["hidden"].notna()).sum(), (frame["hidden"] == "yes").sum() / (frame["hidden"].notna()).sum()
     assert one.value == pytest.approx((seen - 0.25) / 0.5 - share, abs=1e-9)
-    assert one.error == pytest.approx(math.sqrt(share * (1 - share) / n + seen * (1 - seen) / 0.25 / m), rel=2e-3)
+    assert one.se == pytest.approx(math.sqrt(share * (1 - share) / n + seen * (1 - seen) / 0.25 / m), rel=2e-3)
     assert any(note.startswith("Asked in two ways, yes: hidden 0.") for note in found.notes())
     for name in ("direct", "hidden"):  # of one way alone there is nothing to compare
-        assert differences(asked().questions, {name: found[name]}.get) == ()
+        assert arm_differences(asked().questions, {name: found[name]}.get) == ()
     with pytest.raises(ValueError, match="leave `by` out"):
         estimate(asked(), frame, by="faculty").arms()
 
@@ -135,9 +135,9 @@ def test_without_a_difference_it_is_off_by_as_much_as_its_error_says() -> None:
     ends once in 5,000 times. Errors that are 0.7 times too small are noticed in 9 of 10 such tests.
     """
     made = survey(*asked().questions[2:], arms=ARMS, check=False)
-    differences = (estimate(made, reports(1500, seed, admit=1.0)).arms() for seed in range(100))
+    arm_differences = (estimate(made, reports(1500, seed, admit=1.0)).arms() for seed in range(100))
     low, high = stats.chi2.ppf([1e-4, 1 - 1e-4], 100)
-    assert low < sum((one.value / one.error) ** 2 for (one,) in differences) < high
+    assert low < sum((one.value / one.se) ** 2 for (one,) in arm_differences) < high
 
 
 def test_a_difference_has_a_p_value_as_the_normal_law_gives_it() -> None:

@@ -141,9 +141,9 @@ def test_every_design_has_an_assessment_in_every_language(design: object, langua
 
 
 def test_a_language_without_a_file_has_its_texts_in_an_english_frame() -> None:
-    from toolkit.texts.phrases import interface
+    from toolkit.texts.phrases import page_words_by_language
 
-    own = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    own = {name: word for name, word in page_words_by_language(["en"])["en"].items() if name != "direction"}
     own |= {f"promise_{name}": words for name, words in phrases("en").items()}
     made = Survey("Titolo", [faculty()], consent="Perché.", languages=["it"], words={"it": own}, controller="Istituto")
     assert "# Data protection impact assessment: Titolo" in assessment(made)

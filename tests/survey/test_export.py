@@ -15,7 +15,7 @@ from toolkit.core import extras
 from toolkit.local import numeric
 from toolkit.survey.export import METADATA, codebook, write
 from toolkit.survey.results import estimate
-from toolkit.survey.results.table import table
+from toolkit.survey.results.table import reports_table
 from toolkit.survey.spec import OPEN_ACCESS_REMARK, REHEARSAL_REMARK
 
 FRAME = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "understood": [True, False]})
@@ -166,7 +166,7 @@ def test_an_exported_wave_has_the_joining_number(tmp_path):
     """The codebook says what it is."""
     made = panel(wave=2, panel={"identity": "ab" * 16, "loss": 3})
     body = '{"answers":{"cheated":1,"faculty":0},"understood":true,"person":"%s"}'
-    frame = table(made, [body % ("0e" * 16), body % ("12" * 16)])
+    frame = reports_table(made, [body % ("0e" * 16), body % ("12" * 16)])
     assert list(frame.columns) == ["cheated", "faculty", "understood", "person"]
     found = pd.read_csv(write(frame, tmp_path / "wave.csv", made), dtype={"person": str})
     assert list(found["person"]) == ["0e" * 16, "12" * 16]

@@ -122,10 +122,10 @@ def test_status_says_until_when(tmp_path, monkeypatch, capsys):
 
 def test_own_languages_need_the_sentence_on_the_last_day():
     """This applies only if there is a last day."""
-    from toolkit.texts.phrases import interface
+    from toolkit.texts.phrases import page_words_by_language
 
     own = {f"promise_{name}": words for name, words in phrases("en").items() if name != "until"}
-    page = {name: words for name, words in interface(["en"], {})["en"].items() if name != "direction"}
+    page = {name: words for name, words in page_words_by_language(["en"], {})["en"].items() if name != "direction"}
     words = {"it": {**page, **own}}
     changes = {"languages": ["it"], "words": words}
     survey(**changes)

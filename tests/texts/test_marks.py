@@ -7,13 +7,13 @@ from tests.survey.samples import survey
 from toolkit.survey.client import asset
 from toolkit.survey.consent.page_data import page_words, shown_survey
 from toolkit.survey.serving.page import HEADING_PREFIX
-from toolkit.texts.phrases import HEADINGS, LANGUAGES, interface, marked_words, rehearsal_mark
+from toolkit.texts.phrases import HEADINGS, LANGUAGES, page_words_by_language, rehearsal_mark, rehearsal_words
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_heading_of_a_rehearsal_begins_with_a_word_for_it(language):
-    words = interface([language], marked_words([language], {}))[language]
-    plain = interface([language])[language]
+    words = page_words_by_language([language], rehearsal_words([language], {}))[language]
+    plain = page_words_by_language([language])[language]
     assert rehearsal_mark(language) != rehearsal_mark("en") or language == "en"
     assert {name for name in words if words[name] != plain[name]} == set(HEADINGS)
     assert all(words[name] == f"{rehearsal_mark(language)}: {plain[name]}" for name in HEADINGS)

@@ -11,8 +11,8 @@ from toolkit.texts.multilingual import (
     checked_string,
     checked_words,
     in_language,
-    numbers_apart,
-    right_to_left,
+    is_right_to_left,
+    isolate_digit_groups,
 )
 
 
@@ -66,8 +66,8 @@ def test_other_things_are_no_language_codes(code: object) -> None:
 
 
 def test_the_direction_of_writing_follows_from_the_language_or_the_script() -> None:
-    assert all(right_to_left(code) for code in ("ar", "he", "fa", "ur", "ar-EG", "ku-Arab", "az-Arab-IR"))
-    assert not any(right_to_left(code) for code in ("en", "de", "ku", "zh-Hant", "ar-Latn", "arn"))
+    assert all(is_right_to_left(code) for code in ("ar", "he", "fa", "ur", "ar-EG", "ku-Arab", "az-Arab-IR"))
+    assert not any(is_right_to_left(code) for code in ("en", "de", "ku", "zh-Hant", "ar-Latn", "arn"))
 
 
 def test_a_plain_string_is_in_the_language_that_is_said() -> None:
@@ -96,15 +96,15 @@ def test_what_is_frozen_equals_hashes_copies_and_cannot_be_changed(items: dict[s
 )
 def test_groups_of_digits_keep_their_order_in_right_to_left_text(number):
     """A number of several groups is isolated inside right-to-left text only."""
-    assert numbers_apart(f"(اتصل {number})") == f"(اتصل \u2066{number}\u2069)"
-    assert numbers_apart(f"(Call {number})") == f"(Call {number})"
+    assert isolate_digit_groups(f"(اتصل {number})") == f"(اتصل \u2066{number}\u2069)"
+    assert isolate_digit_groups(f"(Call {number})") == f"(Call {number})"
 
 
 def test_arabic_digits_are_kept_in_order_by_marks():
     """Groups of Arabic digits are separated by a mark, because an isolate alone would reverse them."""
-    assert numbers_apart("اتصل ٠٨٠٠ ١١١") == "اتصل \u2066٠٨٠٠ \u200e١١١\u2069"
+    assert isolate_digit_groups("اتصل ٠٨٠٠ ١١١") == "اتصل \u2066٠٨٠٠ \u200e١١١\u2069"
 
 
 @pytest.mark.parametrize("text", ["المادة 6 (1)", "من 3-5", "لجنة 12/2026", "0,5 10", "1 من 2", "", "5"])
 def test_other_numbers_run_with_their_words(text):
-    assert numbers_apart(text) == text
+    assert isolate_digit_groups(text) == text

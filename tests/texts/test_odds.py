@@ -15,16 +15,16 @@ from tests.survey.samples import DESIGNS
 from toolkit import Design, k_ary, mangat, warner
 from toolkit.local.numeric import additive, local_laplace, piecewise
 from toolkit.local.oracles import subset
-from toolkit.texts.odds import WEAK_EPSILON, _laplace, epsilon_bound, sentences
+from toolkit.texts.odds import WEAK_EPSILON, _laplace_sentence, epsilon_bound, odds_sentences
 from toolkit.texts.phrases import LANGUAGES, phrases
-from toolkit.texts.voice import Voice, frequency
+from toolkit.texts.voice import Voice, as_frequency
 
 ENGLISH = Voice(phrases("en"))
 FREQUENCY = re.compile(r"(about )?([\d,]+) times? in ([\d,]*\d)")
 
 
 def told(design: Any) -> str:
-    return " ".join(sentences(design, ENGLISH, str))
+    return " ".join(odds_sentences(design, ENGLISH, str))
 
 
 def frequencies(text: str) -> set[tuple[int, int, bool]]:
@@ -51,7 +51,7 @@ def expected(design: Any) -> set[tuple[int, int, bool]]:
             shares = {Fraction(weight, sum(design.weights)) for weight in design.weights}
         if design.name == "local_laplace":  # the noise is at most its scale with probability 1 - 1/e
             return {(63, 100, False)}
-    return {frequency(share) for share in shares if share not in (0, 1)}
+    return {as_frequency(share) for share in shares if share not in (0, 1)}
 
 
 @each(design=DESIGNS.values())
@@ -64,7 +64,7 @@ def test_every_frequency_that_is_told_is_the_designs(design: Any) -> None:
 @each(design=DESIGNS.values(), language=LANGUAGES)
 def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: str) -> None:
     voice = Voice(phrases(language))
-    text = " ".join(sentences(design, voice, str))
+    text = " ".join(odds_sentences(design, voice, str))
     finite = math.isfinite(design.epsilon)
     filled = {"factor": voice.factor(design.epsilon), "guess": voice.guess(design.epsilon)} if finite else {}
     strong, weak = (finite and voice.say(name, **filled) in text for name in ("bound", "bound_weak"))
@@ -77,7 +77,7 @@ def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: 
 
 
 def test_a_report_that_proves_an_answer_is_named_and_the_other_is_bounded() -> None:
-    assert sentences(mangat("2/3"), ENGLISH, str) == [
+    assert odds_sentences(mangat("2/3"), ENGLISH, str) == [
         ("If your answer is “yes”, we always receive “yes”; if it is “no”, we still receive “yes” 1 time in 3."),
         "If we receive “no”, your answer can only be “no”.",
         (
@@ -91,20 +91,22 @@ def test_a_report_that_proves_an_answer_is_named_and_the_other_is_bounded() -> N
 def test_reports_that_rule_out_answers_are_all_described() -> None:
     """Each such report has its sentence, or one sentence covers all of them."""
     small = Design([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 2, ("a", "b", "c"))
-    assert [sentence for sentence in sentences(small, ENGLISH, str) if "can only be" in sentence] == [
+    assert [sentence for sentence in odds_sentences(small, ENGLISH, str) if "can only be" in sentence] == [
         "If we receive “a”, your answer can only be “a” or “c”.",
         "If we receive “b”, your answer can only be “a” or “b”.",
         "If we receive “c”, your answer can only be “b” or “c”.",
     ]
-    rare = sentences(Design([[20_000, 1, 0], [1, 19_999, 1]], 20_001, ("no", "yes"), ("a", "b", "c")), ENGLISH, str)
+    rare = odds_sentences(
+        Design([[20_000, 1, 0], [1, 19_999, 1]], 20_001, ("no", "yes"), ("a", "b", "c")), ENGLISH, str
+    )
     assert rare[-3:-1] == [ENGLISH.say("leaves_sure", report=f"“{report}”") for report in "ab"]
-    three = sentences(Design(np.eye(3, dtype=int), 1, tuple("abc")), ENGLISH, str)
+    three = odds_sentences(Design(np.eye(3, dtype=int), 1, tuple("abc")), ENGLISH, str)
     assert three[:3] == [f"If your answer is “{one}”, we always receive “{one}”." for one in "abc"]
-    four = sentences(Design(np.eye(4, dtype=int), 1, tuple("abcd")), ENGLISH, str)
+    four = odds_sentences(Design(np.eye(4, dtype=int), 1, tuple("abcd")), ENGLISH, str)
     assert sum("can only be" in sentence for sentence in four) == 4
     reports = Design([[1, 1, 1, 1, 0], [0, 1, 1, 1, 1]], 4, ("no", "yes"), tuple("abcde"))
     for many in (Design(np.eye(5, dtype=int), 1, tuple("abcde")), reports):
-        assert sentences(many, ENGLISH, str)[-1] == ENGLISH.say("proves_some")
+        assert odds_sentences(many, ENGLISH, str)[-1] == ENGLISH.say("proves_some")
 
 
 def test_what_any_loss_proves_at_most() -> None:
@@ -159,7 +161,7 @@ def test_the_size_of_laplace_noise_is_in_the_unit_of_the_answers() -> None:
         near, all_ = (
             sum(math.exp(-abs(k) / scale) for k in some) for some in ([k for k in steps if abs(k) <= scale], steps)
         )
-        said = _laplace(SimpleNamespace(scale=scale, steps=10, low=30, high=50), ENGLISH)
+        said = _laplace_sentence(SimpleNamespace(scale=scale, steps=10, low=30, high=50), ENGLISH)
         assert (
             f"is {ENGLISH.number(2 * scale)} or less, up or down, about {min(99, round(100 * near / all_))} times"
             in said
@@ -189,6 +191,6 @@ def test_a_small_deck_is_told_card_by_card() -> None:
 
 
 def test_options_are_called_as_they_are_shown() -> None:
-    shown = sentences(warner(p="2/3"), ENGLISH, {"no": "Never {0}", "yes": "<b>Once</b>"}.__getitem__)
+    shown = odds_sentences(warner(p="2/3"), ENGLISH, {"no": "Never {0}", "yes": "<b>Once</b>"}.__getitem__)
     assert "“<b>Once</b>”" in shown[0]
     assert "“Never {0}”" in shown[0]

@@ -9,9 +9,9 @@ from toolkit.survey import client
 from toolkit.survey.consent import device_check
 from toolkit.survey.consent import page_data as told
 from toolkit.survey.serving import items, page
-from toolkit.texts.phrases import LANGUAGES, interface, station_words
+from toolkit.texts.phrases import LANGUAGES, page_words_by_language, station_words
 
-ENGLISH = interface(["en"])["en"]
+ENGLISH = page_words_by_language(["en"])["en"]
 
 
 def slots(text):
@@ -20,7 +20,7 @@ def slots(text):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_language_says_everything_and_takes_the_same_values(language):
-    words = interface([language])[language]
+    words = page_words_by_language([language])[language]
     assert set(words) == set(ENGLISH)
     assert all(text.strip() for text in words.values())
     assert {name: slots(text) for name, text in words.items()} == {name: slots(text) for name, text in ENGLISH.items()}
@@ -53,18 +53,18 @@ def test_the_page_uses_every_word_and_has_every_word_that_it_uses():
 
 def test_own_words_replace_and_complete():
     own = {name: f"{text}!" for name, text in ENGLISH.items() if name != "direction"}
-    words = interface(["en", "nl", "he"], {"en": {"send": "Off it goes"}, "nl": own, "he": own})
+    words = page_words_by_language(["en", "nl", "he"], {"en": {"send": "Off it goes"}, "nl": own, "he": own})
     assert (words["en"]["send"], words["en"]["next"], words["nl"]["next"]) == ("Off it goes", "Next", "Next!")
     assert (words["nl"]["direction"], words["he"]["direction"]) == ("ltr", "rtl")
 
 
 def test_a_region_takes_the_words_of_its_language():
-    assert interface(["de-AT"])["de-AT"]["send"] == "Senden"
+    assert page_words_by_language(["de-AT"])["de-AT"]["send"] == "Senden"
     assert station_words("de-AT") == station_words("de") != station_words("en") == station_words("it")
 
 
 def test_values_are_set_apart_where_writing_runs_from_right_to_left():
-    assert "\u2068{n}\u2069" in interface(["ar"])["ar"]["question"]
+    assert "\u2068{n}\u2069" in page_words_by_language(["ar"])["ar"]["question"]
     assert "\u2068" not in "".join(ENGLISH.values())
 
 
@@ -81,4 +81,4 @@ def test_values_are_set_apart_where_writing_runs_from_right_to_left():
 )
 def test_words_that_the_page_cannot_use_are_refused(asked, own, message):
     with pytest.raises(ValueError, match=message):
-        interface(asked, own)
+        page_words_by_language(asked, own)

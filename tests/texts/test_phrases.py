@@ -6,7 +6,7 @@ import pytest
 
 import toolkit
 from toolkit.texts.multilingual import Frozen
-from toolkit.texts.phrases import LANGUAGES, OWN, fields, label, phrases, speaks_for_itself
+from toolkit.texts.phrases import LANGUAGES, PROMISE_PREFIX, label, needs_no_label, phrases, slot_names
 
 FOLDER = Path(toolkit.__file__).parent / "texts/languages"
 
@@ -14,7 +14,9 @@ FOLDER = Path(toolkit.__file__).parent / "texts/languages"
 def gaps(language: str) -> dict[str, list[tuple[str, list[str]]]]:
     """Names and gaps of all texts of a file, in their order."""
     tables = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
-    return {table: [(name, sorted(fields(text))) for name, text in texts.items()] for table, texts in tables.items()}
+    return {
+        table: [(name, sorted(slot_names(text))) for name, text in texts.items()] for table, texts in tables.items()
+    }
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -42,19 +44,24 @@ def test_french_has_no_break_spaces_before_double_marks() -> None:
 
 
 def test_another_language_needs_all_sentences_with_their_gaps() -> None:
-    own = {"it": {f"{OWN}{name}": sentence for name, sentence in phrases("en").items()}}
+    own = {"it": {f"{PROMISE_PREFIX}{name}": sentence for name, sentence in phrases("en").items()}}
     assert phrases("it", own) == phrases("en")
     known = ", ".join(LANGUAGES)
     with pytest.raises(ValueError, match=f"must be one of {known}, or `words`.*got 'it' without promise_decimal"):
         phrases("it")
     with pytest.raises(ValueError, match="without promise_bound:"):
-        phrases("it", {"it": {name: sentence for name, sentence in own["it"].items() if name != f"{OWN}bound"}})
+        phrases(
+            "it", {"it": {name: sentence for name, sentence in own["it"].items() if name != f"{PROMISE_PREFIX}bound"}}
+        )
     with pytest.raises(ValueError, match=r"other \{…\} in promise_bound:"):
-        phrases("it", {"it": {**own["it"], f"{OWN}bound": "{factor.__class__}"}})
+        phrases("it", {"it": {**own["it"], f"{PROMISE_PREFIX}bound": "{factor.__class__}"}})
 
 
 def test_a_promise_that_we_make_cannot_be_reworded() -> None:
-    assert phrases("de", {"de": {f"{OWN}head_plain": "Alles ist geheim."}})["head_plain"] == phrases("de")["head_plain"]
+    assert (
+        phrases("de", {"de": {f"{PROMISE_PREFIX}head_plain": "Alles ist geheim."}})["head_plain"]
+        == phrases("de")["head_plain"]
+    )
 
 
 def test_a_given_label_comes_first_then_common_answers_then_the_option() -> None:
@@ -75,5 +82,5 @@ def test_common_answers_are_there_in_every_language() -> None:
 
 
 def test_numbers_and_common_answers_need_no_translation() -> None:
-    assert all(speaks_for_itself(option) for option in (5, "5", "18–24", "≥ 3", "yes", "at least one"))
-    assert not any(speaks_for_itself(option) for option in ("arts", "maybe", "5 or more", "ja"))
+    assert all(needs_no_label(option) for option in (5, "5", "18–24", "≥ 3", "yes", "at least one"))
+    assert not any(needs_no_label(option) for option in ("arts", "maybe", "5 or more", "ja"))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.texts.phrases import phrases
-from toolkit.texts.voice import Voice, frequency
+from toolkit.texts.voice import Voice, as_frequency
 
 ENGLISH, GERMAN, ARABIC = (Voice(phrases(code)) for code in ("en", "de", "ar"))
 
@@ -52,13 +52,13 @@ def test_frequencies() -> None:
     assert {share: ENGLISH.often(Fraction(share)) for share in said} == said
     rounded = {"19/20": (19, 20, True), "20/21": (95, 100, False), "3/200": (2, 100, False)}
     rounded |= {"149/10000": (15, 1000, False), "9851/10000": (985, 1000, False), "1/1000": (10, 10_000, True)}
-    assert {share: frequency(Fraction(share)) for share in rounded} == rounded
+    assert {share: as_frequency(Fraction(share)) for share in rounded} == rounded
     assert GERMAN.often(Fraction(1, 3)) == "in 1 von 3 Fällen"
     assert ARABIC.often(Fraction(2, 3)) == "\u20682\u2069 من أصل \u20683\u2069"
 
 
 def test_icons_are_drawn_for_exact_small_frequencies_only() -> None:
-    drawn = Voice(phrases("en"), icons=True)
+    drawn = Voice(phrases("en"), with_icons=True)
     assert drawn.often(Fraction(5, 6)) == "5 times in 6 (●●●●●○)"
     assert drawn.often(Fraction(1, 12)) == f"1 time in 12 (●{'○' * 11})"
     assert "●" not in drawn.often(Fraction(73, 100)) + drawn.often(Fraction(1, 13)) + drawn.often(Fraction(1))

@@ -1,4 +1,4 @@
-"""Commands of the command line, by subject, and what they share: parsers, the database, and output."""
+"""Commands of the command line by subject, and their shared parts: parsers, the database, and output."""
 
 import argparse
 import os
@@ -21,18 +21,18 @@ def add_command(
     commands: Subparsers,
     name: str,
     run: Callable[[Options], int | None],
-    about: str,
+    description: str,
     *,
-    database: bool = True,
+    with_database: bool = True,
     examples: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command, which calls `run` for its exit code; with `database` it has the option --database."""
+    """Add a command, which calls `run` for its exit code; with `with_database` it has the option --database."""
     lines = argparse.RawDescriptionHelpFormatter
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=about, description=about, epilog=examples, formatter_class=lines
+        name, help=description, description=description, epilog=examples, formatter_class=lines
     )
     parser.set_defaults(run=run)
-    if database:
+    if with_database:
         default = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
         order = f"else TOOLKIT_DATABASE of the environment, as for a password; else {_DATABASE}"
         parser.add_argument(
@@ -47,11 +47,11 @@ class DefaultDatabase(str):
     __slots__ = ()
 
 
-def collector(options: Options) -> "Collector":
-    """Return the collection of a command; print a warning if this code makes another page than respondents saw."""
+def attach_collector(options: Options) -> "Collector":
+    """Return the collection of a command; print a warning if this code makes a different page than respondents saw."""
     from toolkit.survey.collector import Collector
 
-    with warnings.catch_warnings(record=True) as caught, running_here():
+    with warnings.catch_warnings(record=True) as caught, running_servers_in_errors():
         warnings.simplefilter("always")
         collection = Collector.attach(options.database)
     for warning in caught:
@@ -60,8 +60,8 @@ def collector(options: Options) -> "Collector":
 
 
 @contextmanager
-def running_here() -> Iterator[None]:
-    """Add the servers of this machine to the error of a collection that is not found."""
+def running_servers_in_errors() -> Iterator[None]:
+    """Add the addresses of the servers on this machine to the error that a collection was not found."""
     from toolkit.survey.serving.background import list_servers
     from toolkit.survey.storage import StoreError
 

@@ -10,10 +10,10 @@ from toolkit.commands import (
     Options,
     Subparsers,
     add_command,
-    collector,
+    attach_collector,
     echo,
     print_error,
-    running_here,
+    running_servers_in_errors,
 )
 from toolkit.core.checks import reject
 from toolkit.survey.serving.options import ServeOptions, add_arguments
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def add(commands: Subparsers) -> None:
     _add_serve(commands)
     _add_open(commands)
-    for command, run, about in _PLAIN:
+    for command, run, about in _COMMANDS_WITHOUT_OPTIONS:
         add_command(commands, command, run, about)
     close = add_command(commands, "close", _close, "end a collection for good, and its server")
     close.add_argument("--anyway", action="store_true", help="give up what waits on tablets: nobody can open it then")
@@ -69,11 +69,11 @@ In the field, with a certificate, for phones that open https://survey.example:
 """
 
 TRY_AGAIN = 75
-"""Exit code of a server in the foreground that could not start for a temporary reason: EX_TEMPFAIL of sysexits.h."""
+"""Exit code of a foreground server that could not start for a temporary reason: EX_TEMPFAIL of sysexits.h."""
 
 
 def _serve(options: Options) -> int:
-    # Without --database a rehearsal must not take the database of the real collection.
+    # Without --database, a rehearsal must not use the database of the real collection.
     database = None if options.rehearsal and isinstance(options.database, DefaultDatabase) else options.database
     run = _serve_in_foreground if options.foreground else _serve_in_background
     try:
@@ -92,21 +92,21 @@ def _serve_in_background(survey: str, database: str | None, options: ServeOption
     started = start(survey, database, options)
     echo(qr_text(started.url), started.url, "", started.survey.name)
     echo(access_promise(started.survey.access, started.survey.waves))
-    echo("", *_numbers(started.database), "")
+    echo("", *_hash_lines(started.database), "")
     echo(
         "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, "
-        f"with --database {_plainly(started.database)}."
+        f"with --database {_shell_text(started.database)}."
     )
     return 0
 
 
-def _plainly(database: str) -> str:
-    """Return the database as it is typed in a shell, without a URL that may have a password."""
+def _shell_text(database: str) -> str:
+    """Return the database as typed in a shell; URLs are not printed, because they may contain a password."""
     return database if database.startswith("sqlite") else "as you named it"
 
 
-def _numbers(database: str) -> list[str]:
-    """Return lines with the two hashes of every last screen, which respondents compare with published ones."""
+def _hash_lines(database: str) -> list[str]:
+    """Return lines with the two hashes on every final screen, which respondents compare with the published hashes."""
     from toolkit.survey.client import code_hash
     from toolkit.survey.serving.background import find_server
 
@@ -139,22 +139,18 @@ def _open(options: Options) -> None:
 
 
 def _status(options: Options) -> None:
-    collection = collector(options)
+    collection = attach_collector(options)
     status = collection.status()
     kind = "rehearsal, " if collection.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
-    serving = (
-        f"served at {status.url}" if status.is_serving else "no server that you started is running on this machine"
-    )
+    serving = f"served at {status.url}" if status.is_serving else "no server that you started is running on this machine"
     disclosed = "" if status.state == "closed" else f" ({status.n_reports:,} of them shown so far, in steps)"
     line = f"{kind}{status.state}: {status.n_stored:,} reports{cap}{disclosed}; {serving}"
     out = f"Uses of stations that are out, neither spent nor given back: {status.n_outstanding_uses:,}"
-    echo(
-        line, *[out] * bool(status.n_outstanding_uses), *_last_day(collection), *(f"log: {line}" for line in status.log)
-    )
+    echo(line, *[out] * bool(status.n_outstanding_uses), *_last_day_lines(collection), *(f"log: {line}" for line in status.log))
 
 
-def _last_day(collection: "Collector") -> list[str]:
+def _last_day_lines(collection: "Collector") -> list[str]:
     """Return a sentence on the last day of a collection that is not closed."""
     from toolkit.survey.questions.survey_fields import is_over
 
@@ -178,9 +174,9 @@ def _list_servers(options: Options) -> None:
             echo(f"also running: {server.url} (process {server.pid})")
 
 
-def _change(command: str) -> Callable[[Options], None]:
+def _state_command(command: str) -> Callable[[Options], None]:
     def run(options: Options) -> None:
-        getattr(collector(options), command)()
+        getattr(attach_collector(options), command)()
         _status(options)
 
     return run
@@ -189,7 +185,7 @@ def _change(command: str) -> Callable[[Options], None]:
 def _close(options: Options) -> None:
     from toolkit.survey.serving.background import find_server
 
-    collection = collector(options)
+    collection = attach_collector(options)
     alone = find_server(collection.database) is None and collection.status().state != "closed"
     collection.close(anyway=options.anyway)
     _status(options)
@@ -209,10 +205,10 @@ def _migrate(options: Options) -> None:
     echo(f"tables of version {earlier}" + ("" if earlier == VERSION else f", now of version {VERSION}"))
 
 
-_PLAIN = (
+_COMMANDS_WITHOUT_OPTIONS = (
     ("status", _list_servers, "how a collection stands, and what other servers you run here"),
-    ("pause", _change("pause"), "take no more reports for now"),
-    ("resume", _change("resume"), "take reports again"),
+    ("pause", _state_command("pause"), "take no more reports for now"),
+    ("resume", _state_command("resume"), "take reports again"),
     (
         "migrate",
         _migrate,
@@ -222,7 +218,7 @@ _PLAIN = (
 
 
 def _station(options: Options) -> None:
-    collection = collector(options)
+    collection = attach_collector(options)
     link = collection.station(options.uses)
     echo(link, "", f"For one device and {options.uses:,} people. Open it there once with a network, and choose a PIN.")
     if not link.startswith(("https:", "http://127.0.0.1", "http://localhost")):
@@ -230,25 +226,25 @@ def _station(options: Options) -> None:
 
 
 def _invite(options: Options) -> None:
-    echo(*collector(options).invitations(options.count))
+    echo(*attach_collector(options).invitations(options.count))
 
 
-_METHOD = "mle: shares inside 0 to 1, for display; else unbiased"
-_REGISTERED = "what `toolkit register` wrote: everything then says whether it was registered or is exploratory"
+_METHOD_HELP = "mle: shares inside 0 to 1, for display; else unbiased"
+_REGISTRATION_HELP = "what `toolkit register` wrote: everything then says whether it was registered or is exploratory"
 
 
 def _add_reading(commands: Subparsers) -> None:
     add_result = add_command(commands, "results", _results, "print the estimates").add_argument
     add_result("--by", action="append", help="a plain question; may be repeated")
     add_result("--minimum", type=int, help="people below which no estimate is shown, if not the survey's; it is noted")
-    add_result("--method", help=_METHOD)
-    add_result("--registration", help=_REGISTERED)
+    add_result("--method", help=_METHOD_HELP)
+    add_result("--registration", help=_REGISTRATION_HELP)
     about = "write a report of a closed collection, for readers: .html, .docx, .pdf or .md"
     report = add_command(commands, "report", _report, about).add_argument
     report("path", help="the file, whose ending says its format")
     report("--by", action="append", help="a plain question; may be repeated")
-    report("--method", help=_METHOD)
-    report("--registration", help=_REGISTERED)
+    report("--method", help=_METHOD_HELP)
+    report("--registration", help=_REGISTRATION_HELP)
     about = "write the reports to a .csv, .parquet, .feather, .sav (SPSS) or .dta (Stata) file, with a codebook"
     export = add_command(commands, "export", _export, about).add_argument
     export("path", help="the file, whose ending says its format")
@@ -256,7 +252,7 @@ def _add_reading(commands: Subparsers) -> None:
 
 
 def _results(options: Options) -> None:
-    results = collector(options).results(options.by, method=options.method, minimum=options.minimum)
+    results = attach_collector(options).results(options.by, method=options.method, minimum=options.minimum)
     if options.registration is not None:
         results = results.registered(options.registration)
     table = results.summary().to_string(index=False) if results.group_estimates else "There is nothing to show yet."
@@ -265,24 +261,24 @@ def _results(options: Options) -> None:
 
 def _report(options: Options) -> None:
     settings = {"method": options.method, "registration": options.registration}
-    echo(f"wrote {collector(options).report(options.path, options.by, **settings)}")
+    echo(f"wrote {attach_collector(options).report(options.path, options.by, **settings)}")
 
 
 def _export(options: Options) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the remarks below say which reports are not disclosed
-        collection = collector(options)
+        warnings.simplefilter("ignore")  # the remarks below state which reports are not disclosed
+        collection = attach_collector(options)
         path = collection.export(options.path, language=options.language)
     echo(f"wrote {path}", *collection.results().remarks)
 
 
-UNWELL = 1
-"""Exit code of `doctor` if something must be done."""
+PROBLEMS_FOUND = 1
+"""Exit code of `doctor` if it found a problem."""
 
 
 def _add_operating(commands: Subparsers) -> None:
     about = "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if something must "
-    doctor = add_command(commands, "doctor", _doctor, f"{about}be done", database=False)
+    doctor = add_command(commands, "doctor", _doctor, f"{about}be done", with_database=False)
     doctor.add_argument("url", help="the address that respondents use")
     about = "make one closed collection, --database, of several closed ones of the same questions"
     merge = add_command(commands, "merge", _merge, about)
@@ -300,13 +296,13 @@ def _doctor(options: Options) -> int:
         echo(str(finding))
         failed += finding.is_failure
     echo("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
-    return UNWELL if failed else 0
+    return PROBLEMS_FOUND if failed else 0
 
 
 def _merge(options: Options) -> None:
     from toolkit.survey.storage import merge
 
-    with running_here():
+    with running_servers_in_errors():
         count, repeated = merge(options.database, options.others)
     echo(f"{count:,} reports; {repeated:,} more were in two collections, and are in it once.")
 
@@ -314,7 +310,7 @@ def _merge(options: Options) -> None:
 def _delete(options: Options) -> None:
     from toolkit.survey.collector import delete, describe_deletable
 
-    with running_here():
+    with running_servers_in_errors():
         title, description = describe_deletable(options.database)
     echo(description)
     if not options.yes and _typed_title() != title:

@@ -11,7 +11,7 @@ from toolkit.core.checks import reject
 
 def add(commands: Subparsers) -> None:
     about = "how many people, how private or how precise: leave one out"
-    _plan_options(add_command(commands, "plan", _plan, about, database=False, examples=_EXAMPLES))
+    _plan_options(add_command(commands, "plan", _plan, about, with_database=False, examples=_EXAMPLES))
 
 
 _EXAMPLES = """\
@@ -31,8 +31,8 @@ How many people, so that a test tells 10 % from nobody, with a die (1: no, 6: ye
   toolkit plan forced yes=1/6 no=1/6 --prevalence 0 --detect 0.1 --power 0.8
 """
 # A deck and a matrix cannot be typed in a shell, and square_wave has no formula for its error.
-_UNPLANNED = ("additive", "multiplicative", "matrix", "square_wave")
-_PLAN = {
+_UNSUPPORTED_DESIGNS = ("additive", "multiplicative", "matrix", "square_wave")
+_QUANTITY_OPTIONS = {
     "prevalence": "your guess of the truth, needed: a share such as 0.2; one share an option, as "
     "0.5,0.3,0.2; of a number its mean",
     "epsilon": "what one person may lose by answering: what is received is at most e^epsilon times as likely after one "
@@ -46,7 +46,7 @@ _PLAN = {
     "subgroup": "share of the smallest subgroup that needs this precision, such as 0.25 (default 1: all together)",
     "response": "share of the invited who answer, such as 0.4 (default 1); more people are then invited",
 }
-_COUNTS = {
+_COUNT_OPTIONS = {
     "n": "people whose reports arrive",
     "population": "how many people there are in all: asking a large part of them leaves fewer to guess "
     "about (default: no end)",
@@ -57,14 +57,16 @@ _COUNTS = {
 def _plan_options(parser: argparse.ArgumentParser) -> None:
     from toolkit.local.catalogue import makers, parameters
 
-    free = [name for name, maker in makers().items() if name not in _UNPLANNED and "epsilon" in parameters(maker)]
+    free = [
+        name for name, maker in makers().items() if name not in _UNSUPPORTED_DESIGNS and "epsilon" in parameters(maker)
+    ]
     about = f"with --epsilon, or to solve for it: {', '.join(free)}; all others with arguments of their own"
     parser.add_argument("design", help=about)
     example = "what the design takes besides: forced yes=1/6 no=1/6, k_ary options=4, one_bit bounds=0,80"
     parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help=example)
-    for name, words in _PLAN.items():
+    for name, words in _QUANTITY_OPTIONS.items():
         parser.add_argument(f"--{name}", help=words, required=name == "prevalence", type=_values_from_text)
-    for name, words in _COUNTS.items():
+    for name, words in _COUNT_OPTIONS.items():
         parser.add_argument(f"--{name}", type=int, help=words)
     sides = "of the test: 2 (default), or 1 if only a truth on the side of --detect would be looked for"
     parser.add_argument("--sides", type=int, choices=(1, 2), help=sides)
@@ -73,11 +75,11 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
 def _plan(options: Options) -> None:
     from toolkit.planning.planner import plan
 
-    names = (*_PLAN, *_COUNTS, "sides")
+    names = (*_QUANTITY_OPTIONS, *_COUNT_OPTIONS, "sides")
     values = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
         solution = plan(_design(options.design, options.arguments), **values)
-    except TypeError as problem:  # from a shell, an argument of the wrong type is a wrong value
+    except TypeError as problem:  # on the command line, a wrong type is a wrong value
         raise ValueError(str(problem)) from problem
     except OverflowError:
         reject("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
@@ -85,10 +87,10 @@ def _plan(options: Options) -> None:
 
 
 def _design(name: str, arguments: Sequence[str]) -> Any:
-    """Return a design of the catalogue, or its family if epsilon is to be solved for."""
+    """Return a design of the catalogue, or its maker if epsilon is to be solved for."""
     from toolkit.local.catalogue import check_arguments, makers, parameters
 
-    families = {key: maker for key, maker in makers().items() if key not in _UNPLANNED}
+    families = {key: maker for key, maker in makers().items() if key not in _UNSUPPORTED_DESIGNS}
     if name not in families:
         reject(f"`design` must be one of {', '.join(families)}", repr(name)[:40], "try warner")
     pairs = [argument.partition("=") for argument in arguments]
@@ -111,7 +113,7 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
 
 
 def _values_from_text(text: str, *, whole: bool = False) -> Any:
-    """Return a text, or a list where it has commas, with integers converted if `whole`."""
+    """Return a text, or a list if it has commas; with `whole`, whole numbers are converted to integers."""
     if "," in text:
         return [_values_from_text(part.strip(), whole=whole) for part in text.split(",")]
     return int(text) if whole and text.isdecimal() else text

@@ -1,4 +1,4 @@
-"""Commands to start with, and those of the course: a survey, the studio, the notebooks, and grades."""
+"""Commands to start with and commands for the course: new surveys, the studio, the notebooks, and grading."""
 
 import shlex
 from pathlib import Path
@@ -11,17 +11,17 @@ from toolkit.teaching.copies import copy_course
 
 def add(commands: Subparsers) -> None:
     new = add_command(
-        commands, "new", _new, "write a survey to start from, with a comment on every part", database=False
+        commands, "new", _new, "write a survey to start from, with a comment on every part", with_database=False
     )
     new.add_argument("path", help="a .toml file that does not exist yet, such as survey.toml")
     about = "write, rehearse, open and read surveys on a page of this machine, without code; and release tables"
-    studio = add_command(commands, "studio", _studio, about, database=False)
+    studio = add_command(commands, "studio", _studio, about, with_database=False)
     studio.add_argument("folder", nargs="?", default=".", help="where the files are (default: this folder)")
     studio.add_argument("--port", type=int, default=0, help="on this machine alone; 0: any free one")
     studio.add_argument("--public-url", help="the address at which a proxy shows it, such as that of JupyterLab")
     studio.add_argument("--no-browser", action="store_true", help="only print the link")
     notebooks = add_command(
-        commands, "notebooks", _notebooks, "copy the notebooks and their data into a folder", database=False
+        commands, "notebooks", _notebooks, "copy the notebooks and their data into a folder", with_database=False
     )
     notebooks.add_argument("folder", help="it gets two folders, notebooks and data; it is made if it does not exist")
     kind = notebooks.add_mutually_exclusive_group()
@@ -39,7 +39,9 @@ def add(commands: Subparsers) -> None:
     notebooks.add_argument(
         "--install", action="store_true", help="each begins with a cell that installs the toolkit, as Colab needs it"
     )
-    grading = add_command(commands, "grade", _grade, "give points to the numbers that were handed in", database=False)
+    grading = add_command(
+        commands, "grade", _grade, "give points to the numbers that were handed in", with_database=False
+    )
     grading.add_argument("files", nargs="+", help='TOML files with a line for each exercise: "P.1" = [1.5, 3]')
     grading.add_argument("--of", default="P.", help="which exercises: P. is the project (the default), 03. a notebook")
 

@@ -1,4 +1,4 @@
-"""Commands that read a survey file: its errors, the consent, codebooks, forms, and sheets of paper."""
+"""Commands that read a survey file: checks, consent texts, codebooks, forms, and paper sheets."""
 
 import warnings
 from collections.abc import Sequence
@@ -16,28 +16,30 @@ if TYPE_CHECKING:
 
 def add(commands: Subparsers) -> None:
     about = "read a survey, say what is wrong with it, or what people would agree to"
-    check = add_command(commands, "check", _check, about, database=False).add_argument
+    check = add_command(commands, "check", _check, about, with_database=False).add_argument
     check("survey", help="a .toml or .json file")
     check("--language", help="of the text; the first if left out")
     check("--n", type=int, help="people who answer: then also how precise each question would be")
     check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
     check("--dpia", help="also write a data protection assessment to this file, .md or .html", metavar="PATH")
     about = "write what was asked, hidden and how it is estimated: .json, .md, .html, .docx, .pdf or .xml (DDI 2.5)"
-    book = add_command(commands, "codebook", _codebook, about, database=False).add_argument
+    book = add_command(commands, "codebook", _codebook, about, with_database=False).add_argument
     book("survey", help="a .toml or .json file")
     book("path", help="the file, whose ending says its format")
     book("--language", help="the first of the survey if left out")
     about = "write a form for ODK and Kobo, where people throw their own dice"
-    form = add_command(commands, "xlsform", _xlsform, about, database=False).add_argument
+    form = add_command(commands, "xlsform", _xlsform, about, with_database=False).add_argument
     form("survey", help="a .toml or .json file")
     form("path", help="an .xlsx file")
     about = "register a survey and its analysis before anybody is asked"
-    register = add_command(commands, "register", _register, about, database=False, examples=_PLAN).add_argument
+    register = add_command(
+        commands, "register", _register, about, with_database=False, examples=_PLAN_EXAMPLE
+    ).add_argument
     register("survey", help="a .toml or .json file")
     register("plan", help="a .toml file with what is planned")
     register("-o", "--output", default="prereg.md", help="the .md file that is written (default prereg.md)")
     about = "write sheets for paper into a folder, where people throw their own dice, and tables to type them in"
-    paper = add_command(commands, "paper", _paper, about, database=False).add_argument
+    paper = add_command(commands, "paper", _paper, about, with_database=False).add_argument
     paper("survey", help="a .toml or .json file")
     paper("folder", nargs="?", help="where the files go; named like the survey if left out")
     paper("--copies", type=int, default=1, help="sheets in each language, each with a number of its own (default 1)")
@@ -49,7 +51,7 @@ def add(commands: Subparsers) -> None:
     enter("second", nargs="?", help="the same sheets, typed in again by somebody else")
 
 
-_PLAN = """\
+_PLAN_EXAMPLE = """\
 A plan says, in TOML:
   n = 2000
   stopping = "At 2,000 reports, or on 1 June."
@@ -71,16 +73,16 @@ def _check(options: Options) -> None:
     if options.n is None and options.subgroup is not None:
         reject("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
     echo(repr(survey), f"hash {survey.hash}", f"program {code_hash()}", "", survey.consent_text(options.language))
-    echo(*_reminders(survey, options.language))
+    echo(*_reminder_lines(survey, options.language))
     if options.dpia is not None:
-        _write_sheet(survey, Path(options.dpia), options.language)
+        _write_assessment(survey, Path(options.dpia), options.language)
     if options.n is not None:
         plan = survey.plan(options.n, subgroup=options.subgroup)
-        echo("", *_columns(plan_table(plan)), *plan.notes)
+        echo("", *_aligned_lines(plan_table(plan)), *plan.notes)
 
 
-def _reminders(survey: "Survey", language: str | None) -> list[str]:
-    """Return lines on missing statements, and on instructions that must agree with what the design promises."""
+def _reminder_lines(survey: "Survey", language: str | None) -> list[str]:
+    """Return lines on missing statements, and on instructions that must agree with the promise of the design."""
     from toolkit.survey.consent.statement import missing, odds
 
     absent, code = missing(statements(survey)), language or survey.languages[0]
@@ -94,7 +96,7 @@ def _reminders(survey: "Survey", language: str | None) -> list[str]:
     return lines
 
 
-def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
+def _write_assessment(survey: "Survey", path: Path, language: str | None) -> None:
     from toolkit.survey.dpia import assessment, assessment_html
 
     if path.suffix not in (".md", ".html"):
@@ -104,7 +106,7 @@ def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
     echo(f"wrote {path}")
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+def _aligned_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -133,7 +135,7 @@ def _codebook(options: Options) -> None:
 
 def _paper(options: Options) -> None:
     from toolkit.survey.paper.kit import write_kit
-    from toolkit.survey.paper.sheets import on_paper
+    from toolkit.survey.paper.sheets import printable_survey
     from toolkit.survey.spec import Survey
 
     survey = Survey.load(options.survey)
@@ -141,7 +143,7 @@ def _paper(options: Options) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         files = write_kit(survey, folder, copies=options.copies, language=options.language)
-    if left_out := on_paper(survey)[1]:
+    if left_out := printable_survey(survey)[1]:
         echo(f"left out, as no coin, die or slips draw the report: {', '.join(left_out)}")
     echo(*(f"wrote {path}" for path in files))
     for warning in caught:

@@ -15,7 +15,7 @@ from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_fi
 from toolkit.show.tables import dot_and_bar, interval_row, misfit_note
 from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.results import Results, SurveyEstimate
-from toolkit.survey.results.survey_results import group_label, label_of
+from toolkit.survey.results.survey_results import group_label, option_label
 
 _MAX_OPTIONS = 12
 _MAX_ROWS = 120
@@ -106,7 +106,7 @@ def _estimate_rows(results: Results, finding: SurveyEstimate, level: float) -> l
     share_rows, group_suffix = _share_rows(results), f" ({group_label(results, finding.group)})" if results.by else ""
     group_index, lines = _groups(results).index(finding.group) if share_rows else 0, []
     for i, label in enumerate(estimate.labels):
-        option = "" if not estimates_shares(question) else f": {label_of(results.survey, question.name, label)}"
+        option = "" if not estimates_shares(question) else f": {option_label(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
         note = "nobody answered" if not estimate.n else misfit_note(estimate, interval, i)
         name = f"{question.name}{option}{'' if share_rows else group_suffix}"

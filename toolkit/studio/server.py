@@ -32,7 +32,7 @@ from toolkit.studio.curating import CuratorPage
 from toolkit.studio.fieldwork import Fieldwork
 from toolkit.studio.folder import ConflictError, Folder
 from toolkit.studio.surveys import Surveys
-from toolkit.survey.paper.sheets import on_paper
+from toolkit.survey.paper.sheets import printable_survey
 from toolkit.survey.serving.background import CollectError, check_system
 from toolkit.survey.serving.limits import Limits, Receive, read_body
 from toolkit.survey.serving.response import HttpError, Response, Scope, json_response
@@ -135,7 +135,7 @@ class Actions:
         self.previews[ticket] = self.surveys.preview(file, view, language)
         while len(self.previews) > _MAX_PREVIEWS:
             self.previews.popitem(last=False)
-        omitted = on_paper(self.surveys.load(file))[1] if view == "paper" else ()
+        omitted = printable_survey(self.surveys.load(file))[1] if view == "paper" else ()
         return {"path": f"preview/{ticket}", "omitted": omitted}
 
 

@@ -18,7 +18,7 @@ from toolkit.studio.folder import (
     fingerprint,
 )
 from toolkit.survey.dpia import assessment_html
-from toolkit.survey.paper.sheets import on_paper, printed_pages
+from toolkit.survey.paper.sheets import printable_survey, printed_pages
 from toolkit.survey.serving.page import FormPreview
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES
@@ -151,7 +151,7 @@ class Surveys:
         if view == "assessment":
             return assessment_html(survey, code), False
         check_choice(view, "view", ("phone", "paper", "assessment"))
-        printable, _ = on_paper(survey)
+        printable, _ = printable_survey(survey)
         return printed_pages(printable, code, ["00000"], survey.hash)[f"form.{code}.html"], False
 
 

@@ -14,7 +14,7 @@ from toolkit.core.checks import reject
 from toolkit.survey.consent.statement import THIS_MACHINE, check_network_exposure
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
-from toolkit.survey.results.table import checked_groups, table
+from toolkit.survey.results.table import checked_groups, reports_table
 from toolkit.survey.serving import background
 from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 from toolkit.survey.spec import Survey
@@ -176,7 +176,7 @@ class Collector:
             missing.
         """
         visible = disclose(self._store, self.survey)
-        frame = table(self.survey, visible.bodies)
+        frame = reports_table(self.survey, visible.bodies)
         frame.attrs["remarks"] = list(disclosure_remarks(self.survey, visible))
         if len(frame) < visible.n_stored:
             warnings.warn(disclosure_note(self.survey, visible), stacklevel=2)
@@ -204,7 +204,7 @@ class Collector:
         """
         groups = checked_groups(self.survey, by)
         visible = disclose(self._store, self.survey, groups)
-        results = estimate(self.survey, table(self.survey, visible.bodies), by, method=method, minimum=minimum)
+        results = estimate(self.survey, reports_table(self.survey, visible.bodies), by, method=method, minimum=minimum)
         notes = (*results.remarks, *disclosure_remarks(self.survey, visible, groups))
         return replace(results, remarks=notes, complete=not visible.is_open)
 

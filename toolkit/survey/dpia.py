@@ -13,7 +13,7 @@ from toolkit.survey.questions.question import Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import PROTECTION_FIELDS, statements
 from toolkit.survey.spec import Survey, station_version
 from toolkit.texts.document import Document
-from toolkit.texts.multilingual import Text, numbers_apart, text_in
+from toolkit.texts.multilingual import Text, isolate_digit_groups, text_in
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import base_language, phrases
 from toolkit.texts.voice import Voice
@@ -23,7 +23,7 @@ _SOURCES = ("employer", "police", "partner", "operator", "thief", "finder", "dev
 
 def assessment(survey: Survey, language: str | None = None) -> str:
     """Return the assessment as Markdown, in one of the survey's languages, by default the first."""
-    return "\n".join(map(numbers_apart, _assessment_lines(survey, language or survey.languages[0]))) + "\n"
+    return "\n".join(map(isolate_digit_groups, _assessment_lines(survey, language or survey.languages[0]))) + "\n"
 
 
 def assessment_html(survey: Survey, language: str | None = None) -> str:

@@ -26,7 +26,7 @@ from toolkit.core.extras import extra
 from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.questions.question import Question, accepts
 from toolkit.survey.questions.survey_fields import PERSON
-from toolkit.survey.results.table import table
+from toolkit.survey.results.table import reports_table
 from toolkit.survey.spec import REHEARSAL_REMARK, Survey, is_asked
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def simulate(survey: Survey, answers: object, rng: np.random.Generator | None = 
     for message in messages:
         _check_answers(rehearsed, message["answers"])
     bodies = [json.dumps(message) for message in sorted(messages, key=lambda message: str(message["key"]))]
-    frame = table(rehearsed, bodies)
+    frame = reports_table(rehearsed, bodies)
     frame.attrs["remarks"] = [REHEARSAL_REMARK]
     return frame
 

@@ -13,7 +13,7 @@ from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
 from toolkit.survey.questions.question import Question, answer_codes, coded_labels
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, REHEARSAL, UNDERSTOOD
-from toolkit.survey.results.table import reject_invalid_values, value_of
+from toolkit.survey.results.table import cell_value, reject_invalid_values
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
@@ -185,7 +185,7 @@ def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
     is_text = question.kind == "text"
     empty = [is_missing(cell) for cell in frame[question.name]]
     distinct = frame[question.name].dropna().unique().tolist()
-    values = {cell: cell if is_text else value_of(question, cell) for cell in distinct}
+    values = {cell: cell if is_text else cell_value(question, cell) for cell in distinct}
     reject_invalid_values(question, values)
     if codes := answer_codes(question):
         values = {cell: codes[index] for cell, index in values.items()}

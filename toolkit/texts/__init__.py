@@ -1,1 +1,1 @@
-"""All sentences that people read: one file per language in `languages/`, one loader, one class that formats them."""
+"""All sentences that respondents and readers see: a file per language in `languages/`, a loader, and a formatter."""

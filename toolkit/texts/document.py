@@ -16,7 +16,7 @@ from typing import Any
 from toolkit.core.checks import reject
 from toolkit.core.extras import check_extras, extra
 
-_STYLE = (
+_CSS = (
     "@page{margin:2cm}body{font:11pt/1.5 serif;max-width:46em;margin:2em auto;padding:0 1em;color:#000;background:#fff;"
     "overflow-wrap:break-word}"
     "h1,h2,h3{line-height:1.25;break-after:avoid}table{border-collapse:collapse;margin:.6em 0;font-size:.92em}"
@@ -29,13 +29,16 @@ _STYLE = (
 )
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_MARKS = re.compile(r"([\\`*<\[\]|])")
-_LEADING = re.compile(r"^(?=[#\-+>])|^(?=\d+[.)])")
+_MARKDOWN_CHARACTERS = re.compile(r"([\\`*<\[\]|])")
+_MARKDOWN_PREFIX = re.compile(r"^(?=[#\-+>])|^(?=\d+[.)])")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a document: "h1", "h2", "h3", "p", "li", "code", "table" (head first) or "picture" (text and PNG)."""
+    """A block of a document.
+
+    The kinds are "h1", "h2", "h3", "p", "li", "code", "table" (header row first) and "picture" (alt text and PNG).
+    """
 
     kind: str
     text: str = ""
@@ -45,14 +48,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Document:
-    """A document: blocks in order, the title first, which `save` writes in the format of the file's suffix."""
+    """A sequence of blocks, starting with the title; `save` writes it in the format of the file's suffix."""
 
     blocks: tuple[Block, ...]
     language: str = "en"
 
     @classmethod
     def from_markdown(cls, text: str, language: str = "en") -> "Document":
-        """Read the Markdown that this package writes: headings, paragraphs, lists and tables."""
+        """Parse Markdown as this package writes it: headings, paragraphs, lists and tables."""
         blocks: list[Block] = []
         for line in text.splitlines():
             level = len(line) - len(line.lstrip("#"))
@@ -71,26 +74,26 @@ class Document:
         parts: list[str] = []
         for index, block in enumerate(self.blocks):
             near = index and block.kind == "li" == self.blocks[index - 1].kind
-            parts += [*([] if near or not index else [""]), *_marked(block)]
+            parts += [*([] if near or not index else [""]), *_block_markdown(block)]
         return "\n".join(parts) + "\n"
 
     def html(self) -> str:
-        """Return the document as a printable HTML file that loads no other files."""
+        """Return the document as a printable, self-contained HTML page."""
         body: list[str] = []
         for index, block in enumerate(self.blocks):
             before, after = (self.blocks[i].kind if 0 <= i < len(self.blocks) else "" for i in (index - 1, index + 1))
-            markup = _tagged(block)
+            markup = _block_html(block)
             if block.kind == "li":
                 markup = f"{'' if before == 'li' else '<ul>'}{markup}{'' if after == 'li' else '</ul>'}"
             body.append(markup)
         title = next((block.text for block in self.blocks if block.kind == "h1"), "")
         size = "<meta name='viewport' content='width=device-width'>"
-        head = f"<meta charset='utf-8'>{size}<title>{_escaped(title)}</title><style>{_STYLE}</style>"
+        head = f"<meta charset='utf-8'>{size}<title>{_escape_html(title)}</title><style>{_CSS}</style>"
         where = f"lang='{self.language}' dir='{'rtl' if self.language[:2] in ('ar', 'fa', 'he', 'ur') else 'ltr'}'"
         return f"<!doctype html><html {where}><head>{head}</head><body>{''.join(body)}</body></html>"
 
     def save(self, path: str | Path) -> Path:
-        """Write the document to a .md, .html, .docx or .pdf file; PDF needs Chromium or LibreOffice on this machine."""
+        """Write the document to a .md, .html, .docx or .pdf file; PDF requires Chromium or LibreOffice."""
         target = Path(path)
         suffix = target.suffix.lower()
         makers: dict[str, Callable[[], str | bytes]] = {
@@ -109,8 +112,8 @@ class Document:
         check_extras("docx")
         document = extra("docx").Document()
         for block in self.blocks:
-            _typed(document, block)
-        document.core_properties.title = _legal(self.blocks[0].text if self.blocks else "")[:255]
+            _add_docx_block(document, block)
+        document.core_properties.title = _replace_illegal(self.blocks[0].text if self.blocks else "")[:255]
         document.core_properties.author = ""
         out = io.BytesIO()
         document.save(out)
@@ -140,67 +143,68 @@ class Document:
             return out.read_bytes()
 
 
-def _legal(text: str) -> str:
-    """Remove characters that XML does not allow."""
+def _replace_illegal(text: str) -> str:
+    """Replace characters that XML does not allow."""
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _escaped(text: str) -> str:
-    return html.escape(_legal(text)).replace("\n", "<br>")
+def _escape_html(text: str) -> str:
+    return html.escape(_replace_illegal(text)).replace("\n", "<br>")
 
 
-def _marked(block: Block) -> list[str]:
-    """Return a block as lines of Markdown, with all markup in its text escaped."""
+def _block_markdown(block: Block) -> list[str]:
+    """Return a block as lines of Markdown, with Markdown characters in its text escaped."""
     if block.kind == "code":
         return ["```", *block.text.splitlines(), "```"]
-    text = _LEADING.sub(r"\\", _in_line(block.text))
+    text = _MARKDOWN_PREFIX.sub(r"\\", _inline_markdown(block.text))
     if block.kind == "table":
-        lines = [f"| {' | '.join(map(_in_line, row))} |" for row in block.rows]
+        lines = [f"| {' | '.join(map(_inline_markdown, row))} |" for row in block.rows]
         return [*([f"*{text}*", ""] if text else []), lines[0], f"|{'---|' * len(block.rows[0])}", *lines[1:]]
     leads = {"p": "", "li": "- ", "picture": "Picture: "}
     return [f"{leads[block.kind] if block.kind in leads else '#' * int(block.kind[1]) + ' '}{text}"]
 
 
-def _in_line(text: str) -> str:
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+def _inline_markdown(text: str) -> str:
+    return _MARKDOWN_CHARACTERS.sub(r"\\\1", " ".join(text.split()))
 
 
-def _tagged(block: Block) -> str:
+def _block_html(block: Block) -> str:
     if block.kind == "picture":
         data = base64.b64encode(block.png).decode()
-        return f"<figure><img alt='{html.escape(_legal(block.text))}' src='data:image/png;base64,{data}'></figure>"
+        alt = html.escape(_replace_illegal(block.text))
+        return f"<figure><img alt='{alt}' src='data:image/png;base64,{data}'></figure>"
     if block.kind == "table":
-        head, *rest = ["".join(_cell(cell, index) for index, cell in enumerate(row)) for row in block.rows]
-        head = "".join(f"<th>{_escaped(cell)}</th>" for cell in block.rows[0])
-        caption = f"<caption>{_escaped(block.text)}</caption>" if block.text else ""
+        head, *rest = ["".join(_html_cell(cell, index) for index, cell in enumerate(row)) for row in block.rows]
+        head = "".join(f"<th>{_escape_html(cell)}</th>" for cell in block.rows[0])
+        caption = f"<caption>{_escape_html(block.text)}</caption>" if block.text else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody><tr>{'</tr><tr>'.join(rest)}</tr></tbody></table>"
     tag = "pre" if block.kind == "code" else block.kind
-    return f"<{tag}>{html.escape(_legal(block.text)) if tag == 'pre' else _escaped(block.text)}</{tag}>"
+    return f"<{tag}>{html.escape(_replace_illegal(block.text)) if tag == 'pre' else _escape_html(block.text)}</{tag}>"
 
 
-def _cell(text: str, index: int) -> str:
-    return f"<td>{_escaped(text)}</td>" if index else f"<th scope='row'>{_escaped(text)}</th>"
+def _html_cell(text: str, index: int) -> str:
+    return f"<td>{_escape_html(text)}</td>" if index else f"<th scope='row'>{_escape_html(text)}</th>"
 
 
-def _typed(document: Any, block: Block) -> None:
+def _add_docx_block(document: Any, block: Block) -> None:
     if block.kind == "picture":
         shape = document.add_picture(io.BytesIO(block.png), width=extra("docx.shared").Inches(6))
-        shape._inline.docPr.set("descr", _legal(block.text))
+        shape._inline.docPr.set("descr", _replace_illegal(block.text))
     elif block.kind == "table":
         table = document.add_table(rows=0, cols=len(block.rows[0]), style="Table Grid")
         for index, row in enumerate(block.rows):
-            _type_row(table.add_row().cells, row, bold=not index)
+            _fill_docx_row(table.add_row().cells, row, is_bold=not index)
         document.add_paragraph()
     elif block.kind.startswith("h"):
-        document.add_heading(_legal(block.text), int(block.kind[1]))
+        document.add_heading(_replace_illegal(block.text), int(block.kind[1]))
     else:
         style = {"li": "List Bullet", "code": "No Spacing"}.get(block.kind)
-        run = document.add_paragraph(style=style).add_run(_legal(block.text))
+        run = document.add_paragraph(style=style).add_run(_replace_illegal(block.text))
         if block.kind == "code":
             run.font.name, run.font.size = "Courier New", extra("docx.shared").Pt(8)
 
 
-def _type_row(cells: Sequence[Any], row: Sequence[str], *, bold: bool) -> None:
-    for cell, text in zip(cells, row, strict=True):
-        run = cell.paragraphs[0].add_run(_legal(text))
-        run.bold, run.font.size = bold, extra("docx.shared").Pt(9)
+def _fill_docx_row(docx_cells: Sequence[Any], texts: Sequence[str], *, is_bold: bool) -> None:
+    for cell, text in zip(docx_cells, texts, strict=True):
+        run = cell.paragraphs[0].add_run(_replace_illegal(text))
+        run.bold, run.font.size = is_bold, extra("docx.shared").Pt(9)

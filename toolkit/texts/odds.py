@@ -1,6 +1,6 @@
-"""Plain sentences on what is received for an answer, how often, and what it proves, for every randomizer.
+"""Plain sentences for every randomizer: which reports follow from an answer, how often, and what a report proves.
 
-`describe()` of designs and oracles, the consent text, the page and the form on paper all say these.
+They are used by `describe()` of designs and oracles, the consent text, the page, and the paper form.
 """
 
 import math
@@ -12,34 +12,34 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from toolkit.core.rounding import log_up
-from toolkit.texts.phrases import fields
+from toolkit.texts.phrases import slot_names
 from toolkit.texts.voice import Voice
 
-Name: TypeAlias = Callable[[str | int], str]
+LabelFunction: TypeAlias = Callable[[str | int], str]
 """A function that formats an option or a report."""
 
 WEAK_EPSILON = 3.0
 """Up to this epsilon a guess between two equally likely answers is right at most 96 times in 100; above it all
-texts say that a report says a lot.
+texts state that a report reveals a lot.
 """
 
 NEEDS_SECRET_ANSWER = ("crosswise", "unrelated", "triangular")
-"""Procedures that protect only while the answer to their innocent question cannot be found out."""
+"""Procedures that protect only as long as the answer to their innocent question remains unknown."""
 
-_SHOWN = 4  # reports that are listed one by one
-_CARDS = 8  # cards of a deck that are listed one by one
+_MAX_LISTED_REPORTS = 4  # further reports are summarized
+_MAX_LISTED_CARDS = 8  # a deck with more different cards is only described by their number
 
 
-def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> list[str]:
-    """Describe the odds of a randomizer and what its reports prove; with `ratio`, also by which factor."""
+def odds_sentences(design: Any, voice: Voice, name: LabelFunction, *, ratio: bool = True) -> list[str]:
+    """Describe the odds of a randomizer and what its reports prove; with `ratio`, also state the likelihood ratio."""
     if design.matrix is None:
-        odds = _WITHOUT_MATRIX.get(design.name, _by_name)(design, voice)
+        odds = _WITHOUT_MATRIX.get(design.name, _sentence_by_name)(design, voice)
         return [odds, epsilon_bound(design.epsilon, voice, ratio=ratio)]
-    return [*_matrix(design, voice, name), *_proofs(design, voice, name, ratio)]
+    return [*_matrix_sentences(design, voice, name), *_proof_sentences(design, voice, name, ratio)]
 
 
 def asks_innocent(design: Any) -> bool:
-    """Return whether a design protects only while the answer to its innocent question cannot be found out."""
+    """Return whether a design protects only as long as the answer to its innocent question remains unknown."""
     return design.matrix is not None and design.procedure in NEEDS_SECRET_ANSWER
 
 
@@ -48,11 +48,11 @@ def describe(design: Any) -> str:
     voice = Voice()
     innocent = [voice.say("innocent_answer")] if asks_innocent(design) else []
     epsilon = "infinite" if math.isinf(design.epsilon) else f"at most {voice.rounded_up(design.epsilon)}"
-    return " ".join([*sentences(design, voice, str), *innocent, f"Epsilon is {epsilon}."])
+    return " ".join([*odds_sentences(design, voice, str), *innocent, f"Epsilon is {epsilon}."])
 
 
 def epsilon_bound(epsilon: float, voice: Voice | None = None, *, ratio: bool = True) -> str:
-    """Return what anything of this epsilon can prove at most."""
+    """Return a sentence on the most that a report with this epsilon can prove."""
     voice = voice or Voice()
     if math.isinf(epsilon):
         return voice.say("proves_some")
@@ -64,22 +64,22 @@ def epsilon_bound(epsilon: float, voice: Voice | None = None, *, ratio: bool = T
     return " ".join([*likelier, voice.say(f"bound{weak}", guess=guess)])
 
 
-def _matrix(design: Any, voice: Voice, name: Name) -> list[str]:
+def _matrix_sentences(design: Any, voice: Voice, name: LabelFunction) -> list[str]:
     if design.weights.shape == (2, 2):
-        return [_pair(design, voice, name)]
+        return [_binary_sentence(design, voice, name)]
     share = _truth_share(design)
     if share is not None and 0 < share < 1:
         return [voice.say("kept", often=voice.often(share), others=voice.number(len(design.options) - 1))]
-    return outcomes(design, voice, name)
+    return outcome_sentences(design, voice, name)
 
 
-def outcomes(design: Any, voice: Voice, name: Name) -> list[str]:
-    """Return for each answer all that may be received, and how often."""
-    return [_row(design, truth, voice, name) for truth in range(len(design.options))]
+def outcome_sentences(design: Any, voice: Voice, name: LabelFunction) -> list[str]:
+    """Return a sentence for each answer on the reports that may follow from it, and how often."""
+    return [_answer_sentence(design, truth, voice, name) for truth in range(len(design.options))]
 
 
-def _pair(design: Any, voice: Voice, name: Name) -> str:
-    """Describe how often the last report is received for each of two answers."""
+def _binary_sentence(design: Any, voice: Voice, name: LabelFunction) -> str:
+    """Describe how often the second report is received for each of the two answers."""
     (_, if_first), (_, if_last) = design.weights.tolist()
     first, last = (voice.quoted(name(option)) for option in design.options)
     report = voice.quoted(name(design.report_options[-1]))
@@ -87,20 +87,20 @@ def _pair(design: Any, voice: Voice, name: Name) -> str:
     return voice.say(
         "pair",
         first=last,
-        received=_received(report, often, voice),
+        received=_received_phrase(report, often, voice),
         second=first,
-        otherwise=_received(report, rarely, voice, still=0 < rarely < often),
+        otherwise=_received_phrase(report, rarely, voice, still=0 < rarely < often),
     )
 
 
-def _received(report: str, share: Fraction, voice: Voice, *, still: bool = False) -> str:
+def _received_phrase(report: str, share: Fraction, voice: Voice, *, still: bool = False) -> str:
     if share in (0, 1):
         return voice.say("receive_always" if share else "receive_never", report=report)
     return voice.say("receive_still" if still else "receive", report=report, often=voice.often(share))
 
 
 def _truth_share(design: Any) -> Fraction | None:
-    """Return how often the answer itself is received, if every answer is kept alike and every other comes alike."""
+    """Return how often the true answer is reported, or None unless it is the same for all answers and all lies."""
     weights, k = design.weights, len(design.options)
     if design.options != design.report_options:
         return None
@@ -109,13 +109,13 @@ def _truth_share(design: Any) -> Fraction | None:
     return Fraction(truth, design.denominator) if np.array_equal(weights, even) else None
 
 
-def _row(design: Any, truth: int, voice: Voice, name: Name) -> str:
+def _answer_sentence(design: Any, truth: int, voice: Voice, name: LabelFunction) -> str:
     row, answer = design.weights[truth], voice.quoted(name(design.options[truth]))
     order = [j for j in np.argsort(-row, kind="stable").tolist() if row[j]]
-    selection = order if len(order) <= _SHOWN else order[: _SHOWN - 1]
+    selection = order if len(order) <= _MAX_LISTED_REPORTS else order[: _MAX_LISTED_REPORTS - 1]
     reports = [voice.quoted(name(design.report_options[j])) for j in selection]
     if len(order) == 1:
-        return voice.say("row_one", answer=answer, received=_received(reports[0], Fraction(1), voice))
+        return voice.say("row_one", answer=answer, received=_received_phrase(reports[0], Fraction(1), voice))
     parts = [
         voice.say("part", report=report, often=voice.often(Fraction(int(row[j]), design.denominator)))
         for j, report in zip(selection, reports, strict=True)
@@ -125,16 +125,16 @@ def _row(design: Any, truth: int, voice: Voice, name: Name) -> str:
     return voice.say("row", answer=answer, reports=voice.joined([*parts, *rest]))
 
 
-def _proofs(design: Any, voice: Voice, name: Name, ratio: bool) -> list[str]:
-    """State one bound for all reports or, if a report rules answers out, what each report leaves possible."""
+def _proof_sentences(design: Any, voice: Voice, name: LabelFunction, ratio: bool) -> list[str]:
+    """State one bound for all reports or, if reports can rule out answers, what each report leaves possible."""
     if math.isfinite(design.epsilon):
         return [epsilon_bound(design.epsilon, voice, ratio=ratio)]
-    if len(design.report_options) > _SHOWN:  # there are at least as many reports as answers
+    if len(design.report_options) > _MAX_LISTED_REPORTS:  # there are at least as many reports as answers
         return [voice.say("proves_some")]
-    return [_proof(design, j, voice, name, ratio) for j in range(len(design.report_options))]
+    return [_proof_sentence(design, j, voice, name, ratio) for j in range(len(design.report_options))]
 
 
-def _proof(design: Any, j: int, voice: Voice, name: Name, ratio: bool) -> str:
+def _proof_sentence(design: Any, j: int, voice: Voice, name: LabelFunction, ratio: bool) -> str:
     column, report = design.weights[:, j].tolist(), voice.quoted(name(design.report_options[j]))
     if min(column):
         epsilon = log_up(Fraction(max(column), min(column)))
@@ -149,7 +149,7 @@ def _proof(design: Any, j: int, voice: Voice, name: Name, ratio: bool) -> str:
     return voice.say("proves", report=report, answers=voice.joined(excluded, "or"))
 
 
-_GAPS: dict[str, Callable[[Any, Voice], str]] = {
+_SLOT_VALUES: dict[str, Callable[[Any, Voice], str]] = {
     "options": lambda design, voice: voice.number(len(design.options)),
     "size": lambda design, voice: voice.number(design.size),
     "values": lambda design, voice: voice.number(design.values),
@@ -159,51 +159,56 @@ _GAPS: dict[str, Callable[[Any, Voice], str]] = {
 }
 
 
-def _by_name(design: Any, voice: Voice) -> str:
-    """Return the sentence that is called like the randomizer, with the numbers that it asks for."""
-    return voice.say(design.name, **{gap: _GAPS[gap](design, voice) for gap in fields(voice.phrases[design.name])})
+def _sentence_by_name(design: Any, voice: Voice) -> str:
+    """Return the sentence with the name of the randomizer, with its slots filled."""
+    return voice.say(
+        design.name, **{gap: _SLOT_VALUES[gap](design, voice) for gap in slot_names(voice.phrases[design.name])}
+    )
 
 
-def _subset(design: Any, voice: Voice) -> str:
+def _subset_sentence(design: Any, voice: Voice) -> str:
     if design.size > 1:
-        return _by_name(design, voice)
+        return _sentence_by_name(design, voice)
     return voice.say("kept", often=voice.often(design._support_law.p), others=voice.number(len(design.options) - 1))
 
 
-def _window(design: Any, voice: Voice) -> str:
+def _window_sentence(design: Any, voice: Voice) -> str:
     inside = Fraction(design.width * design.inside, design._window.total_weight)
     half = voice.number(float(Fraction(design.width, 2 * design.steps) * (design.high - design.low)))
     return voice.say("window", often=voice.often(inside), half=half)
 
 
-def _hybrid(design: Any, voice: Voice) -> str:
-    turn, window, bit = design.share, _window(design, voice), _by_name(design.bit, voice)
+def _hybrid_sentence(design: Any, voice: Voice) -> str:
+    turn, window, bit = design.share, _window_sentence(design, voice), _sentence_by_name(design.bit, voice)
     if turn in (0, 1):
         return window if turn else bit
     return voice.say("hybrid", often=voice.often(turn), window=window, bit=bit)
 
 
-def _laplace(design: Any, voice: Voice) -> str:
-    """Return the probability that the noise is at most its scale: 1 - 2 r**(m+1) / (1+r) in whole steps, about 0.63."""
+def _laplace_sentence(design: Any, voice: Voice) -> str:
+    """Describe Laplace noise by the probability that it is at most its scale.
+
+    In whole steps this probability is 1 - 2 r**(m+1) / (1+r), about 0.63.
+    """
     size, ratio = design.scale / design.steps * (design.high - design.low), math.exp(-1 / design.scale)
     within = 1 - 2 * ratio ** (math.floor(design.scale) + 1) / (1 + ratio)
     often = voice.times(min(99, round(100 * within)), 100, about=True)
     return voice.say("laplace", size=voice.number(float(size)), often=often)
 
 
-def _scrambled(design: Any, voice: Voice) -> str:
-    if len(design.values) > _CARDS:
+def _scrambled_sentence(design: Any, voice: Voice) -> str:
+    if len(design.values) > _MAX_LISTED_CARDS:
         return voice.say(design.how, cards=voice.say("cards", count=voice.number(len(design.values))))
     total = sum(design.weights)
     cards = [
-        voice.say("card", value=_exactly(value, voice), often=voice.often(Fraction(weight, total)))
+        voice.say("card", value=_exact_number(value, voice), often=voice.often(Fraction(weight, total)))
         for value, weight in zip(design.values, design.weights, strict=True)
     ]
     return voice.say(design.how, cards=voice.joined(cards))
 
 
-def _exactly(value: Fraction, voice: Voice) -> str:
-    """Format a number of a deck exactly: as decimals if it has few, else as a fraction."""
+def _exact_number(value: Fraction, voice: Voice) -> str:
+    """Format the number on a card exactly: as a decimal with at most five places, otherwise as a fraction."""
     for places in range(6):
         if (value * 10**places).denominator == 1:
             return voice.number(Decimal(int(value * 10**places)).scaleb(-places))
@@ -211,11 +216,11 @@ def _exactly(value: Fraction, voice: Voice) -> str:
 
 
 _WITHOUT_MATRIX: dict[str, Callable[[Any, Voice], str]] = {
-    "subset": _subset,
-    "piecewise": _window,
-    "square_wave": _window,
-    "hybrid": _hybrid,
-    "local_laplace": _laplace,
-    "scrambled": _scrambled,
+    "subset": _subset_sentence,
+    "piecewise": _window_sentence,
+    "square_wave": _window_sentence,
+    "hybrid": _hybrid_sentence,
+    "local_laplace": _laplace_sentence,
+    "scrambled": _scrambled_sentence,
 }
-"""Randomizers that are not a matrix, and whose sentence needs more than its gaps filled."""
+"""Randomizers without a matrix whose sentences need more than filled slots."""

@@ -1,8 +1,8 @@
 """The sentences and words of every language: `languages/` has one file per language.
 
-The table `promise` says what a randomizer does and what is promised; `paper` what people do themselves and what is
-printed for them; `assessment` what a board reads; `page` has the words of the page's own interface; `station` what
-takes the place of either on a device of the researchers, and the words of its own screens.
+The table `promise` describes what a randomizer does and what is promised; `paper` has instructions and printed texts;
+`assessment` has the sentences for review boards; `page` has the texts of the page's interface; `station` has the texts
+that replace or supplement them on devices of the researchers.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Formatter
 
 from toolkit.core.checks import reject
-from toolkit.texts.multilingual import Frozen, Text, isolated, right_to_left
+from toolkit.texts.multilingual import Frozen, Text, is_right_to_left, isolate_slots
 
 _FOLDER = Path(__file__).parent / "languages"
 _SLOT = re.compile(r"\{\w+\}")
@@ -23,10 +23,10 @@ LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 """The languages that come with the toolkit."""
 
 Own = Mapping[str, Mapping[str, str]]
-"""Words of the researcher: language → name → words."""
+"""Texts of the researcher, by language and name."""
 
-OWN = "promise_"
-"""With this before its name, a researcher gives a sentence of the promise in a language without a file."""
+PROMISE_PREFIX = "promise_"
+"""The prefix of the names under which a researcher gives promise sentences in a language without a file."""
 
 STATION = "station"
 """The table of sentences for devices of the researchers."""
@@ -37,12 +37,12 @@ WAVES = (
 )
 """The names of sentences for surveys that ask the same people several times."""
 
-_IF_NEEDED = frozenset({"rehearsal", "until", "claims", "innocent_answer", *WAVES})  # what not every survey says
+_OPTIONAL = frozenset({"rehearsal", "until", "claims", "innocent_answer", *WAVES})  # not needed by every survey
 
 HEADINGS = ("check_title", "no_report", "practice", "question", "review", "sending_title", "sent_title", "thanks")
-"""The words of the page that head its screens; the first screen has the survey's title instead."""
+"""Page texts that are headings of screens; the first screen has the survey's title instead."""
 
-ASKING = frozenset(
+REWORDABLE = frozenset(
     (
         *("name", "step", "back", "next", "continue", "yes", "no", "none", "no_answer", "optional", "quoted"),
         *("take_part", "not_part", "more", "delete", "help_title", "two_numbers", "practice", "check_title"),
@@ -52,91 +52,99 @@ ASKING = frozenset(
         *("verify", "moment", "error", "none_of_these", "whole", "wrong_whole", "you_wrote", "two_ways", "orders"),
     )
 )
-"""Words that ask, name or lead on: a researcher may reword them. All others say what is done with an answer:
-in a language of ours they stay as they are, because a promise that could be reworded could become untrue.
+"""Page texts that only ask, name or navigate, which a researcher may reword. All others state what happens to an
+answer: in a language of the toolkit they are fixed, because a promise that could be reworded could become untrue.
 """
 
 
 @cache
-def _file(language: str) -> dict[str, dict[str, str]]:
-    """Return the tables `promise` and `page` of one language; what its file lacks is in English."""
+def _language_tables(language: str) -> dict[str, dict[str, str]]:
+    """Return all tables of one language; entries that are missing in its file are in English."""
     tables: dict[str, dict[str, str]] = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
     if language == "en":
         return tables
-    return {name: {**english, **tables.get(name, {})} for name, english in _file("en").items()}
+    return {name: {**english, **tables.get(name, {})} for name, english in _language_tables("en").items()}
 
 
 def base_language(language: str) -> str | None:
-    """Return the language with a file that serves a code, such as "de" for "de-AT"; None if there is none."""
+    """Return the language whose file is used for a code, such as "de" for "de-AT"; None if there is no file."""
     base = language.partition("-")[0]
     return base if base in LANGUAGES else None
 
 
 def phrases(language: str = "en", custom: Own | None = None, *also: str) -> Mapping[str, str]:
-    """Return the sentences of the promise in one language, by name; "de-AT" is served by "de".
+    """Return the sentences of the promise in one language by name; "de-AT" uses the file of "de".
 
-    `also` names further tables: "paper" for what people do themselves and what is printed, "assessment".
+    `also` names further tables, such as "paper" and "assessment".
 
-    For a language without a file, `own` must have all that every survey says. Where there is a file it is used as it
-    is: a promise that could be reworded could also become untrue.
+    For a language without a file, `custom` must have all sentences that every survey needs. A language with a file is
+    used unchanged, because a promise that could be reworded could become untrue.
     """
     base = base_language(language)
     if base is not None:
         return _sentences(base, also)
     sentences = {
-        key.removeprefix(OWN): words for key, words in (custom or {}).get(language, {}).items() if key.startswith(OWN)
+        key.removeprefix(PROMISE_PREFIX): words
+        for key, words in (custom or {}).get(language, {}).items()
+        if key.startswith(PROMISE_PREFIX)
     }
     english = _sentences("en", also)
     for key, pattern in english.items():
-        if key in _IF_NEEDED - set(sentences):
+        if key in _OPTIONAL - set(sentences):
             continue
-        if key not in sentences or fields(sentences[key]) != fields(pattern):
-            supported, needed = ", ".join(LANGUAGES), len(english.keys() - _IF_NEEDED)
-            rule = f"a language must be one of {supported}, or `words` must hold all of its {needed} {OWN}… sentences"
-            fault = f"without {OWN}{key}" if key not in sentences else f"with other {{…}} in {OWN}{key}"
+        if key not in sentences or slot_names(sentences[key]) != slot_names(pattern):
+            needed = f"{len(english.keys() - _OPTIONAL)} {PROMISE_PREFIX}… sentences"
+            rule = f"a language must be one of {', '.join(LANGUAGES)}, or `words` must hold all of its {needed}"
+            fault = (
+                f"without {PROMISE_PREFIX}{key}"
+                if key not in sentences
+                else f"with other {{…}} in {PROMISE_PREFIX}{key}"
+            )
             reject(rule, f"{language!r} {fault}", "people must be able to read what they are promised")
-    return Frozen(_set_apart(sentences, language))
+    return Frozen(_isolate_if_right_to_left(sentences, language))
 
 
-def fields(pattern: str) -> frozenset[str]:
+def slot_names(pattern: str) -> frozenset[str]:
     return frozenset(name for _, name, _, _ in Formatter().parse(pattern) if name is not None)
 
 
 @cache
 def _sentences(language: str, also: tuple[str, ...]) -> Mapping[str, str]:
-    tables = _file(language)
+    tables = _language_tables(language)
     sentences = {name: text for table in ("promise", *also) for name, text in tables[table].items()}
-    return Frozen(_set_apart(sentences, language))
+    return Frozen(_isolate_if_right_to_left(sentences, language))
 
 
-def _set_apart(words: dict[str, str], language: str) -> dict[str, str]:
-    """Isolate the slots of phrases in languages written from right to left, whose values may run from left to right."""
-    return {name: isolated(text) for name, text in words.items()} if right_to_left(language) else words
+def _isolate_if_right_to_left(words: dict[str, str], language: str) -> dict[str, str]:
+    """Isolate the slots of phrases in right-to-left languages, because their values may run from left to right."""
+    return {name: isolate_slots(text) for name, text in words.items()} if is_right_to_left(language) else words
 
 
-def interface(languages: Sequence[str], custom: Own | None = None) -> dict[str, dict[str, str]]:
-    """Return what the page says in each language, with the direction of its writing. `own` are the researcher's words,
-    by language: all of them for a language without a file; else those that ask, never those that promise (`ASKING`).
+def page_words_by_language(languages: Sequence[str], custom: Own | None = None) -> dict[str, dict[str, str]]:
+    """Return the texts of the page in each language, with the direction of writing.
+
+    `custom` has the researcher's texts by language: all texts for a language without a file, otherwise only texts in
+    `REWORDABLE`.
     """
-    return {language: _complete(language, (custom or {}).get(language, {})) for language in languages}
+    return {language: _checked_page_words(language, (custom or {}).get(language, {})) for language in languages}
 
 
 def station_words(language: str) -> Mapping[str, str]:
-    """Return what the page says on a device of the researchers, besides or instead of what it says on a phone."""
-    return _set_apart(_file(base_language(language) or "en")[STATION], language)
+    """Return the texts of the page on a researcher's device, which replace or supplement those on a phone."""
+    return _isolate_if_right_to_left(_language_tables(base_language(language) or "en")[STATION], language)
 
 
 def raw_words(language: str, custom: Mapping[str, str]) -> dict[str, str]:
-    """Return the words of the page without further processing, where the researcher's words take precedence."""
+    """Return the texts of the page without further processing; the researcher's texts take precedence."""
     base = base_language(language)
-    return {**(_file(base)["page"] if base else {}), **custom}
+    return {**(_language_tables(base)["page"] if base else {}), **custom}
 
 
-def _complete(language: str, custom: Mapping[str, str]) -> dict[str, str]:
-    english = _file("en")["page"]
+def _checked_page_words(language: str, custom: Mapping[str, str]) -> dict[str, str]:
+    english = _language_tables("en")["page"]
     if unknown := sorted(set(custom) - english.keys()):
         reject(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
-    if base_language(language) and (promised := sorted(set(custom) - ASKING)):
+    if base_language(language) and (promised := sorted(set(custom) - REWORDABLE)):
         rule = f"`words` in {language!r} may put otherwise what asks, not what is promised"
         reject(rule, promised[0], "reworded, it could be untrue")
     words = raw_words(language, custom)
@@ -148,28 +156,28 @@ def _complete(language: str, custom: Mapping[str, str]) -> dict[str, str]:
         if set(_SLOT.findall(text)) != set(_SLOT.findall(english[name])):
             expected = " ".join(_SLOT.findall(english[name])) or "nothing in braces"
             reject(f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there")
-    return {**_set_apart(words, language), "direction": "rtl" if right_to_left(language) else "ltr"}
+    return {**_isolate_if_right_to_left(words, language), "direction": "rtl" if is_right_to_left(language) else "ltr"}
 
 
 def label(option: str | int, text: Text | None, language: str, words: Mapping[str, str]) -> str:
-    """Return the given label, or a common answer such as yes in that language, or the option's name."""
+    """Return the given label, or the translation of a common answer such as yes, or the option as text."""
     if text is not None and language in text:
         return text[language]
     return words[_COMMON[option]] if isinstance(option, str) and option in _COMMON else str(option)
 
 
-def speaks_for_itself(option: str | int) -> bool:
-    """Return whether an option needs no label in any language, because it is a number or a common answer."""
+def needs_no_label(option: str | int) -> bool:
+    """Return whether an option needs no label in any language, as a number or a common answer."""
     return isinstance(option, int) or option in _COMMON or not any(character.isalpha() for character in option)
 
 
 def rehearsal_mark(language: str) -> str:
-    """Return the prefix of headings in a rehearsal, in English for a language without a file."""
+    """Return the prefix of headings in a rehearsal; it is in English for a language without a file."""
     return phrases(base_language(language) or "en")["rehearsal"]
 
 
-def marked_words(languages: Sequence[str], custom: Own) -> dict[str, dict[str, str]]:
-    """Return the researcher's words, and with them every heading of the page behind the rehearsal's mark."""
+def rehearsal_words(languages: Sequence[str], custom: Own) -> dict[str, dict[str, str]]:
+    """Return the researcher's texts together with all headings of the page, prefixed by the mark of rehearsals."""
     marked = {}
     for code in languages:
         words = raw_words(code, custom.get(code, {}))

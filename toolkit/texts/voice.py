@@ -1,6 +1,4 @@
-"""`Voice`: numbers and sentences as people of one language say them, rounded so that no promise sounds better
-than it is.
-"""
+"""`Voice`: numbers and sentences in one language, rounded so that no promise sounds better than it is."""
 
 import math
 import unicodedata
@@ -10,32 +8,32 @@ from decimal import Decimal
 from fractions import Fraction
 
 from toolkit.core.inference.digits import round_up
-from toolkit.texts.multilingual import JOINING
+from toolkit.texts.multilingual import JOINERS
 from toolkit.texts.phrases import phrases
 
-_SLACK = Decimal("1e-12")  # an epsilon is rounded up in its last digit: without this, ln 5 would read 5.01 times
-_SCALES = (100, 1000, 10_000)  # how many guesses are counted; beyond the last a report as good as tells
+_SLACK = Decimal("1e-12")  # offsets the rounding of epsilon, without which ln 5 would read as 5.01 times
+_SCALES = (100, 1000, 10_000)  # denominators for guesses; beyond the last, a report practically reveals the answer
 _SINGLE = str.maketrans('“”„‟«»"＂〝〞〟「」『』｢｣', "‘’‚‛‹›''‘’’‹›‹›‹›")
 
 
 def quotable(words: str, pattern: str = "") -> str:
-    r"""Return words that cannot change how a sentence of ours around them reads.
+    r"""Return a text in a form that cannot change the meaning of the sentence around it.
 
-    They are in one line, with single quotation marks, without what turns the writing round; set apart if they run from
-    right to left, unless the `pattern` that they are put into does so.
+    It is on one line, with single quotation marks and without control characters. Right-to-left text is isolated,
+    unless the `pattern` that it is inserted into does so.
     """
     line = " ".join(words.translate(_SINGLE).splitlines())
-    plain = "".join(char for char in line if char in JOINING or unicodedata.category(char) not in ("Cc", "Cf"))
+    plain = "".join(char for char in line if char in JOINERS or unicodedata.category(char) not in ("Cc", "Cf"))
     turns = any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in plain)
     return f"\u2068{plain}\u2069" if turns and "\u2068" not in pattern else plain
 
 
 @dataclass(frozen=True)
 class Voice:
-    """The sentences of one language, English by default; with `icons`, 2 times in 3 is also drawn as ●●○."""
+    """The sentences of one language, by default English; with `with_icons`, "2 times in 3" is also drawn as ●●○."""
 
     phrases: Mapping[str, str] = field(default_factory=phrases)
-    icons: bool = False
+    with_icons: bool = False
 
     def say(self, name: str, **filled: object) -> str:
         return self.phrases[name].format(**filled)
@@ -44,7 +42,7 @@ class Voice:
         return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
     def joined(self, parts: Sequence[str], word: str = "and") -> str:
-        """Join words to a list in a sentence, such as "one, two and three"."""
+        """Join texts to a list in a sentence, such as "one, two and three"."""
         *most, last = parts
         return self.phrases["comma"].join(most) + self.phrases[word] + last if most else last
 
@@ -52,9 +50,9 @@ class Voice:
         """Return a probability as a frequency."""
         if share in (0, 1):
             return self.phrases["always" if share else "never"]
-        count, of, exact = frequency(share)
+        count, of, exact = as_frequency(share)
         words = self.times(count, of, about=not exact)
-        return f"{words} ({'●' * count}{'○' * (of - count)})" if self.icons and exact and of <= 12 else words
+        return f"{words} ({'●' * count}{'○' * (of - count)})" if self.with_icons and exact and of <= 12 else words
 
     def times(self, count: int, of: int, *, about: bool = False) -> str:
         """Return a frequency in words, such as "2 times in 3"."""
@@ -62,9 +60,9 @@ class Voice:
         return self.say(name, count=self.number(count), of=self.number(of))
 
     def guess(self, epsilon: float) -> str | None:
-        """Return how often a guess between two equally likely answers is right at most, after a report.
+        """Return the maximum frequency with which a guess between two equally likely answers is right after a report.
 
-        The share is e**epsilon / (1 + e**epsilon), rounded up; None beyond 9,999 times in 10,000.
+        The frequency is e**epsilon / (1 + e**epsilon), rounded up; None beyond 9,999 times in 10,000.
         """
         right = 1 / (1 + Decimal(-epsilon).exp()) * (1 - _SLACK)
         for of in _SCALES:
@@ -73,15 +71,15 @@ class Voice:
         return None
 
     def factor(self, epsilon: float) -> str:
-        """Return e**epsilon in three digits, rounded up."""
+        """Format e**epsilon with three digits, rounded up."""
         return self.number(round_up(Decimal(epsilon).exp(), 3))
 
     def rounded_up(self, value: float) -> str:
-        """Return a number in three digits, rounded up."""
+        """Format a number with three digits, rounded up."""
         return self.number(round_up(value, 3))
 
     def number(self, value: int | float | Decimal) -> str:
-        """Format digits with the decimal and thousands separators of the language; a float with three digits."""
+        """Format a number with the separators of the language; a float has three digits."""
         exact = Decimal(f"{value:.3g}") if isinstance(value, float) else Decimal(value)
         sign, digits = ("−" if exact < 0 else ""), f"{abs(exact).normalize():f}"
         whole, point, rest = digits.partition(".")
@@ -90,8 +88,8 @@ class Voice:
         return sign + whole + point.replace(".", self.phrases["decimal"]) + rest
 
 
-def frequency(share: Fraction) -> tuple[int, int, bool]:
-    """Return a probability as a count out of a number, and whether this is exact; small numbers if possible."""
+def as_frequency(share: Fraction) -> tuple[int, int, bool]:
+    """Return a probability as a count and a total, small if possible, and whether the fraction is exact."""
     if share.denominator <= 20:
         return share.numerator, share.denominator, True
     of = 100

@@ -18,13 +18,13 @@ from toolkit.survey.results import estimate
 from toolkit.survey.serving.page import page_content
 from toolkit.survey.serving.payload import PayloadError, parse_submission
 from toolkit.survey.spec import Survey
-from toolkit.texts.phrases import LANGUAGES, interface, phrases
+from toolkit.texts.phrases import LANGUAGES, page_words_by_language, phrases
 
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
 
 
 def tries(question: Question, language: str = "en") -> list[tuple[str, list[str], str]]:
-    words = interface([language])
+    words = page_words_by_language([language])
     found = device_tries([localized_question(question, language)], words)
     return [
         (text[language], [one[language] for one in labels], labels[right][language]) for text, labels, right in found
@@ -104,7 +104,7 @@ def test_it_is_asked_in_every_language_with_one_right_answer(language: str) -> N
     other = Survey.from_dict({**made.to_dict(), "check": "device"})
     assert phrases(language)["stored_check"] in made.consent_text()
     assert phrases(language)["stored_tries"] in other.consent_text()
-    assert interface([language])[language]["review_tries"] in page_words(other)[language]["review_note"]
+    assert page_words_by_language([language])[language]["review_tries"] in page_words(other)[language]["review_note"]
 
 
 def test_each_try_has_three_answers() -> None:

@@ -15,7 +15,7 @@ from toolkit.survey.consent.page_data import page_words
 from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question import Question, accepts, localized_question
 from toolkit.survey.spec import Survey
-from toolkit.texts.phrases import ASKING, LANGUAGES, interface, phrases
+from toolkit.texts.phrases import LANGUAGES, REWORDABLE, page_words_by_language, phrases
 
 LAW = {"faculty": ["law"]}
 COMMENT = Question("comment", "Anything else?", free_text=True, required=False)
@@ -258,7 +258,7 @@ def test_the_name_of_the_joining_number_is_reserved_in_panels() -> None:
 
 
 def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
-    page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    page = {name: word for name, word in page_words_by_language(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     made = panel(cheated(design=MEMO), languages=["it"], words={"it": said})
     assert "We ask the same people up to 2 times." in made.consent_text()
@@ -434,7 +434,15 @@ def test_what_asks_may_be_put_otherwise() -> None:
     survey(words={"en": {"take_part": "Yes, I take part", "send": "Off it goes"}})
     survey(consent="You can stop at any time before you send, and then nothing is sent.")
     for language in LANGUAGES:  # the page's own words that ask claim nothing
-        survey(words={"en": {name: text for name, text in interface([language])[language].items() if name in ASKING}})
+        survey(
+            words={
+                "en": {
+                    name: text
+                    for name, text in page_words_by_language([language])[language].items()
+                    if name in REWORDABLE
+                }
+            }
+        )
 
 
 def test_a_promise_in_a_known_language_cannot_be_reworded() -> None:

@@ -13,7 +13,7 @@ from toolkit.survey.consent import page_data
 from toolkit.survey.consent.page_data import minutes, page_words, shown_question
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.texts.phrases import interface, phrases
+from toolkit.texts.phrases import page_words_by_language, phrases
 
 FIELDS = [
     *("name", "kind", "mode", "text", "help", "options", "reports", "randomizer", "odds", "deniable"),
@@ -180,7 +180,7 @@ def test_the_end_of_the_page_says_what_is_so_of_this_access() -> None:
         words = page_words(made)["en"]
         return words["end_403"], words["end_already"]
 
-    words = interface(["en"])["en"]
+    words = page_words_by_language(["en"])["en"]
     usual, later = (words["end_403"], words["end_already"]), phrases("en")["already_waves"]
     assert ends(survey()) == ends(survey(access="token")) == usual
     assert ends(survey(access="blind")) == (words["used_blind"], usual[1])

@@ -18,7 +18,7 @@ from toolkit.survey.consent.statement import loss, odds, patterns
 from toolkit.survey.questions.question import Question, localized_question
 from toolkit.survey.spec import station_version
 from toolkit.texts.odds import epsilon_bound
-from toolkit.texts.phrases import LANGUAGES, interface, phrases
+from toolkit.texts.phrases import LANGUAGES, page_words_by_language, phrases
 from toolkit.texts.voice import Voice
 
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
@@ -237,7 +237,7 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
         f"promise_{name}": sentence.replace("e", "ë") for name, sentence in phrases("en").items() if "{" not in sentence
     }
     gaps = {f"promise_{name}": sentence for name, sentence in phrases("en").items() if "{" in sentence}
-    page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    page = {name: word for name, word in page_words_by_language(["en"])["en"].items() if name != "direction"}
     made = survey(cheated(), languages=["it"], words={"it": {**promised, **gaps, **page}})
     assert made.consent_text().startswith("Nobody, not ëvën wë")
     assert shown_survey(made)["questions"][0]["options"][1]["label"] == {"it": "Yës"}

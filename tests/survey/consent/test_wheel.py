@@ -8,7 +8,7 @@ import pytest
 
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.survey.consent.wheel import is_mixture, sectors, wheel
-from toolkit.texts.phrases import interface
+from toolkit.texts.phrases import page_words_by_language
 
 LATIN = Design([[5, 2, 2, 1], [1, 5, 2, 2], [2, 1, 5, 2], [2, 2, 1, 5]], 10, options=["a", "b", "c", "d"])
 DESIGNS = [
@@ -33,14 +33,14 @@ def test_the_sectors_cover_the_round_and_give_back_the_matrix(design):
         for truth, report in enumerate(says):
             counted[truth, report] += Fraction(end - start)
     assert (counted == design.weights).all()
-    made = wheel(design, labelled(design.options), labelled(design.report_options), interface(["en"]))
+    made = wheel(design, labelled(design.options), labelled(design.report_options), page_words_by_language(["en"]))
     assert [sector["size"] for sector in made] == [end - start for start, end, _ in parts]
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 8, 12])
 def test_k_options_need_k_plus_1_orders_of_a_few_words(k):
     design = k_ary([f"o{i}" for i in range(k)], epsilon=1.0)
-    made = wheel(design, labelled(design.options), labelled(design.report_options), interface(["en"]))
+    made = wheel(design, labelled(design.options), labelled(design.report_options), page_words_by_language(["en"]))
     assert is_mixture(design)
     assert not is_mixture(LATIN)
     assert len(made) == k + 1
@@ -50,7 +50,7 @@ def test_k_options_need_k_plus_1_orders_of_a_few_words(k):
 
 def test_orders_say_what_each_true_answer_leads_to():
     design = crosswise("1/4")
-    made = wheel(design, labelled(design.options), labelled(design.report_options), interface(["en"]))
+    made = wheel(design, labelled(design.options), labelled(design.report_options), page_words_by_language(["en"]))
     assert [sector["order"]["en"] for sector in made] == [
         "Tap “[different]”, whatever your real answer is.",
         "If your real answer is “[no]”, tap “[same]”. If your real answer is “[yes]”, tap “[different]”.",
@@ -62,6 +62,6 @@ def test_braces_in_a_label_stay_what_they_are():
     design = warner(p="2/3")
     braces = [{"label": {"en": "{label}"}}, {"label": {"en": "{truth}"}}]
     assert (
-        wheel(design, braces, braces, interface(["en"]))[0]["order"]["en"]
+        wheel(design, braces, braces, page_words_by_language(["en"]))[0]["order"]["en"]
         == "Tap “{label}”, whatever your real answer is."
     )

@@ -17,7 +17,7 @@ from toolkit.survey import estimate, write_codebook
 from toolkit.survey.exchange.books import program_lines
 from toolkit.survey.export import write
 from toolkit.survey.questions.question import answer_codes
-from toolkit.survey.results.table import value_of
+from toolkit.survey.results.table import cell_value
 from toolkit.survey.stat_files import column_name_in_file, reports_are_sets
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
@@ -75,7 +75,7 @@ def test_the_line_for_a_file_computes_the_estimate(name):
     asked = survey_with((DESIGNS | NUMBERED)[name], minimum=1)
     question = asked["asked"]
     frame = asked.simulate(80, np.random.default_rng(5))
-    codes = [value_of(question, cell) for cell in frame["asked"]]
+    codes = [cell_value(question, cell) for cell in frame["asked"]]
     programs = program_lines(question)
     assert bool(programs) == (name not in WITHOUT)
     if reports_are_sets(question):

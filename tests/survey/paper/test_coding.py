@@ -10,12 +10,12 @@ from toolkit import Question, Survey, forced, kuk
 from toolkit.survey.paper.coding import (
     NumberCell,
     box_codes,
-    earlier_key,
     is_serial,
-    key_of,
+    legacy_report_key,
     read_cell,
-    remainder,
+    report_key,
     serial_numbers,
+    serial_remainder,
 )
 
 DIE = forced("1/6", "1/6")
@@ -26,7 +26,7 @@ def test_numbers_are_different_and_belong_to_their_questions() -> None:
     numbers = serial_numbers(made, 500)
     assert len(set(numbers)) == 500
     assert all(is_serial(made, number) for number in numbers)
-    assert len({key_of(made, number, "secret") for number in numbers}) == 500
+    assert len({report_key(made, number, "secret") for number in numbers}) == 500
 
 
 def test_every_wrong_digit_and_every_exchange_of_two_near_digits_is_seen() -> None:
@@ -46,23 +46,23 @@ def test_every_wrong_digit_and_every_exchange_of_two_near_digits_is_seen() -> No
 
 def test_a_corrected_title_changes_no_number_and_other_questions_do() -> None:
     made = survey(cheated(design=DIE))
-    assert remainder(Survey("Other title", [cheated(design=DIE)], consent="Other.")) == remainder(made)
-    others = {remainder(survey(Question(f"q{i}", "Which?", options=[1, 2]))) for i in range(50)}
+    assert serial_remainder(Survey("Other title", [cheated(design=DIE)], consent="Other.")) == serial_remainder(made)
+    others = {serial_remainder(survey(Question(f"q{i}", "Which?", options=[1, 2]))) for i in range(50)}
     assert len(others) > 25  # of 97, as 50 draws fall
 
 
 def test_sheets_that_an_earlier_version_printed_can_be_typed_in() -> None:
     made = survey(cheated(design=DIE))
     written = b'[["cheated","choice",["no","yes"],["no","yes"]]]'
-    assert remainder(made) == int(hashlib.sha256(written).hexdigest()[:12], 16) % 97
-    assert is_serial(made, f"{1234567 * 100 + (remainder(made) - 1234567 * 100) % 97}")  # nine digits
-    assert earlier_key(made, "123456789") == hashlib.sha256(b"5 123456789").digest()[:16]
+    assert serial_remainder(made) == int(hashlib.sha256(written).hexdigest()[:12], 16) % 97
+    assert is_serial(made, f"{1234567 * 100 + (serial_remainder(made) - 1234567 * 100) % 97}")  # nine digits
+    assert legacy_report_key(made, "123456789") == hashlib.sha256(b"5 123456789").digest()[:16]
 
 
 def test_the_key_of_a_sheet_is_a_keyed_hash_of_its_number() -> None:
     made = survey(cheated(design=DIE))
     expected = hmac.new(b"abc", b"5 123456789", hashlib.sha256).digest()[:16]
-    assert (remainder(made), key_of(made, "123456789", "abc")) == (5, expected)
+    assert (serial_remainder(made), report_key(made, "123456789", "abc")) == (5, expected)
 
 
 def test_codes_are_the_options_where_these_are_numbers() -> None:

@@ -15,8 +15,8 @@ from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit import Question, Survey, crosswise, forced, forced_options, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.collector import Collector
-from toolkit.survey.paper.coding import earlier_key, key_of, serial_numbers
-from toolkit.survey.paper.entering import Entered, read_entries, store_entries
+from toolkit.survey.paper.coding import legacy_report_key, report_key, serial_numbers
+from toolkit.survey.paper.entering import EnteredSheets, read_entries, store_entries
 from toolkit.survey.paper.kit import read_rows, write_kit
 from toolkit.survey.paper.sheets import printed_pages
 from toolkit.survey.results import estimate
@@ -310,8 +310,8 @@ def test_sheets_of_an_edited_survey_are_refused_before_one_is_stored(tmp_path) -
         {"check": False},
     ):
         with pytest.raises(ValueError, match="must hold a collection of these questions, got another one"):
-            store_entries(made(**change), Entered({}, ()), database)
-    assert store_entries(made("Corrected?"), Entered({}, ()), database) == {"stored": 0, "repeated": 0}
+            store_entries(made(**change), EnteredSheets({}, ()), database)
+    assert store_entries(made("Corrected?"), EnteredSheets({}, ()), database) == {"stored": 0, "repeated": 0}
 
 
 def test_what_is_asked_in_several_waves_is_not_asked_on_paper(tmp_path) -> None:
@@ -454,7 +454,7 @@ def test_a_cap_or_a_closed_collection_stores_none_of_them(tmp_path) -> None:
         store_entries(made, read_entries(made, tmp_path / "a.csv"), database)
 
 
-def entered_sheets(tmp_path, made: Survey, serials: list[str]) -> Entered:
+def entered_sheets(tmp_path, made: Survey, serials: list[str]) -> EnteredSheets:
     (tmp_path / "a.csv").write_text("serial,cheated\n" + "".join(f"{serial},1\n" for serial in serials))
     return read_entries(made, tmp_path / "a.csv")
 
@@ -472,8 +472,8 @@ def test_no_number_of_a_sheet_comes_back_from_a_closed_collection(tmp_path) -> N
         secret = store.get_setting(PAPER_SETTING)
         keys = {key for key, _ in store.rows()}
         assert len(bytes.fromhex(secret)) == 32
-        assert keys == {key_of(made, serial, secret) for serial in serials}
-        assert keys.isdisjoint(earlier_key(made, serial) for serial in serials)
+        assert keys == {report_key(made, serial, secret) for serial in serials}
+        assert keys.isdisjoint(legacy_report_key(made, serial) for serial in serials)
         store.set_state(State.CLOSED)
         assert store.get_setting(PAPER_SETTING) is None
         assert {key for key, _ in store.rows()} == keys  # a report can be counted once, and led back by nobody
@@ -492,7 +492,7 @@ def test_a_sheet_that_an_earlier_version_stored_counts_once(tmp_path) -> None:
     body = json.dumps({"answers": {"cheated": 0}, "understood": None, "channel": "paper"}, separators=(",", ":"))
     with closing(open_store(absolute_url(database))) as store:
         store.create(made)
-        store.add_paper_reports([NewReport(earlier_key(made, serials[0]), body)])
+        store.add_paper_reports([NewReport(legacy_report_key(made, serials[0]), body)])
     entered = entered_sheets(tmp_path, made, serials)
     assert store_entries(made, entered, database) == {"stored": 2, "repeated": 1}
     assert store_entries(made, entered, database) == {"stored": 0, "repeated": 3}

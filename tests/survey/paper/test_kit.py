@@ -10,8 +10,8 @@ import pytest
 from tests.survey.samples import cheated, survey
 from toolkit import Question, forced, warner
 from toolkit.core.extras import MissingExtraError
-from toolkit.survey.paper.coding import NumberCell, is_serial, remainder
-from toolkit.survey.paper.kit import _rule, read_rows, write_kit
+from toolkit.survey.paper.coding import NumberCell, is_serial, serial_remainder
+from toolkit.survey.paper.kit import _validation_rule, read_rows, write_kit
 
 DIE = forced("1/6", "1/6")
 MADE = survey(
@@ -55,7 +55,7 @@ def test_the_spreadsheet_validates_entries_and_has_no_formula(tmp_path) -> None:
     write_kit(MADE, tmp_path, copies=600)
     book = openpyxl.load_workbook(tmp_path / "entry.xlsx")
     rules = {str(one.sqref): (one.type, one.formula1) for one in book["entry"].data_validations.dataValidation}
-    rest = remainder(MADE)
+    rest = serial_remainder(MADE)
     assert rules["A2:A601"] == ("custom", f"AND(ISNUMBER(A2),MOD(A2,97)={rest},COUNTIF($A$2:$A$601,A2)=1)")
     assert rules["B2:B601"] == ("list", '"1,2,-"')
     assert rules["C2:C601"] == ("custom", 'OR(C2="-",AND(ISNUMBER(C2),C2>=16.0,C2<=99.0,MOD(C2,1)=0))')
@@ -68,7 +68,7 @@ def test_the_spreadsheet_validates_entries_and_has_no_formula(tmp_path) -> None:
 
 def test_codes_are_a_list_as_long_as_a_spreadsheet_takes_one():
     longest, longer = ([*range(1, last), 100, *more] for last, more in ((85, []), (84, [101])))
-    rules = [_rule(Question("q", "Which?", options=options), "B2") for options in (longest, longer)]
+    rules = [_validation_rule(Question("q", "Which?", options=options), "B2") for options in (longest, longer)]
     assert (len(rules[0]), rules[1]) == (250, None)
 
 

@@ -13,9 +13,9 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, crosswise, forced, forced_options, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.paper.coding import serial_numbers
-from toolkit.survey.paper.sheets import _environment, _section, on_paper, printed_pages
+from toolkit.survey.paper.sheets import _environment, _question_section, printable_survey, printed_pages
 from toolkit.survey.spec import STATEMENT_FIELDS
-from toolkit.texts.phrases import LANGUAGES, interface, phrases
+from toolkit.texts.phrases import LANGUAGES, page_words_by_language, phrases
 from toolkit.texts.voice import Voice
 
 DIE = forced("1/6", "1/6")
@@ -66,7 +66,7 @@ def test_short_answers_share_a_row_and_lines_wrap() -> None:
     def asked(labels: list[str], text: str = "Which?") -> tuple[str, float]:
         question = Question("q", text, options=[*range(len(labels))], labels=dict(enumerate(labels)))
         made = survey(question)
-        return _section(made["q"], made, "en", Voice(phrases("en", None, "paper")))
+        return _question_section(made["q"], made, "en", Voice(phrases("en", None, "paper")))
 
     six, seven, wide = [f"{i}xx" for i in range(6)], [*"abcdefg"], ["a" * 27, "b" * 27]
     labels = (six, seven, wide, ["a" * 27, "b" * 28], [f"{i}xxxx" for i in range(6)])
@@ -242,7 +242,7 @@ def test_what_no_hand_can_draw_is_refused_or_left_out() -> None:
     for question in (hours, cheated(design=warner(epsilon=1))):
         with pytest.raises(ValueError, match=f"a coin, a die or slips draw exactly, got {question.name}"):
             printed(survey(question))
-    rest, left_out = on_paper(survey(faculty(), hours, cheated(design=DIE)))
+    rest, left_out = printable_survey(survey(faculty(), hours, cheated(design=DIE)))
     assert left_out == ("hours",)
     assert [question.name for question in rest.questions] == ["faculty", "cheated"]
 
@@ -251,7 +251,9 @@ def test_a_device_that_a_sheet_cannot_ask_about_is_not_asked_about() -> None:
     """The wheel is on phones only, and what the own words of the other question ask for nobody knows."""
     words = {"mode": "physical", "instructions": "Do as we said."}
     wheel, own = Question("far", "F?", design=warner(epsilon=1)), unrelated("2/3", "1/4")
-    rest, left_out = on_paper(survey(wheel, Question("own", "O?", design=own, **words), check="device", ceiling=9))
+    rest, left_out = printable_survey(
+        survey(wheel, Question("own", "O?", design=own, **words), check="device", ceiling=9)
+    )
     assert (rest.check, left_out) == (False, ("far",))
     assert "about the method" not in printed(rest) + printed(rest, "consent")
 
@@ -261,7 +263,7 @@ def test_the_page_to_keep_says_where_help_is_in_the_order_to_dial() -> None:
     made = Survey(words, [Question("x", words, design=DIE)], consent=words, languages=["en", "ar"], help=words)
     kept = [printed(replace(made, languages=[code]), "consent") for code in made.languages]
     assert "<h2>If you need help</h2><p>Call 0800 111</p>" in kept[0]
-    assert f"<h2>{interface(['ar'])['ar']['help_title']}</h2><p>اتصل \u20660800 111\u2069</p>" in kept[1]
+    assert f"<h2>{page_words_by_language(['ar'])['ar']['help_title']}</h2><p>اتصل \u20660800 111\u2069</p>" in kept[1]
 
 
 def test_numbers_on_paper_say_which_can_be_written() -> None:

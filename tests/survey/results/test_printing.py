@@ -9,7 +9,7 @@ from toolkit import Question, warner
 from toolkit.local.numeric import one_bit
 from toolkit.survey.questions.question import estimates_shares
 from toolkit.survey.results import estimate
-from toolkit.survey.results.survey_results import label_of, table_rows
+from toolkit.survey.results.survey_results import option_label, table_rows
 
 YEAR = Question("year", "Year?", options=[1, 2], labels={1: "first", 2: "second or later"})
 DRINKS = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))
@@ -117,7 +117,7 @@ def test_the_comprehension_check_as_a_group_is_in_words():
         "did not pass": (False, "False", "false", 0, 0.0, "0", "0.0", 3),
     }
     for label, values in words.items():
-        assert {label_of(survey(), "understood", value) for value in values} == {label}
+        assert {option_label(survey(), "understood", value) for value in values} == {label}
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.survey.rehearsal import report
 from toolkit.survey.results import estimate, tally
-from toolkit.survey.results.survey_results import OUTSIDE, footnotes
-from toolkit.survey.results.table import table
+from toolkit.survey.results.survey_results import OUTSIDE_NOTE, footnotes
+from toolkit.survey.results.table import reports_table
 
 REPORTS = pd.DataFrame(
     {
@@ -68,7 +68,7 @@ def test_the_numbers_are_those_of_the_analysis_without_a_survey():
 
 def test_of_several_groups_it_is_told_what_liars_could_move_at_most():
     found = estimate(survey(), REPORTS.assign(cheated=["yes", "no"] * 30 + ["no"] * 40), by="faculty")
-    moves = [f"{100 * one.liars:.2g}" for one in found.group_estimates if one.question == "cheated"]
+    moves = [f"{100 * one.lie_shift:.2g}" for one in found.group_estimates if one.question == "cheated"]
     assert len({*moves}) == 2
     sentence = f"could be off by up to {max(moves, key=float)} percentage points more."
     assert sentence in footnotes(found, survey()["cheated"])[-1]
@@ -109,11 +109,11 @@ def test_pairs_of_hidden_answers_go_through_both_designs():
 
 def test_what_became_of_every_row_adds_up():
     frame = REPORTS.assign(faculty=["arts"] * 60 + ["law"] * 39 + [None], cheated=[None, *REPORTS["cheated"][1:]])
-    table = estimate(survey(check=False), frame, by="faculty", minimum=0).missing
+    reports_table = estimate(survey(check=False), frame, by="faculty", minimum=0).missing
     parts = ["n", "refused", "missing", "not asked", "missing group"]
-    assert (table[parts].sum(axis=1) == table["rows"]).all()
-    assert table["rows"].tolist() == [60, 39, 1]
-    assert table["missing"].tolist() == [1, 0, 0]
+    assert (reports_table[parts].sum(axis=1) == reports_table["rows"]).all()
+    assert reports_table["rows"].tolist() == [60, 39, 1]
+    assert reports_table["missing"].tolist() == [1, 0, 0]
 
 
 def test_small_groups_of_both_waves_are_not_revealed():
@@ -179,7 +179,7 @@ def test_estimates_through_every_randomizer_equal_its_own(name):
     """
     asked = survey_with(DESIGNS[name], check=False)
     question, sent = asked["asked"], sent_by(asked["asked"], 300, seed=5)
-    frame = table(asked, [json.dumps({"answers": {"asked": one}, "understood": None}) for one in sent])
+    frame = reports_table(asked, [json.dumps({"answers": {"asked": one}, "understood": None}) for one in sent])
     found = estimate(asked, frame)["asked"]
     codes = np.array(sent) if isinstance(sent[0], int) and question.report_options else sent
     own = question.design.estimate(codes)
@@ -231,18 +231,18 @@ def test_contradicted_estimates_are_marked_everywhere():
     frame = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60})
     found = estimate(survey(check=False), frame, by="faculty")
     outside, note = found.notes()
-    assert outside == OUTSIDE
+    assert outside == OUTSIDE_NOTE
     assert note.startswith(
         "cheated (faculty law): no share agrees with these reports at 95 %: 0 of 60 reports were yes"
     )
     assert "p = 3e-11" in note
-    table = found.to_frame().set_index("faculty")
-    assert table["empty"].to_dict() == {"arts": False, "law": True}
-    assert np.isnan(table.loc["law", ["low", "high"]].astype(float)).all()
-    assert table.loc["law", "fit p"] == pytest.approx((2 / 3) ** 60)
+    reports_table = found.to_frame().set_index("faculty")
+    assert reports_table["empty"].to_dict() == {"arts": False, "law": True}
+    assert np.isnan(reports_table.loc["law", ["low", "high"]].astype(float)).all()
+    assert reports_table.loc["law", "fit p"] == pytest.approx((2 / 3) ** 60)
     page = found._repr_html_()
     assert page.count("do not publish it as a share") == 1
-    assert page.index("</table>") < page.index(html.escape(OUTSIDE)) < page.index("The errors cover")
+    assert page.index("</table>") < page.index(html.escape(OUTSIDE_NOTE)) < page.index("The errors cover")
 
 
 def test_an_anchor_that_no_share_of_followers_explains_has_no_limits():
@@ -267,7 +267,7 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
     assert np.isfinite(law.value).all()
     assert not any("nobody" in note for note in law.notes)
     assert found["cheated"]["arts"].n == 40
-    assert all(np.isfinite(finding.liars) for finding in found.group_estimates)
+    assert all(np.isfinite(finding.lie_shift) for finding in found.group_estimates)
 
 
 @pytest.mark.slow
@@ -278,7 +278,7 @@ def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
     for answering in (1, 2):
         sent = sent_by(asked["asked"], answering, seed=4)
         people = [{"faculty": 0, "asked": one} for one in sent] + [{"faculty": 1, "asked": None}] * 3
-        frame = table(asked, [json.dumps({"answers": one, "understood": None}) for one in people])
+        frame = reports_table(asked, [json.dumps({"answers": one, "understood": None}) for one in people])
         found = estimate(asked, frame, by="faculty", minimum=0)
         empty = found["asked"]["law"]
         assert (empty.n, found["asked"]["arts"].n) == (0, answering)
@@ -345,14 +345,14 @@ def test_liars_are_measured_at_the_clipped_estimate():
     frame = pd.DataFrame({"cheated": ["yes"] * 5 + ["no"] * 95})
     (finding,) = estimate(survey(cheated(), check=False), frame).group_estimates
     assert finding.estimate.value == pytest.approx(-0.85)
-    assert finding.liars == pytest.approx(worst_shift(warner(p="2/3"), 0.0))
-    assert finding.liars == pytest.approx(0.02)
+    assert finding.lie_shift == pytest.approx(worst_shift(warner(p="2/3"), 0.0))
+    assert finding.lie_shift == pytest.approx(0.02)
     three = forced_options(["a", "b", "c"], ["1/100", "1/100", "2/5"])
     frame = pd.DataFrame({"cheated": ["a"] * 50 + ["b"] * 40 + ["c"] * 10})
     (finding,) = estimate(survey(cheated(design=three), check=False, ceiling=9), frame).group_estimates
     inside = np.clip(finding.estimate.value, 0, 1)
     assert (finding.estimate.value.min() < 0, finding.estimate.value.sum()) == (True, pytest.approx(1))
-    assert finding.liars == pytest.approx(worst_shift(three, inside / inside.sum()))
+    assert finding.lie_shift == pytest.approx(worst_shift(three, inside / inside.sum()))
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from toolkit import Question, crosswise, warner
 from toolkit.analysis import Findings, estimates
 from toolkit.local import born
 from toolkit.survey.results import estimate, tally
-from toolkit.survey.results.survey_results import NOTHING, OUTSIDE, footnotes
+from toolkit.survey.results.survey_results import NOTHING_TO_SHOW, OUTSIDE_NOTE, footnotes
 from toolkit.survey.spec import OPEN_ACCESS_REMARK
 from toolkit.survey.storage.protocol import State
 from toolkit.survey.storage.stepwise_disclosure import FLOODED, DisclosedReports, disclosure_remarks
@@ -21,9 +21,9 @@ def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
     assert estimate(survey(check=False), REPORTS[:0], by="faculty").group_estimates == ()
     empty = estimate(survey(check=False), REPORTS[:0])
     assert empty.group_estimates == ()
-    assert repr(empty) == f"<Results of 'Exams': {NOTHING}.>"
-    assert NOTHING in empty._repr_html_()
-    with pytest.warns(UserWarning, match=f"The table is empty: {NOTHING}"):
+    assert repr(empty) == f"<Results of 'Exams': {NOTHING_TO_SHOW}.>"
+    assert NOTHING_TO_SHOW in empty._repr_html_()
+    with pytest.warns(UserWarning, match=f"The table is empty: {NOTHING_TO_SHOW}"):
         table = empty.summary()
     assert len(table) == len(empty.to_frame()) == 0
     assert list(table)[:3] == ["question", "answer", "estimate"]
@@ -61,9 +61,9 @@ def test_a_share_outside_its_range_is_marked_and_its_reason_stands_below(yes):
     outside = yes != 60
     found = estimate(survey(cheated(design=warner("3/4")), check=False), frame)
     assert found.summary()["estimate"][0].endswith(" *") is outside
-    assert (OUTSIDE in found.notes()) is (footnotes(found, found.survey["cheated"])[0] == OUTSIDE) is outside
+    assert (OUTSIDE_NOTE in found.notes()) is (footnotes(found, found.survey["cheated"])[0] == OUTSIDE_NOTE) is outside
     inside = estimate(found.survey, frame, method="mle")
-    assert OUTSIDE not in [*inside.notes(), *footnotes(inside, found.survey["cheated"])]
+    assert OUTSIDE_NOTE not in [*inside.notes(), *footnotes(inside, found.survey["cheated"])]
 
 
 def test_what_errors_cover_and_cost_stands_once_below_each_table():
@@ -75,7 +75,7 @@ def test_what_errors_cover_and_cost_stands_once_below_each_table():
 
 def test_liars_are_said_in_percentage_points_and_the_worst_group_counts():
     found = estimate(survey(faculty(), cheated(design=warner(p="3/4")), check=False), REPORTS, by="faculty")
-    worst = max(finding.liars for finding in found.group_estimates)
+    worst = max(finding.lie_shift for finding in found.group_estimates)
     assert f"off by up to {100 * worst:.2g} percentage points more" in found._repr_html_()
 
 

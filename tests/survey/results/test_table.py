@@ -11,7 +11,7 @@ from toolkit.survey.export import write
 from toolkit.survey.questions.question import accepts
 from toolkit.survey.rehearsal import report
 from toolkit.survey.results import estimate
-from toolkit.survey.results.table import cell, table, value_of
+from toolkit.survey.results.table import cell_value, report_cell, reports_table
 
 
 def body(answers, understood=True):
@@ -19,13 +19,13 @@ def body(answers, understood=True):
 
 
 def test_a_table_has_a_row_a_person_and_labels_for_codes():
-    frame = table(survey(), [body({"faculty": 1, "cheated": 0}), body({"faculty": 0, "cheated": 1}, False)])
+    frame = reports_table(survey(), [body({"faculty": 1, "cheated": 0}), body({"faculty": 0, "cheated": 1}, False)])
     assert frame.to_dict("list") == {"faculty": ["law", "arts"], "cheated": ["no", "yes"], "understood": [True, False]}
 
 
 def test_without_a_check_there_is_no_column_for_it():
     """An empty store is an empty table."""
-    frame = table(survey(check=False), [])
+    frame = reports_table(survey(check=False), [])
     assert list(frame.columns) == ["faculty", "cheated"]
     assert len(frame) == 0
 
@@ -34,13 +34,15 @@ def test_without_a_check_there_is_no_column_for_it():
 def test_changed_reports_are_refused_and_not_quoted(changed):
     """Another program has changed these reports."""
     with pytest.raises(ValueError, match=r"^every stored report .* got one that is not: another program") as refused:
-        table(survey(), [body({"faculty": 1, "cheated": 0}), changed])
+        reports_table(survey(), [body({"faculty": 1, "cheated": 0}), changed])
     assert refused.value.__context__ is None
 
 
 def test_what_was_not_asked_is_missing():
     note = Question("note", "Why?", free_text=True, required=False, warning="Name nobody.")
-    frame = table(survey(cheated(), note), [body({"cheated": 1, "note": None}), body({"cheated": 1, "note": "so"})])
+    frame = reports_table(
+        survey(cheated(), note), [body({"cheated": 1, "note": None}), body({"cheated": 1, "note": "so"})]
+    )
     assert frame["note"].isna().tolist() == [True, False]
 
 
@@ -56,18 +58,18 @@ def test_every_report_comes_back_from_its_cell_as_it_was(name):
     for _ in range(200):
         sent = report(question, truths[question.kind], rng)
         assert accepts(question, sent)
-        assert value_of(question, cell(question, sent)) == sent
+        assert cell_value(question, report_cell(question, sent)) == sent
 
 
 @pytest.mark.parametrize(("found", "code"), [(3, 2), (3.0, 2), ("3", 2), (np.int64(3), 2), (9, -1), ("no such", -1)])
 def test_labels_keep_their_meaning_whatever_their_type(found, code):
     """Engines and files may change the type of a label."""
-    assert value_of(Question("year", "Year?", options=[1, 2, 3, 4]), found) == code
+    assert cell_value(Question("year", "Year?", options=[1, 2, 3, 4]), found) == code
 
 
 def test_a_plain_answer_in_words_stays_words():
-    assert value_of(faculty(), "law") == 1
-    assert cell(faculty(), 1) == "law"
+    assert cell_value(faculty(), "law") == 1
+    assert report_cell(faculty(), 1) == "law"
 
 
 def test_mixed_labels_make_a_column_of_text(tmp_path):
@@ -76,7 +78,7 @@ def test_mixed_labels_make_a_column_of_text(tmp_path):
     plain = Question("year", "Year?", options=[1, 2, "later"])
     asked = Survey("Mixed", [plain, pressure], consent="Why.", check=False)
     bodies = [json.dumps({"answers": {"year": code % 3, "pressure": code % 4}}) for code in range(24)]
-    frame = table(asked, bodies)
+    frame = reports_table(asked, bodies)
     assert set(frame["pressure"]) == {"1", "2", "3", "undisclosed"}
     found = estimate(asked, frame, by="year", minimum=0)["pressure"]
     assert list(found) == ["1", "2", "later"]

@@ -5,7 +5,7 @@ from tests.frames.test_counts import ENGINES
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question
 from toolkit.survey.results import SurveyEstimate, estimate
-from toolkit.survey.results.table import GroupedRows, checked_groups, reject_invalid_values, turnout
+from toolkit.survey.results.table import GroupedRows, checked_groups, nonresponse_counts, reject_invalid_values
 
 ROWS = {
     "faculty": ["arts", "law", "arts", None, "law", "law"],
@@ -19,12 +19,12 @@ ASKED = survey(faculty(), cheated(), PAID, check=False)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_counts_people_by_group_and_those_without_one(engine):
     rows = GroupedRows(ASKED, ENGINES[engine](ROWS), ("faculty",))
-    assert rows.people() == {("arts",): 2, ("law",): 3}
+    assert rows.count_people() == {("arts",): 2, ("law",): 3}
     assert estimate(ASKED, ENGINES[engine](ROWS), by="faculty", minimum=0).ungrouped == 1
-    assert rows.eligible(cheated()) == {("arts",): 2, ("law",): 3}
-    assert rows.eligible(PAID) == {("law",): 3}
+    assert rows.count_eligible(cheated()) == {("arts",): 2, ("law",): 3}
+    assert rows.count_eligible(PAID) == {("law",): 3}
     everybody = GroupedRows(ASKED, ENGINES[engine](ROWS), ())
-    assert (everybody.people(), everybody.eligible(PAID)) == ({(): 6}, {(): 3})
+    assert (everybody.count_people(), everybody.count_eligible(PAID)) == ({(): 6}, {(): 3})
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_every_engine_counts_people_by_group_and_those_without_one(engine):
     ids=["empty where it may be left out", "empty where not", "nor there", "answered without being asked"],
 )
 def test_all_people_are_counted_once_and_never_below_none(question, answered, asked, refused, missing, not_asked):
-    people = turnout(question, answered, asked, people=6)
+    people = nonresponse_counts(question, answered, asked, n_people=6)
     assert people == {"refused": refused, "not_asked": not_asked}
     one = SurveyEstimate(
-        question.name, (), cheated().design.estimate_counts([1, 1]), 6, 6 - answered, liars=None, **people
+        question.name, (), cheated().design.estimate_counts([1, 1]), 6, 6 - answered, lie_shift=None, **people
     )
-    assert (one.unanswered, sum(one.counts.values())) == (missing, 6)
+    assert (one.n_unanswered, sum(one.counts.values())) == (missing, 6)
 
 
 def test_numeric_options_decide_whatever_the_column_type():
@@ -47,7 +47,7 @@ def test_numeric_options_decide_whatever_the_column_type():
     thesis = Question("thesis", "Thesis?", options=["no", "yes"], show_if={"year": [2]})
     asked = survey(year, thesis, cheated(), check=False)
     for column in ([1.0, 2.0, None], ["1", "2", None], [1, 2, None]):
-        assert GroupedRows(asked, pd.DataFrame({"year": column}), ()).eligible(thesis) == {(): 1}
+        assert GroupedRows(asked, pd.DataFrame({"year": column}), ()).count_eligible(thesis) == {(): 1}
 
 
 def test_reports_are_grouped_by_plain_choices_and_by_understanding():

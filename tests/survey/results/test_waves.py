@@ -7,7 +7,7 @@ import pytest
 from tests.survey.samples import MEMO, panel
 from toolkit.analysis import Sample, estimates
 from toolkit.survey.results import estimate
-from toolkit.survey.results.comparing import _notes, between
+from toolkit.survey.results.comparing import _wave_notes, estimate_between_waves
 
 COUNTS = [820, 430, 390, 360]
 """Pairs of reports no-no, no-yes, yes-no, yes-yes: those of `Memo`'s own reference."""
@@ -78,7 +78,7 @@ def test_missing_reports_are_counted_between_waves():
     """A row without the joining number joins nothing."""
     first, second = (frame(["yes", None, "no", "no"], ["a", "b", "c", None]), frame(["no"] * 3, ["a", "b", None]))
     question = panel()["cheated"]
-    found = between(question, first, second, type(MEMO).change)
+    found = estimate_between_waves(question, first, second, type(MEMO).change)
     assert found.n == 1
     assert found.value == -4
     assert found.notes == (
@@ -89,7 +89,7 @@ def test_missing_reports_are_counted_between_waves():
 
 @pytest.mark.parametrize(("earlier", "later", "told"), [(0, 0, 0), (1, 0, 1), (0, 29, 1), (30, 0, 0), (30, 31, 0)])
 def test_a_few_in_one_wave_only_are_warned_of(earlier, later, told):
-    notes = _notes(earlier, later, 0, 0, minimum=30)
+    notes = _wave_notes(earlier, later, 0, 0, minimum=30)
     assert sum("publish one of the two" in note for note in notes) == told == len(notes) - 1
 
 

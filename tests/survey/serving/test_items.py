@@ -8,7 +8,7 @@ from toolkit.local import numeric, oracles
 from toolkit.survey.questions.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.page import page_content
 from toolkit.survey.spec import Survey
-from toolkit.texts.phrases import interface
+from toolkit.texts.phrases import page_words_by_language
 
 
 def items(*questions, **changes):
@@ -61,7 +61,7 @@ def test_screens_words_and_choices_follow_from_the_mode():
     }
     notes = ["practice_note", "check_note", "auto_note", "guided_note", "physical_note", "plain_note"]
     assert [item["before"][0] for item in found.values()] == [
-        ("note", {"en": interface(["en"])["en"][name]}) for name in notes
+        ("note", {"en": page_words_by_language(["en"])["en"][name]}) for name in notes
     ]
     assert {name for name, item in found.items() if item.get("choices", 0) is item.get("reports")} == {"stolen", "paid"}
     assert {name for name, item in found.items() if item.get("sends") == "we_would_send"} == {"practice"}

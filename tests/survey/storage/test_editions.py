@@ -14,7 +14,7 @@ from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, open_store
 from toolkit.survey.storage.editions import new_edition, page_mismatch, read_survey
-from toolkit.texts.phrases import interface, phrases
+from toolkit.texts.phrases import page_words_by_language, phrases
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_questions_and_designs_cannot_be_amended(store: Collection, changed: Sur
 @pytest.mark.slow
 def test_own_words_may_be_amended_but_not_swapped(store: Collection) -> None:
     """Yes and no must not change places."""
-    page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    page = {name: word for name, word in page_words_by_language(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     store.create(small_survey(languages=["it"], words={"it": said}))
     swapped = said | {"promise_yes": said["promise_no"], "promise_no": said["promise_yes"]}

@@ -19,7 +19,7 @@ from toolkit.survey.serving.access import new_tokens, token_hash
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, NewReport, Outcome, State, collection, open_store
 from toolkit.survey.storage.editions import check_next_wave
-from toolkit.texts.phrases import interface, phrases
+from toolkit.texts.phrases import page_words_by_language, phrases
 
 TOKENS = new_tokens(3)
 
@@ -163,7 +163,7 @@ def test_questions_with_a_memo_stay_and_keep_their_order():
 
 
 def test_words_of_ones_own_that_swap_yes_and_no_are_another_panel():
-    page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    page = {name: word for name, word in page_words_by_language(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     swapped = said | {"promise_yes": said["promise_no"], "promise_no": said["promise_yes"]}
     before, after = (

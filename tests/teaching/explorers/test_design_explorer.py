@@ -13,7 +13,7 @@ from toolkit.teaching.explorers.design_explorer import (
     fill_sentences,
     table_row,
 )
-from toolkit.texts.figures import bound
+from toolkit.texts.figures import format_factor
 
 Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 
@@ -65,7 +65,7 @@ def test_no_row_claims_more_privacy_than_its_design_has(table):
 
 def test_the_promised_factor_is_never_shown_smaller_than_it_is(table):
     for row in table["rows"]:
-        shown = float(bound(row["factor"]))
+        shown = float(format_factor(row["factor"]))
         assert row["factor"] <= shown + 1e-9
         assert shown - row["factor"] < max(0.01, row["factor"] / 100)
 

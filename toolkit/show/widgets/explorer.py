@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from toolkit.core.checks import check_choice, check_integer, exact_fraction, reject
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure, png, png_bundle
-from toolkit.texts.figures import figure
+from toolkit.texts.figures import format_number
 
 VERDICT = "You guessed {guess} {unit}; at this setting it is {truth}."
 QUESTION = """\
@@ -61,7 +61,7 @@ def draw_bars(
     """Draw a bar for each name, with its number at a distance of `gap` from its end, on an axis from 0 to `x_max`."""
     ax.barh(range(len(sizes)), list(sizes.values()), color=colours, height=0.6)
     for row, size in enumerate(sizes.values()):
-        ax.text(size + gap, row, figure(size, decimals), va="center", fontsize=9, color=INK)
+        ax.text(size + gap, row, format_number(size, decimals), va="center", fontsize=9, color=INK)
     ax.set_yticks(range(len(sizes)), list(sizes))
     ax.set(ylim=(len(sizes) - 0.5, -0.5), xlim=(0, x_max), xticks=[])
     ax.spines[["top", "right", "bottom"]].set_visible(False)
@@ -256,7 +256,9 @@ class Explorer(anywidget.AnyWidget):
         """
         if self.prediction_question is None or self.prediction is None:
             return ""
-        guess = figure(self.prediction, 3).rstrip("0").rstrip(".")  # without trailing zeros, as the user typed it
+        guess = (
+            format_number(self.prediction, 3).rstrip("0").rstrip(".")
+        )  # without trailing zeros, as the user typed it
         return VERDICT.format(guess=guess, unit=self.prediction_question.unit, truth=self.truth()[1])
 
     def _send_picture(self, _widget: object, content: object, _buffers: object) -> None:

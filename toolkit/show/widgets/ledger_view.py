@@ -15,7 +15,7 @@ from toolkit.core.checks import reject
 from toolkit.core.loss import Loss, format_amount
 from toolkit.show.canvas import BLUE, GREY, INK, SKY
 from toolkit.show.widgets.explorer import Explorer, browser_code, document_widget, new_still_figure, write_sentences
-from toolkit.texts.figures import fill, short
+from toolkit.texts.figures import fill_sentences, round_for_browser
 
 SENTENCES = {
     "spent": "Spent {spent} of {ceiling}; {remaining} remains.",
@@ -143,8 +143,8 @@ def _measure_bar(rows: Sequence[ChargeRow], ledger: Ledger, index: int) -> dict[
     early, latest = sum(charged[:-_MAX_ROWS], Fraction(0)), charged[-_MAX_ROWS:]
     return {
         "symbol": symbols(ledger.ceiling)[index],
-        "earlier": short(float(early / limit)) if limit else 0.0,
-        "segments": [short(float(amount / limit)) if limit else 0.0 for amount in latest],
+        "earlier": round_for_browser(float(early / limit)) if limit else 0.0,
+        "segments": [round_for_browser(float(amount / limit)) if limit else 0.0 for amount in latest],
         "caption": f"{format_amount(sum(charged, Fraction(0)))} of {format_amount(limit)} spent",
     }
 
@@ -168,7 +168,7 @@ def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
         "last": _with_nonbreaking_spaces(entries[-1].charged) if entries else "",
         "times": _n_more_charges(entries[-1], ledger) if entries else "",
     }
-    sentences = fill(SENTENCES, values)
+    sentences = fill_sentences(SENTENCES, values)
     return sentences if entries else {**sentences, "next": _NO_CHARGES}
 
 

@@ -13,7 +13,7 @@ from toolkit.survey.consent.page_data import consent_layers, page_words, practic
 from toolkit.survey.consent.statement import Layer
 from toolkit.survey.consent.wheel import filled, sectors
 from toolkit.survey.questions.question import Question
-from toolkit.texts.multilingual import right_to_left
+from toolkit.texts.multilingual import is_right_to_left
 from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice
 
@@ -140,7 +140,7 @@ def _three(
 
 def _apart(mark: str, code: str) -> str:
     """Prefix a Latin letter with a mark in right-to-left languages, as browsers decide by the first letter."""
-    return f"{_FROM_RIGHT}{mark}" if right_to_left(code) else mark
+    return f"{_FROM_RIGHT}{mark}" if is_right_to_left(code) else mark
 
 
 def _labels(

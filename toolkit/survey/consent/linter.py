@@ -20,8 +20,15 @@ from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.questions.errors import SurveyWarning, error_location, reject_field
 from toolkit.survey.questions.question import LONGEST_ANSWER, TEXT_FIELDS, Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import PERSON
-from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
-from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
+from toolkit.texts.multilingual import (
+    Text,
+    character_name,
+    find_direction_change,
+    find_unquotable,
+    in_language,
+    visible_form,
+)
+from toolkit.texts.phrases import LANGUAGES, PROMISE_PREFIX, REWORDABLE, WAVES, Own, needs_no_label, phrases, raw_words
 
 SHEET_TRIES = ("understood_1", "understood_2")
 """The columns with the answers to the comprehension check on paper."""
@@ -83,7 +90,7 @@ def _check_text(field: str, name: str, text: Text | None, languages: Sequence[st
     if absent := [language for language in languages if language not in text]:
         rule = f"`{name}` must be given in every language of the survey ({', '.join(languages)})"
         reject_field(field, rule, f"none in {', '.join(absent)}", "people who choose that language could not read it")
-    if character := next(filter(None, map(turning, text.values())), None):
+    if character := next(filter(None, map(find_direction_change, text.values())), None):
         rule = f"`{name}` must not change the direction of writing, except by isolates (U+2066 to U+2069)"
         reject_field(field, rule, character_name(character), "the text around it would be shown backwards")
 
@@ -91,7 +98,7 @@ def _check_text(field: str, name: str, text: Text | None, languages: Sequence[st
 def _check_label(option: str | int, label: str | Text | None, languages: Sequence[str]) -> None:
     if label is not None:
         _check_text("labels", f"labels.{option}", in_language(label, languages[0]), languages)
-    elif not speaks_for_itself(option) and len(languages) > 1:
+    elif not needs_no_label(option) and len(languages) > 1:
         rule = f"the option {option!r} must have a label in every language ({', '.join(languages)})"
         first, second = languages[:2]
         in_file = f'in TOML labels.{option} = {{{first} = "…", {second} = "…"}}'
@@ -110,7 +117,7 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own_wo
             for code, quote in quotes.items():
                 label = question.label(option, code, phrases(code, own_words))
                 is_own_label = option in question.labels or label == str(option)  # otherwise the toolkit supplies it
-                if is_own_label and (character := unquotable(label, quote)) is not None:
+                if is_own_label and (character := find_unquotable(label, quote)) is not None:
                     with error_location(question=question.name, field="labels"):
                         reject(
                             "a label must be one line of text without quotation marks, invisible characters, or "
@@ -126,7 +133,7 @@ def check_claims(prose: Mapping[str, Text | None], questions: Sequence[Question]
     The page itself describes what happens to answers, from the designs.
     """
     short = {f"words.{code}.{name}": text for code, table in (own_words or {}).items() for name, text in table.items()}
-    asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
+    asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in REWORDABLE}
     titles = {f"title.{code}": text for code, text in (prose["title"] or {}).items()}
     for name, text in {**asking, **titles}.items():
         if (claim := _claim(text)) is not None:
@@ -158,7 +165,7 @@ def _claim(text: str) -> str | None:
     length that is searched at once.
     """
     pattern = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
-    sentences = re.findall(rf"[^.!?;؟؛]{{1,{_SENTENCE}}}", looks(text).lower())
+    sentences = re.findall(rf"[^.!?;؟؛]{{1,{_SENTENCE}}}", visible_form(text).lower())
     return next((match.group() for match in map(pattern.search, sentences) if match), None)
 
 
@@ -166,7 +173,7 @@ def _check_distinct(question: Question, languages: Sequence[str], own_words: Own
     for language in languages:
         sentences = phrases(language, own_words)
         for options in (question.options, question.report_options):
-            labels = Counter(looks(question.label(option, language, sentences)) for option in options)
+            labels = Counter(visible_form(question.label(option, language, sentences)) for option in options)
             if twice := next((label for label, count in labels.items() if count > 1), None):
                 rule = f"options must have different labels in {language}"
                 reject_field("labels", rule, f"{twice!r} twice"[:80], "people could not choose between them")
@@ -222,7 +229,7 @@ def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[s
         )
     for language in languages if waves > 1 else ():
         if absent := [name for name in WAVES if name not in phrases(language, own_words)]:
-            rule = f"`words` must hold {OWN}{absent[0]} where a survey has waves"
+            rule = f"`words` must hold {PROMISE_PREFIX}{absent[0]} where a survey has waves"
             reject_field("words", rule, f"none in {language!r}", "people must be told what being asked again means")
 
 
@@ -253,7 +260,7 @@ def _apart(question: Question, other: Question) -> bool:
 
 def _letters(question: Question) -> set[str]:
     """Return the letters and digits of a question's text in each language."""
-    return {"".join(filter(str.isalnum, looks(text).casefold())) or text for text in _versions(question.text)}
+    return {"".join(filter(str.isalnum, visible_form(text).casefold())) or text for text in _versions(question.text)}
 
 
 def _versions(text: str | Text) -> Collection[str]:

@@ -11,9 +11,18 @@ from toolkit.survey.consent import statement as consent
 from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.questions.question import Question, localized_question, loss_over_waves
 from toolkit.survey.questions.survey_fields import closing_texts, statements
-from toolkit.texts.multilingual import Text, in_language, numbers_apart
+from toolkit.texts.multilingual import Text, in_language, isolate_digit_groups
 from toolkit.texts.odds import WEAK_EPSILON
-from toolkit.texts.phrases import OWN, STATION, Own, interface, marked_words, phrases, rehearsal_mark, station_words
+from toolkit.texts.phrases import (
+    PROMISE_PREFIX,
+    STATION,
+    Own,
+    page_words_by_language,
+    phrases,
+    rehearsal_mark,
+    rehearsal_words,
+    station_words,
+)
 
 
 def page_words(survey: Any) -> dict[str, dict[str, str]]:
@@ -29,7 +38,7 @@ def page_words(survey: Any) -> dict[str, dict[str, str]]:
         "review_tapped": bool(modes & {"guided", "physical"}),
         "review_plain": "plain" in modes,
     }
-    pages = interface(survey.languages, _own_words(survey))
+    pages = page_words_by_language(survey.languages, _own_words(survey))
     if survey.is_station:
         pages = {code: {**texts, **station_words(code)} for code, texts in pages.items()}
     for code, texts in pages.items():
@@ -49,10 +58,10 @@ def page_words(survey: Any) -> dict[str, dict[str, str]]:
 def _own_words(survey: Any) -> dict[str, dict[str, str]]:
     """Return the researcher's own texts for the page, without those of the promise; a rehearsal marks headings."""
     own_words = {
-        code: {key: text for key, text in texts.items() if not key.startswith(OWN)}
+        code: {key: text for key, text in texts.items() if not key.startswith(PROMISE_PREFIX)}
         for code, texts in (survey.words or {}).items()
     }
-    return marked_words(survey.languages, own_words) if survey.rehearsal else own_words
+    return rehearsal_words(survey.languages, own_words) if survey.rehearsal else own_words
 
 
 def headings(survey: Any) -> dict[str, str]:
@@ -107,7 +116,7 @@ def shown_survey(survey: Any) -> dict[str, Any]:
     questions = [shown_question(question, codes, others, own_words, survey.waves) for question in survey.questions]
     layers = {code: consent_layers(survey, code) for code in codes}
     endings = {
-        name: {code: numbers_apart(text[code]) for code in codes}
+        name: {code: isolate_digit_groups(text[code]) for code in codes}
         for name, text in closing_texts(survey).items()
         if text is not None
     }
@@ -136,7 +145,7 @@ def shown_survey(survey: Any) -> dict[str, Any]:
 
 
 def _shown_layer(layer: consent.Layer, language: str, own_words: Own | None) -> dict[str, Any]:
-    sections = {"open": [*map(numbers_apart, layer.open)], "more": [*map(numbers_apart, layer.more)]}
+    sections = {"open": [*map(isolate_digit_groups, layer.open)], "more": [*map(isolate_digit_groups, layer.more)]}
     return {"name": layer.name, "title": layer.title(language, own_words), **sections}
 
 
@@ -186,7 +195,7 @@ def shown_question(
 
     def in_languages(label: str | Text | None) -> dict[str, str] | None:
         text = None if label is None else in_language(label, languages[0])
-        return None if text is None else {code: numbers_apart(text[code]) for code in languages}
+        return None if text is None else {code: isolate_digit_groups(text[code]) for code in languages}
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
         sentences = {code: phrases(code, own_words) for code in languages}

@@ -12,8 +12,8 @@ from toolkit.core.loss import Pure
 from toolkit.survey.questions.question import Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import Day, statements
 from toolkit.texts.multilingual import Text, text_in
-from toolkit.texts.odds import WEAK_EPSILON, Name, asks_innocent, outcomes, sentences
-from toolkit.texts.phrases import LANGUAGES, OWN, STATION, Own, phrases
+from toolkit.texts.odds import WEAK_EPSILON, LabelFunction, asks_innocent, odds_sentences, outcome_sentences
+from toolkit.texts.phrases import LANGUAGES, PROMISE_PREFIX, STATION, Own, phrases
 from toolkit.texts.voice import Voice
 
 OPTIONAL = ("withdrawal", "hashes")
@@ -68,8 +68,8 @@ def stated_layers(
     layers = [Layer("who", (*re.split(r"\n\s*\n", consent), *demonstration))]
     for name, text in stated.items():
         if text is not None and not (paper and name == "hashes"):
-            (section, is_open), sentences = _SECTIONS[name], (voice.say(name, words=text[language]),)
-            layers.append(Layer(section, sentences) if is_open else Layer(section, (), sentences))
+            (section, is_open), odds_sentences = _SECTIONS[name], (voice.say(name, words=text[language]),)
+            layers.append(Layer(section, odds_sentences) if is_open else Layer(section, (), odds_sentences))
     return layers
 
 
@@ -159,13 +159,13 @@ def _unprotected(questions: Sequence[Question], language: str, voice: Voice, pap
 
 def until(last: Day | None, language: str, own_words: Own | None) -> list[str]:
     """Return the sentence about the last day of the survey, if it has one; own words must then include it."""
-    sentences = phrases(language, own_words)
+    odds_sentences = phrases(language, own_words)
     if last is None:
         return []
-    if "until" not in sentences:
-        rule = f"`words` must hold {OWN}until where a survey has a last day"
+    if "until" not in odds_sentences:
+        rule = f"`words` must hold {PROMISE_PREFIX}until where a survey has a last day"
         reject(rule, f"none in {language!r}", "people must know the last day")
-    return [Voice(sentences).say("until", date=last.isoformat())]
+    return [Voice(odds_sentences).say("until", date=last.isoformat())]
 
 
 def odds(
@@ -177,18 +177,18 @@ def odds(
     """
     if question.design is None:
         return []
-    voice = Voice(phrases(language, own_words), icons=True)
-    lines = sentences(question.design, voice, _names(question, language, voice), ratio=ratio)
+    voice = Voice(phrases(language, own_words), with_icons=True)
+    lines = odds_sentences(question.design, voice, _names(question, language, voice), ratio=ratio)
     return lines if waves == 1 else [*lines, voice.say("odds_waves")]
 
 
 def odds_by_answer(question: Question, language: str, own_words: Own | None) -> list[str]:
     """Return, for each answer to a question, a sentence on its possible reports and their frequencies."""
-    voice = Voice(phrases(language, own_words), icons=True)
-    return outcomes(question.design, voice, _names(question, language, voice))
+    voice = Voice(phrases(language, own_words), with_icons=True)
+    return outcome_sentences(question.design, voice, _names(question, language, voice))
 
 
-def _names(question: Question, language: str, voice: Voice) -> Name:
+def _names(question: Question, language: str, voice: Voice) -> LabelFunction:
     return lambda option: question.label(option, language, voice.phrases)
 
 

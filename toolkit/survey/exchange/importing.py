@@ -24,7 +24,7 @@ from toolkit.survey.exchange.tools import RowSelection, select_rows, tool_of
 from toolkit.survey.exchange.xlsform import choice_names, numbered_names
 from toolkit.survey.questions.question import Question, printed_answers
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
-from toolkit.survey.results.table import cell
+from toolkit.survey.results.table import report_cell
 from toolkit.survey.spec import Survey
 from toolkit.survey.stat_files import model_reports_sets
 from toolkit.texts.multilingual import text_in
@@ -320,7 +320,7 @@ def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[lis
         )
         model = None if question.kind == "text" else question_model(question)
         # Arms ask one question in several forms with the same wording, which then says nothing.
-        field = _Field(question.name, model, names, partial(cell, question), None)
+        field = _Field(question.name, model, names, partial(report_cell, question), None)
         yield field, [text for text in sorted(texts) if counts[text] == 1], [list(map(str, options)), *form, *languages]
 
 

@@ -8,7 +8,7 @@ from toolkit import __version__
 from toolkit.core.inference.digits import short
 from toolkit.survey.dpia import assessment
 from toolkit.survey.questions.question import Question, estimates_shares
-from toolkit.survey.results.survey_results import Results, footnotes, group_label, label_of, table_rows
+from toolkit.survey.results.survey_results import Results, footnotes, group_label, option_label, table_rows
 from toolkit.texts.document import Block, Document
 from toolkit.texts.multilingual import text_in
 
@@ -103,7 +103,7 @@ def _differences(results: Results, level: float) -> list[Block]:
         (
             row["question"],
             group_label(results, tuple(row[name] for name in results.by)),
-            label_of(results.survey, row["question"], row["option"]),
+            option_label(results.survey, row["question"], row["option"]),
             *_in_unit(results.survey[row["question"]], row),
             "below 0.0001" if row["p"] < 1e-4 else f"{row['p']:.4f}",
             *([row["status"]] if results.registration else []),

@@ -1,4 +1,4 @@
-"""Entry of paper sheets, typed once or twice; nothing is stored until every problem is solved."""
+"""Data entry from paper sheets, typed once or twice; nothing is stored until every problem is solved."""
 
 import json
 import secrets
@@ -11,9 +11,9 @@ from typing import Any
 
 from toolkit.core.checks import reject
 from toolkit.survey.consent.device_check import sheet_tries
-from toolkit.survey.paper.coding import NO_ANSWER, earlier_key, is_serial, key_of, normalized, read_cell
+from toolkit.survey.paper.coding import NO_ANSWER, is_serial, legacy_report_key, normalize_text, read_cell, report_key
 from toolkit.survey.paper.kit import SERIAL, read_rows
-from toolkit.survey.paper.sheets import on_paper, sheet_questions
+from toolkit.survey.paper.sheets import printable_survey, sheet_questions
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.spec import Survey, is_asked
@@ -21,12 +21,14 @@ from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.collection import PAPER_SETTING
 from toolkit.survey.storage.protocol import NewReport, Outcome, StoreError
 
-_DECIDING = attrgetter("name", "options", "design", "bounds", "whole", "multiple", "free_text", "show_if", "required")
+_ANSWER_PROPERTIES = attrgetter(
+    "name", "options", "design", "bounds", "whole", "multiple", "free_text", "show_if", "required"
+)
 
 
 @dataclass(frozen=True, repr=False)
-class Entered:
-    """Answers by serial number, and the problems to solve first, which never quote an entry."""
+class EnteredSheets:
+    """Answers by serial number, and the problems to solve before storing them, which never quote an entry."""
 
     sheets: Mapping[str, Mapping[str, Any]]
     problems: tuple[str, ...]
@@ -35,24 +37,26 @@ class Entered:
         return f"<Entered: {len(self.sheets)} sheets, {len(self.problems)} problems>"
 
 
-def read_entries(survey: Survey, first: str | Path, second: str | Path | None = None) -> Entered:
+def read_entries(survey: Survey, path: str | Path, second_path: str | Path | None = None) -> EnteredSheets:
     """Read a .csv or .xlsx file with the columns of entry.csv, and compare it with a second entry of the sheets."""
-    entry = _EntryFile(survey, Path(first))
-    if second is None:
-        return Entered(entry.sheets, tuple(entry.problems))
-    second_entry = _EntryFile(survey, Path(second))
+    entry = _EntryFile(survey, Path(path))
+    if second_path is None:
+        return EnteredSheets(entry.sheets, tuple(entry.problems))
+    second_entry = _EntryFile(survey, Path(second_path))
     differing = [
         f"sheet {serial} (rows {entry.rows[serial]} and {second_entry.rows[serial]}), {name}: the two entries differ"
         for serial in entry.cells.keys() & second_entry.cells.keys()
         for name in entry.cells[serial]
         if entry.cells[serial][name] != second_entry.cells[serial][name]
     ]
-    alone = [
+    unmatched = [
         f"sheet {serial}: only in {file.path.name}, row {file.rows[serial]}"
         for file, missing in ((entry, second_entry), (second_entry, entry))
         for serial in file.cells.keys() - missing.cells.keys()
     ]
-    return Entered(entry.sheets, (*entry.problems, *second_entry.problems, *sorted(differing), *sorted(alone)))
+    return EnteredSheets(
+        entry.sheets, (*entry.problems, *second_entry.problems, *sorted(differing), *sorted(unmatched))
+    )
 
 
 class _EntryFile:
@@ -61,7 +65,7 @@ class _EntryFile:
     def __init__(self, survey: Survey, path: Path) -> None:
         self.path, self.survey, self.problems = path, survey, list[str]()
         self.cells, self.sheets, self.rows = dict[str, dict[str, Any]](), dict[str, dict[str, Any]](), dict[str, int]()
-        printable = on_paper(survey)[0]
+        printable = printable_survey(survey)[0]
         questions, self.tries = sheet_questions(printable), sheet_tries(printable)
         header, *rows = read_rows(path) or [[]]
         names = [SERIAL, *(question.name for question in questions)]
@@ -73,11 +77,11 @@ class _EntryFile:
             if any(row) and (len(row) > len(header) or any(unnamed)):
                 fault = 'more cells than columns; put cells with a comma in quotation marks, as in "7,5"'
                 self.problems.append(f"{path.name}, row {number}: {fault}")
-            elif any(row) and (serial := self._serial(cells.get(SERIAL, ""), number)) is not None:
-                self._sheet(serial, cells, questions)
+            elif any(row) and (serial := self._checked_serial(cells.get(SERIAL, ""), number)) is not None:
+                self._add_sheet(serial, cells, questions)
 
-    def _serial(self, text: str, row: int) -> str | None:
-        serial = "".join(normalized(text).split())
+    def _checked_serial(self, text: str, row: int) -> str | None:
+        serial = "".join(normalize_text(text).split())
         fault = (
             "the number of the sheet is missing"
             if not serial
@@ -93,29 +97,31 @@ class _EntryFile:
         self.rows[serial] = row
         return serial
 
-    def _sheet(self, serial: str, cells: Mapping[str, str], questions: list[Question]) -> None:
+    def _add_sheet(self, serial: str, cells: Mapping[str, str], questions: list[Question]) -> None:
         answers: dict[str, Any] = dict.fromkeys(question.name for question in self.survey.questions)
         compared, faulty = dict[str, Any](), set[str]()
         for question in questions:
             text = cells.get(question.name, "")
             try:
-                answers[question.name] = self._answer(question, text, answers, faulty)
+                answers[question.name] = self._answer_to_store(question, text, answers, faulty)
                 compared[question.name] = answers[question.name] if text else ""
             except ValueError as problem:
                 faulty.add(question.name)
-                compared[question.name] = normalized(text)
+                compared[question.name] = normalize_text(text)
                 where = f"{self.path.name}, row {self.rows[serial]}, sheet {serial}"
                 self.problems.append(f"{where}, {question.name}: {problem}")
         if self.tries:
-            answers[UNDERSTOOD] = self._understood([answers.pop(question.name, None) for question, _ in self.tries])
+            answers[UNDERSTOOD] = self._comprehension_result(
+                [answers.pop(question.name, None) for question, _ in self.tries]
+            )
         self.cells[serial], self.sheets[serial] = compared, answers
 
-    def _understood(self, ticked: list[int | None]) -> int | None:
-        """Return the first try that was right, 0 if none was, or None if none was answered."""
+    def _comprehension_result(self, ticked: list[int | None]) -> int | None:
+        """Return the number of the first correct try, 0 if no try was correct, or None if no try was answered."""
         right = [index for index, (_, answer) in enumerate(self.tries) if ticked[index] == answer]
         return right[0] + 1 if right else None if set(ticked) == {None} else 0
 
-    def _answer(self, question: Question, text: str, answers: Mapping[str, Any], faulty: set[str]) -> Any:
+    def _answer_to_store(self, question: Question, text: str, answers: Mapping[str, Any], faulty: set[str]) -> Any:
         """Return the answer to store for a cell; raise ValueError, without quoting the cell, if it is invalid."""
         unclear = not faulty.isdisjoint(question.show_if or ())
         applies = unclear or is_asked(self.survey, question, dict(answers))
@@ -134,40 +140,40 @@ class _EntryFile:
         return value
 
 
-def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, int]:
+def store_entries(survey: Survey, entered: EnteredSheets, database: str) -> dict[str, int]:
     """Store all sheets in a collection, which is created if necessary; return the counts "stored" and "repeated"."""
     if entered.problems:
         reject("all problems must be solved before sheets are stored", f"{len(entered.problems)}", "see `problems`")
-    bodies = {serial: _body(answers) for serial, answers in sorted(entered.sheets.items())}
+    bodies = {serial: _report_body(answers) for serial, answers in sorted(entered.sheets.items())}
     with closing(open_store(absolute_url(database))) as store:
         try:
             stored_survey = store.survey()
         except StoreError:
             store.create(survey)
             stored_survey = survey
-        if _deciding(stored_survey) != _deciding(survey):
+        if _answer_properties(stored_survey) != _answer_properties(survey):
             reject("the database must hold a collection of these questions", "another one", "use its own survey")
         store.compare_and_set(PAPER_SETTING, None, secrets.token_hex(32))
         secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has none, and rejects the sheets below
-        keys = {serial: key_of(survey, serial, secret) for serial in bodies}
-        earlier = {serial: earlier_key(survey, serial) for serial in bodies}
+        keys = {serial: report_key(survey, serial, secret) for serial in bodies}
+        earlier = {serial: legacy_report_key(survey, serial) for serial in bodies}
         keys_to_check = {*keys.values(), *earlier.values()}
         stored = {key: body for key, body in store.rows() if key in keys_to_check}
         keys |= {serial: key for serial, key in earlier.items() if key in stored}
         batch = [NewReport(keys[serial], body) for serial, body in bodies.items()]
-        if other := sum(stored.get(entry.key, entry.body) != entry.body for entry in batch):
+        if n_different := sum(stored.get(entry.key, entry.body) != entry.body for entry in batch):
             rule = "a sheet that was stored before must have the same answers"
-            reject(rule, f"{other} with others", "a sheet was copied, or mistyped; nothing was stored")
+            reject(rule, f"{n_different} with others", "a sheet was copied, or mistyped; nothing was stored")
         outcomes = store.add_paper_reports(batch)
     return {outcome.value: outcomes.count(outcome) for outcome in (Outcome.STORED, Outcome.REPEATED)}
 
 
-def _deciding(survey: Survey) -> tuple[bool | str, list[Any]]:
-    """Return the properties of a survey that determine which answers a sheet can have."""
-    return survey.check, [_DECIDING(question) for question in survey.questions]
+def _answer_properties(survey: Survey) -> tuple[bool | str, list[Any]]:
+    """Return the properties of a survey that determine the possible answers on a sheet."""
+    return survey.check, [_ANSWER_PROPERTIES(question) for question in survey.questions]
 
 
-def _body(answers: Mapping[str, Any]) -> str:
-    rest = {name: answer for name, answer in answers.items() if name != UNDERSTOOD}
-    data = {"answers": rest, UNDERSTOOD: answers.get(UNDERSTOOD), CHANNEL: PAPER}
+def _report_body(answers: Mapping[str, Any]) -> str:
+    question_answers = {name: answer for name, answer in answers.items() if name != UNDERSTOOD}
+    data = {"answers": question_answers, UNDERSTOOD: answers.get(UNDERSTOOD), CHANNEL: PAPER}
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False)

@@ -16,33 +16,36 @@ from toolkit.survey.paper.coding import (
     NO_ANSWER,
     NumberCell,
     box_codes,
-    named_codes,
-    remainder,
+    codes_with_labels,
     serial_numbers,
+    serial_remainder,
 )
-from toolkit.survey.paper.sheets import on_paper, printed_pages, sheet_questions
+from toolkit.survey.paper.sheets import printable_survey, printed_pages, sheet_questions
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 
 SERIAL = "serial"
 _MOST_COPIES = 10_000
-_LONGEST_LIST = 250  # characters that a spreadsheet accepts for a list of values
+_LONGEST_LIST = 250  # maximum number of characters that spreadsheets accept for a list of values
 
 
 def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: str | None = None) -> list[Path]:
-    """Write the pages to print, `copies` in each language, and the tables for data entry; return the new files."""
-    printable, _ = on_paper(survey)
-    codes = survey.languages if language is None else (check_choice(language, "language", survey.languages),)
-    each = check_integer(copies, "copies", maximum=_MOST_COPIES)
-    serials = serial_numbers(survey, each * len(codes))
+    """Write the pages to print and the tables for data entry; return the new files.
+
+    There are `copies` sheets in each language.
+    """
+    printable, _ = printable_survey(survey)
+    languages = survey.languages if language is None else (check_choice(language, "language", survey.languages),)
+    n_each = check_integer(copies, "copies", maximum=_MOST_COPIES)
+    serials = serial_numbers(survey, n_each * len(languages))
     pages: dict[str, str] = {}
-    for index, code in enumerate(codes):
-        pages |= printed_pages(printable, code, serials[index * each : (index + 1) * each], survey.hash)
+    for index, code in enumerate(languages):
+        pages |= printed_pages(printable, code, serials[index * n_each : (index + 1) * n_each], survey.hash)
     files = {name: text.encode() for name, text in pages.items()}
     names = ",".join([SERIAL, *(question.name for question in sheet_questions(printable))])
     files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # the BOM makes spreadsheets use UTF-8
     try:
-        files["entry.xlsx"] = _xlsx(printable, remainder(survey), len(serials))
+        files["entry.xlsx"] = _entry_workbook(printable, serial_remainder(survey), len(serials))
     except MissingExtraError as problem:
         warnings.warn(f"entry.xlsx is not written: {problem}", stacklevel=2)
     target = Path(folder)
@@ -55,30 +58,32 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     return [target / name for name in files]
 
 
-def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
-    """Return the entry table as a workbook with input validation, and a second sheet with all codes."""
+def _entry_workbook(survey: Survey, remainder: int, n_sheets: int) -> bytes:
+    """Return the entry table as a workbook with input validation and a second sheet that lists all codes."""
     book = extra("openpyxl").Workbook()
-    table, codes, last = book.active, book.create_sheet("codes"), max(rows, 500) + 1
+    table, codes, last = book.active, book.create_sheet("codes"), max(n_sheets, 500) + 1
     table.title = "entry"
     table.append([SERIAL, *(question.name for question in sheet_questions(survey))])
     table.freeze_panes = "B2"
-    rule = f"AND(ISNUMBER(A2),MOD(A2,{MODULUS})={rest},COUNTIF($A$2:$A${last},A2)=1)"
-    _check(table, f"A2:A{last}", "custom", rule, "Not the number of a sheet of this survey, or a repeated number.")
+    rule = f"AND(ISNUMBER(A2),MOD(A2,{MODULUS})={remainder},COUNTIF($A$2:$A${last},A2)=1)"
+    _add_validation(
+        table, f"A2:A{last}", "custom", rule, "Not the number of a sheet of this survey, or a repeated number."
+    )
     codes.append(["question", "code", *survey.languages])
     for column, question in enumerate(sheet_questions(survey), start=2):
         letter = extra("openpyxl.utils").get_column_letter(column)
         cells = f"{letter}2:{letter}{last}"
-        for number, labels in named_codes(question, survey.languages, survey.words):
+        for number, labels in codes_with_labels(question, survey.languages, survey.words):
             codes.append([question.name, number, *map(harmless, labels)])
-        if (checked := _rule(question, f"{letter}2")) is not None:
+        if (checked := _validation_rule(question, f"{letter}2")) is not None:
             prompt = f"A code of the sheet (see the sheet codes), or {NO_ANSWER} if it has no answer there."
-            _check(table, cells, "list" if checked.startswith('"') else "custom", checked, prompt)
+            _add_validation(table, cells, "list" if checked.startswith('"') else "custom", checked, prompt)
     file = BytesIO()
     book.save(file)
     return file.getvalue()
 
 
-def _rule(question: Question, cell: str) -> str | None:
+def _validation_rule(question: Question, cell: str) -> str | None:
     """Return the validation rule of a question: one of the codes, or a number in its range."""
     if question.kind == "choice":
         code_list = f'"{",".join(map(str, [*box_codes(question), NO_ANSWER]))}"'
@@ -95,7 +100,7 @@ def _rule(question: Question, cell: str) -> str | None:
     return f'OR({cell}="{NO_ANSWER}",AND({",".join(conditions)}))'
 
 
-def _check(table: Any, cells: str, kind: str, rule: str, message: str) -> None:
+def _add_validation(table: Any, cells: str, kind: str, rule: str, message: str) -> None:
     validation = extra("openpyxl.worksheet.datavalidation").DataValidation(
         type=kind, formula1=rule, allow_blank=True, showErrorMessage=True, errorTitle="entry", error=message
     )

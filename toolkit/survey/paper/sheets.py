@@ -1,6 +1,6 @@
 """The printed pages: consent text, numbered sheets, instructions for interviewers, and devices to cut out.
 
-This module decides what is on which page. The HTML is in `templates`, where every text is escaped.
+This module decides the content of each page. The HTML is in `templates`, where every text is escaped.
 """
 
 import html
@@ -24,13 +24,13 @@ from toolkit.survey.consent.wheel import filled
 from toolkit.survey.paper.coding import box_codes
 from toolkit.survey.questions.question import Question, printed_answers
 from toolkit.survey.spec import Survey
-from toolkit.texts.multilingual import numbers_apart, right_to_left, text_in
+from toolkit.texts.multilingual import is_right_to_left, isolate_digit_groups, text_in
 from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice
 
-_PAGE_SPACE, _LINE_SPACE = 240.0, 5.5  # millimetres; the space of a page below its header, with a reserve
+_PAGE_SPACE, _LINE_SPACE = 240.0, 5.5  # in millimetres: the usable height below a page's header, and of a line
 _PIPS = {1: "4", 2: "08", 3: "048", 4: "0268", 5: "02468", 6: "023568"}
-"""Positions of the pips of each face of a die, in a grid of nine fields numbered from 0."""
+"""Positions of the pips on each face of a die, in a grid of nine fields numbered from 0."""
 
 
 @cache
@@ -41,7 +41,7 @@ def _environment() -> Any:
     def escaped(value: object) -> object:
         if type(value) is not str:
             return value  # a number, or markup
-        return markup(html.escape(numbers_apart(value)).replace("\n", "<br>"))
+        return markup(html.escape(isolate_digit_groups(value)).replace("\n", "<br>"))
 
     loader = jinja2.PackageLoader("toolkit.survey.paper")
     return jinja2.Environment(
@@ -58,8 +58,8 @@ def _render(template: str, **values: object) -> str:
     return str(_environment().get_template(f"{template}.html.j2").render(values))
 
 
-def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
-    """Return the survey with the questions that can be asked on paper, and the names of all others."""
+def printable_survey(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
+    """Return the survey with the questions that can be asked on paper, and the names of the other questions."""
     if survey.waves > 1:
         consequence = "sheets cannot join a person's answers over waves; ask on phones"
         reject("a survey on paper must have one wave", survey.waves, consequence)
@@ -69,160 +69,166 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
         for question in survey.questions
         if question.randomized and not instructions(question, language, own_words)
     )
-    rest = tuple(question for question in survey.questions if question.name not in left_out)
-    if not left_out or not rest:
+    remaining = tuple(question for question in survey.questions if question.name not in left_out)
+    if not left_out or not remaining:
         return survey, left_out
-    unasked = survey.check == "device" and not sheet_tries(survey, rest)
-    return replace(survey, questions=rest, check=False if unasked else survey.check), left_out
+    unasked = survey.check == "device" and not sheet_tries(survey, remaining)
+    return replace(survey, questions=remaining, check=False if unasked else survey.check), left_out
 
 
 def sheet_questions(survey: Survey) -> list[Question]:
-    """Return the questions of a sheet in order: first the comprehension check, then the survey."""
+    """Return the questions of a sheet in order: first those of the comprehension check, then those of the survey."""
     return [*(question for question, _ in sheet_tries(survey)), *survey.questions]
 
 
-def printed_pages(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
+def printed_pages(survey: Survey, language: str, serials: Sequence[str], hash_text: str = "") -> dict[str, str]:
     """Return all pages in one language as HTML by file name, with one sheet for each serial number.
 
-    `number` is the printed hash, by default the survey's. `on_paper` returns the survey that can be printed.
+    `hash_text` is the printed hash, by default the survey's. `on_paper` returns the survey that can be printed.
     """
     for question in survey.questions:
-        if question.randomized and not instructions(question, code, survey.words):
+        if question.randomized and not instructions(question, language, survey.words):
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
             reject(rule, question.name, "see design.devices() for the nearest one, or add `instructions`")
-    voice = Voice(phrases(code, survey.words, "paper"))
+    voice = Voice(phrases(language, survey.words, "paper"))
     devices = {device.name: device for device in map(device_of, survey.questions) if device is not None}
     pages = {
-        "consent": _consent(survey, code),
-        "form": {"sheets": _sheets(survey, code, voice, serials, (number or survey.hash)[:8])},
-        "interviewer": _interviewer(survey, code, voice, [*devices.values()]),
+        "consent": _consent_content(survey, language),
+        "form": {"sheets": _sheet_pages(survey, language, voice, serials, (hash_text or survey.hash)[:8])},
+        "interviewer": _interviewer_content(survey, language, voice, [*devices.values()]),
     }
     if slips := sorted({device._n_slips for device in devices.values() if device._n_slips}):
-        pages["devices"] = {"spinners": [_spinner(count) for count in slips]}
-    direction = "rtl" if right_to_left(code) else "ltr"
-    common = {"language": code, "direction": direction, "title": headings(survey)[code], "voice": voice}
-    return {f"{name}.{code}.html": _render(name, **common, **page) for name, page in pages.items()}
+        pages["devices"] = {"spinners": [_spinner_fields(count) for count in slips]}
+    direction = "rtl" if is_right_to_left(language) else "ltr"
+    common = {"language": language, "direction": direction, "title": headings(survey)[language], "voice": voice}
+    return {f"{name}.{language}.html": _render(name, **common, **page) for name, page in pages.items()}
 
 
-def _consent(survey: Survey, code: str) -> dict[str, Any]:
+def _consent_content(survey: Survey, language: str) -> dict[str, Any]:
     """Return the content of the consent page, which people keep."""
     return {
-        "consent": survey.consent_text(code, paper=True).split("\n\n"),
-        "headings": {layer.title(code, survey.words) for layer in paper_layers(survey, code)},
-        "help": None if survey.help is None else survey.help[code],
-        "help_title": page_words(survey)[code]["help_title"],
+        "consent": survey.consent_text(language, paper=True).split("\n\n"),
+        "headings": {layer.title(language, survey.words) for layer in paper_layers(survey, language)},
+        "help": None if survey.help is None else survey.help[language],
+        "help_title": page_words(survey)[language]["help_title"],
     }
 
 
-def _sheets(
-    survey: Survey, code: str, voice: Voice, serials: Sequence[str], number: str
+def _sheet_pages(
+    survey: Survey, language: str, voice: Voice, serials: Sequence[str], hash_text: str
 ) -> Iterator[dict[str, object]]:
     """Yield each page of each sheet, with its header and its questions."""
-    pages = _page_breaks(survey, code, voice)
+    pages = _page_breaks(survey, language, voice)
     for serial, (page, questions) in product(serials, enumerate(pages, start=1)):
         # Isolates keep the number from left to right in every script.
         spaced = f"\u2066{serial[:3]} {serial[3:6]} {serial[6:]}\u2069"
         label = [
-            voice.say("sheet_survey", hash=number),
+            voice.say("sheet_survey", hash=hash_text),
             voice.say("sheet_number", serial=spaced),
             voice.say("sheet_page", page=voice.number(page), pages=voice.number(len(pages))),
         ]
-        # The options of the comprehension check are rotated at random, so that no position is always right.
+        # The options of the comprehension check are rotated at random, so that no position is always correct.
         sections = [secrets.choice(versions) for versions in questions]
         yield {"label": " · ".join(label), "is_first": page == 1, "sections": sections}
 
 
-def _page_breaks(survey: Survey, code: str, voice: Voice) -> list[list[list[str]]]:
+def _page_breaks(survey: Survey, language: str, voice: Voice) -> list[list[list[str]]]:
     """Distribute the questions over pages; return the HTML of each question, one version per rotation of its boxes."""
     pages: list[list[list[str]]] = [[]]
     remaining = _PAGE_SPACE
     for question in sheet_questions(survey):
-        text, size = _section(question, survey, code, voice)
-        turns = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
-        versions = [text, *(_section(question, survey, code, voice, turn)[0] for turn in turns)]
-        if size > _PAGE_SPACE:
+        text, height = _question_section(question, survey, language, voice)
+        rotations = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
+        versions = [text, *(_question_section(question, survey, language, voice, turn)[0] for turn in rotations)]
+        if height > _PAGE_SPACE:
             reject("a question on paper must fit on a page", question.name, "shorten it, or ask it on phones")
-        if size > remaining:
+        if height > remaining:
             pages.append([])
             remaining = _PAGE_SPACE
         pages[-1].append(versions)
-        remaining -= size
+        remaining -= height
     return pages
 
 
-def _section(question: Question, survey: Survey, code: str, voice: Voice, turn: int = 0) -> tuple[str, float]:
-    """Render a question with its boxes rotated by `turn`; return the HTML and its approximate size in millimetres."""
+def _question_section(
+    question: Question, survey: Survey, language: str, voice: Voice, rotation: int = 0
+) -> tuple[str, float]:
+    """Render a question with its boxes rotated by `rotation`; return the HTML and its approximate height in mm."""
     optional = "" if question.required else f" {voice.say('sheet_optional')}"
-    text = text_in(question.text, code) + optional
-    notes = [text_in(note, code) for note in (question.help, question.warning) if note is not None]
+    text = text_in(question.text, language) + optional
+    notes = [text_in(note, language) for note in (question.help, question.warning) if note is not None]
     notes += [voice.say("sheet_ticks")] if question.kind == "ticks" else []
-    notes += _range(question, survey, code, voice)
-    conditions = _conditions(question, survey, code, voice)
-    device, steps = device_of(question), instructions(question, code, survey.words) if question.randomized else []
+    notes += _range_sentences(question, survey, language, voice)
+    conditions = _condition_sentences(question, survey, language, voice)
+    device, steps = device_of(question), instructions(question, language, survey.words) if question.randomized else []
     is_die = device is not None and device.name == "a die"
-    boxes, in_a_row, lines, area_size = _answer_area(question, survey, code, voice)
+    boxes, in_a_row, lines, area_height = _answer_area(question, survey, language, voice)
     printed = [
         line
         for text_block in [*conditions, text, *notes, *(step for step, _ in steps)]
         for line in text_block.split("\n")
     ]
-    size = 4.5 + area_size + sum(_LINE_SPACE * math.ceil(len(line) / 70) + 1.4 for line in printed)
+    height = 4.5 + area_height + sum(_LINE_SPACE * math.ceil(len(line) / 70) + 1.4 for line in printed)
     section = _render(
         "question",
         conditions=conditions,
         text=text,
         notes=notes,
-        steps=[{"text": step, "faces": map(_face, outcomes) if is_die else ()} for step, outcomes in steps],
-        boxes=boxes[turn:] + boxes[:turn],
+        steps=[{"text": step, "faces": map(_die_face, outcomes) if is_die else ()} for step, outcomes in steps],
+        boxes=boxes[rotation:] + boxes[:rotation],
         in_a_row=in_a_row,
         lines=lines,
     )
-    return extra("markupsafe", "collect").Markup(section), size
+    return extra("markupsafe", "collect").Markup(section), height
 
 
 def _answer_area(
-    question: Question, survey: Survey, code: str, voice: Voice
+    question: Question, survey: Survey, language: str, voice: Voice
 ) -> tuple[list[tuple[int, str]], bool, int, float]:
-    """Return the boxes with codes and labels, whether they are in a row, the lines to write on, and the size."""
+    """Return the boxes with codes and labels, whether they form a row, the number of writing lines, and the height."""
     options = printed_answers(question)
     if not options:
         lines = 4 if question.free_text else 1
         return [], False, lines, 10.5 * lines
-    labels = [question.label(option, code, voice.phrases) for option in options]
+    labels = [question.label(option, language, voice.phrases) for option in options]
     codes = box_codes(question)
     if question.kind == "ticks" and question.required:
-        labels, codes = [*labels, page_words(survey)[code]["none_of_these"]], [*codes, 0]
+        labels, codes = [*labels, page_words(survey)[language]["none_of_these"]], [*codes, 0]
     in_a_row = len(labels) <= 6 and sum(len(label) + 8 for label in labels) <= 70
-    size = 11 if in_a_row else 3 + sum(_LINE_SPACE * math.ceil(len(label) / 65) + 1 for label in labels)
-    return list(zip(codes, labels, strict=True)), in_a_row, 0, size
+    height = 11 if in_a_row else 3 + sum(_LINE_SPACE * math.ceil(len(label) / 65) + 1 for label in labels)
+    return list(zip(codes, labels, strict=True)), in_a_row, 0, height
 
 
-def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
-    """Return the sentence on the range of a number and whether it must be whole, as on the page."""
+def _range_sentences(question: Question, survey: Survey, language: str, voice: Voice) -> list[str]:
+    """Return the sentence on the range of a number, and on whether it must be whole, as the page states it."""
     if question.bounds is None:
         return []
-    pattern = page_words(survey)[code]["whole" if question.whole else "number"]
+    pattern = page_words(survey)[language]["whole" if question.whole else "number"]
     low, high = (voice.number(as_number(bound)) for bound in question.bounds)
     return [filled(pattern, low=low, high=high)]
 
 
-def _conditions(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
-    """Return the sentences on who is asked, one for each earlier question."""
+def _condition_sentences(question: Question, survey: Survey, language: str, voice: Voice) -> list[str]:
+    """Return the sentences on who is asked, one for each deciding question."""
     lines = []
     for name, options in (question.show_if or {}).items():
-        labels = [voice.quoted(survey[name].label(option, code, voice.phrases)) for option in options]
-        earlier = voice.quoted(text_in(survey[name].text, code))
+        labels = [voice.quoted(survey[name].label(option, language, voice.phrases)) for option in options]
+        earlier = voice.quoted(text_in(survey[name].text, language))
         lines.append(voice.say("paper_if", question=earlier, answers=voice.joined(labels, "or")))
     return lines
 
 
-def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Device[Design]]) -> dict[str, Any]:
+def _interviewer_content(
+    survey: Survey, language: str, voice: Voice, devices: Sequence[Device[Design]]
+) -> dict[str, Any]:
     """Return the interviewer's page: materials, script, practice, and the columns of the log."""
     practice_question = next(
         (question for question in survey.questions if device_of(question) and question.options == ("no", "yes")), None
     )
     steps = (
-        [] if practice_question is None else [line for line, _ in instructions(practice_question, code, survey.words)]
+        []
+        if practice_question is None
+        else [line for line, _ in instructions(practice_question, language, survey.words)]
     )
     names = [device_words(device, voice) for device in devices]
     needed = [voice.say("materials_device", devices=voice.joined(names))] if names else []
@@ -234,17 +240,17 @@ def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Devi
     }
 
 
-def _face(outcome: str) -> dict[str, object]:
+def _die_face(outcome: str) -> dict[str, object]:
     """Return the number of a die's face and the positions of its pips."""
     fields = [divmod(int(field), 3) for field in _PIPS[int(outcome)]]
     return {"number": outcome, "pips": [(5 + 7 * column, 5 + 7 * row) for row, column in fields]}
 
 
-def _spinner(count: int) -> list[dict[str, str]]:
-    """Return the fields of a spinner, clockwise from the top, with the end of each edge and the number's position."""
+def _spinner_fields(n_fields: int) -> list[dict[str, str]]:
+    """Return the fields of a spinner clockwise from the top: the end of each edge, and the position of the number."""
     fields = []
-    for field in range(count):
-        edge, middle = 2 * math.pi * field / count, 2 * math.pi * (field + 0.5) / count
+    for field in range(n_fields):
+        edge, middle = 2 * math.pi * field / n_fields, 2 * math.pi * (field + 0.5) / n_fields
         fields.append(
             {
                 "edge": f"{90 * math.sin(edge):.2f} {-90 * math.cos(edge):.2f}",

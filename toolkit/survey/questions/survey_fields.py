@@ -17,7 +17,7 @@ from toolkit.survey.questions.files import reject_unknown
 from toolkit.survey.questions.question_fields import checked_flag
 from toolkit.survey.questions.strict_json import plain_data
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
-from toolkit.texts.phrases import OWN, base_language, phrases
+from toolkit.texts.phrases import PROMISE_PREFIX, base_language, phrases
 
 PROTECTION_FIELDS = (
     "legal_basis",
@@ -329,7 +329,7 @@ def checked_own_words(value: object, _name: str, survey: Any) -> Frozen[str, Tex
         rule = f"`words` must be in a language of the survey ({', '.join(survey.languages)})"
         reject(rule, repr(unused[0])[:40], "nobody would see them")
     for code, texts in value.items():
-        if base_language(code) and (ours := next((key for key in texts if str(key).startswith(OWN)), None)):
+        if base_language(code) and (ours := next((key for key in texts if str(key).startswith(PROMISE_PREFIX)), None)):
             rule = f"`words` must not contain sentences of the promise in {code!r}, a language of the toolkit"
             reject(rule, repr(ours)[:60], "a promise that could be reworded could become untrue; leave it out")
     return Frozen(

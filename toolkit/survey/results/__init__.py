@@ -1,4 +1,4 @@
-"""Counts of a survey's reports, and estimates for each question, overall or by group."""
+"""Counts of a survey's reports, and estimates of each question, overall or by group."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,14 @@ from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.questions.question import Question
 from toolkit.survey.questions.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
-from toolkit.survey.results.survey_results import AGAIN, PASSED, Results, SurveyEstimate
-from toolkit.survey.results.table import GroupedRows, checked_groups, reject_invalid_values, turnout, value_of
+from toolkit.survey.results.survey_results import PASSED_FIRST_TRY, PASSED_SECOND_TRY, Results, SurveyEstimate
+from toolkit.survey.results.table import (
+    GroupedRows,
+    cell_value,
+    checked_groups,
+    nonresponse_counts,
+    reject_invalid_values,
+)
 from toolkit.survey.spec import REHEARSAL_REMARK, Survey
 
 if TYPE_CHECKING:
@@ -45,8 +51,8 @@ def tally(
     survey : Survey
         The survey.
     reports : frame
-        A table of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis with a column for each question; the engine
-        of the table does the counting.
+        A table of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis with a column for each question. Rows are
+        counted by the engine of the table.
     by : str or sequence of str, optional
         Plain questions, or "understood".
     minimum : int, optional
@@ -67,13 +73,13 @@ def tally(
     1     year       2      2
     """
     check_extras("narwhals", name="collect")
-    groups, least = checked_groups(survey, by), _least(survey, minimum)
+    groups, min_people = checked_groups(survey, by), _min_people(survey, minimum)
     rows = [
         {"question": question.name, **dict(zip(groups, group, strict=True)), "report": report, "count": count}
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
         for group, counts in value_counts(reports, question.name, groups).items()
-        if sum(counts.values()) >= least
+        if sum(counts.values()) >= min_people
         for report, count in counts.items()
     ]
     return extra("pandas", "collect").DataFrame(rows)
@@ -89,7 +95,7 @@ def estimate(
     missing: Sequence[Any] = (),
     minimum: int | None = None,
 ) -> Results:
-    """Estimate each question by `toolkit.analysis.estimates` with the survey's designs, or plainly without a design.
+    """Estimate each question by `toolkit.analysis.estimates`, with the survey's design if it has one.
 
     Parameters
     ----------
@@ -102,12 +108,12 @@ def estimate(
     method : str, optional
         As for `toolkit.analysis.estimates`.
     sample : Sample or Replicates, optional
-        How people were drawn, as for `toolkit.analysis.estimates`.
+        How people were sampled, as for `toolkit.analysis.estimates`.
     missing : sequence
-        Values that mean that a report is missing, as for `toolkit.analysis.estimates`.
+        Values that stand for missing reports, as for `toolkit.analysis.estimates`.
     minimum : int, optional
-        Number of people below which an estimate is withheld, by default the survey's. The results mention a different
-        number.
+        Number of people below which an estimate is withheld, by default the survey's minimum. If it differs, a remark
+        states it.
 
     Returns
     -------
@@ -134,64 +140,64 @@ def estimate(
         if question.kind != "text" and question.name not in groups
     }
     rows = GroupedRows(survey, reports, groups)
-    people = rows.people()
+    people = rows.count_people()
     _check_groups(survey, groups, people)
     findings = Findings(designs, groups, (), CountSource(reports, groups, {}))
     if designs and any(people.values()):
         findings = estimates(reports, designs, groups, sample=sample, missing=missing, method=checked)
-    eligible = {name: rows.eligible(survey[name]) for name in designs}
+    eligible = {name: rows.count_eligible(survey[name]) for name in designs}
     with_turnout = [
         _with_turnout(survey[finding.question], finding, eligible[finding.question])
         for finding in findings.group_estimates
     ]
-    least = _least(survey, minimum)
+    min_people = _min_people(survey, minimum)
     results = Results(
         designs,
         groups,
         group_estimates=tuple(with_turnout),
         source=findings.source,
-        remarks=_remarks(survey, reports, findings, least),
+        remarks=_general_remarks(survey, reports, findings, min_people),
         survey=survey,
-        understood=_understood(survey, reports),
-        attention=_attention(survey, reports),
-    ).suppress_below(least)
-    # This uses only the estimates that are not withheld, because the remark depends on the estimate.
-    return replace(results, remarks=(*results.remarks, *_birthdays(results)))
+        understood=_comprehension_counts(survey, reports),
+        attention=_attention_shares(survey, reports),
+    ).suppress_below(min_people)
+    # The remarks on birthdays depend on the estimates, and so must be made from those that are not withheld.
+    return replace(results, remarks=(*results.remarks, *_birthday_remarks(results)))
 
 
-def _birthdays(results: Results) -> list[str]:
-    """Return a remark for each question whose innocent question is about birthdays."""
+def _birthday_remarks(results: Results) -> list[str]:
+    """Return a remark on each question whose innocent question is about birthdays."""
     return [
-        _seasons(results.survey[name], innocent["born"], results.group_estimates)
+        _season_remark(results.survey[name], innocent["born"], results.group_estimates)
         for name in results.designs
         if (innocent := results.survey[name].innocent) is not None
     ]
 
 
-def _remarks(survey: Survey, reports: DataFrame, findings: Findings, least: int) -> tuple[str, ...]:
+def _general_remarks(survey: Survey, reports: DataFrame, findings: Findings, min_people: int) -> tuple[str, ...]:
     """Return the sentences that apply to all estimates."""
     remarks = [REHEARSAL_REMARK] if survey.rehearsal or has_column(reports, REHEARSAL) else []
-    if least != survey.minimum:
-        sentence = f"Shown from {least:,} people on, as requested; the survey's minimum is {survey.minimum:,}."
+    if min_people != survey.minimum:
+        sentence = f"Shown from {min_people:,} people on, as requested; the survey's minimum is {survey.minimum:,}."
         remarks.append(sentence)
-    # `Results.notes` mentions people without a group.
+    # Notes on people without a group are left out here, because `Results.notes` has them.
     excluded = ungrouped_notes(findings.ungrouped, findings.by) if findings.group_estimates else ()
     return *remarks, *(f"{note[:1].upper()}{note[1:]}." for note in findings.remarks if note not in excluded)
 
 
-def _seasons(question: Question, months: str, estimates: Sequence[SurveyEstimate]) -> str:
-    """Return how birthdays were counted, and how far seasonal births could move an estimate."""
-    taken = f"{question.name}: birthdays in {months} are taken as {float(count_days(months)):g} of 365.25 days"
+def _season_remark(question: Question, months: str, estimates: Sequence[SurveyEstimate]) -> str:
+    """Return a sentence on how birthdays were counted, and on how much seasonal births could change an estimate."""
+    assumption = f"{question.name}: birthdays in {months} are taken as {float(count_days(months)):g} of 365.25 days"
     values = [estimate.estimate.value for estimate in estimates if estimate.question == question.name and estimate.used]
     design = question.design
     if not values or design is None or not has_matrix(design) or design.procedure == "unrelated":
-        return f"{taken}; births differ by season."
-    most = max((estimate_shift(design, float(np.clip(value, 0, 1))) for value in values), key=abs)
+        return f"{assumption}; births differ by season."
+    largest_shift = max((estimate_shift(design, float(np.clip(value, 0, 1))) for value in values), key=abs)
     each = "each percentage point more of them in these months moves an estimate by"
-    return f"{taken}. Births differ by season: {each} {100 * most:+.2g} points."
+    return f"{assumption}. Births differ by season: {each} {100 * largest_shift:+.2g} points."
 
 
-def _least(survey: Survey, minimum: int | None) -> int:
+def _min_people(survey: Survey, minimum: int | None) -> int:
     return survey.minimum if minimum is None else check_integer(minimum, "minimum", minimum=0)
 
 
@@ -200,20 +206,20 @@ def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]
     for index, name in enumerate(by):
         if name not in (UNDERSTOOD, CHANNEL):
             reject_invalid_values(
-                survey[name], {group[index]: value_of(survey[name], group[index]) for group in people}
+                survey[name], {group[index]: cell_value(survey[name], group[index]) for group in people}
             )
 
 
 def _with_turnout(question: Question, estimate: GroupEstimate, eligible: Mapping[Group, int]) -> SurveyEstimate:
     is_estimated = question.design is not None and estimate.used
-    liars = _worst(question.design, estimate.estimate) if is_estimated else None  # type: ignore[arg-type]
+    liars = _worst_shift(question.design, estimate.estimate) if is_estimated else None  # type: ignore[arg-type]
     fields: dict[str, Any] = {field.name: getattr(estimate, field.name) for field in dataclasses.fields(estimate)}
-    fields |= turnout(question, estimate.used, eligible.get(estimate.group, 0), estimate.rows)
-    return SurveyEstimate(**fields, liars=liars)
+    fields |= nonresponse_counts(question, estimate.used, eligible.get(estimate.group, 0), estimate.rows)
+    return SurveyEstimate(**fields, lie_shift=liars)
 
 
-def _worst(design: Randomizer, estimate: Estimate) -> float | None:
-    """Return the largest shift by 1 % of liars, at the estimate clipped to the range of the truth."""
+def _worst_shift(design: Randomizer, estimate: Estimate) -> float | None:
+    """Return the maximum shift that 1 % of liars can cause, at the estimate clipped to the range of the truth."""
     low, high = (0.0, 1.0) if design.bounds is None else (float(limit) for limit in design.bounds)
     value = np.asarray(estimate.value)
     truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # NaN: nobody was asked
@@ -225,16 +231,16 @@ def _worst(design: Randomizer, estimate: Estimate) -> float | None:
         return None
 
 
-def _understood(survey: Survey, reports: DataFrame) -> tuple[int, ...] | None:
+def _comprehension_counts(survey: Survey, reports: DataFrame) -> tuple[int, ...] | None:
     if not survey.check or not has_column(reports, UNDERSTOOD):  # sheets of paper have no such question
         return None
     counts = value_counts(reports, UNDERSTOOD).get((), {})
-    right = [PASSED, *([AGAIN] if survey.check == "device" else [])]
+    right = [PASSED_FIRST_TRY, *([PASSED_SECOND_TRY] if survey.check == "device" else [])]
     tries = [sum(count for value, count in counts.items() if str(value) in values) for values in right]
     return *tries, sum(counts.values())
 
 
-def _attention(survey: Survey, reports: object) -> dict[str, Estimate]:
+def _attention_shares(survey: Survey, reports: object) -> dict[str, Estimate]:
     """Return the share of attentive people for each anchor question, over all groups."""
     shares = {}
     for question in survey.questions:

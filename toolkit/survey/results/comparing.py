@@ -1,4 +1,4 @@
-"""Comparisons between two waves of a panel, joined by the number that phones send, and between experimental arms."""
+"""Comparisons between two waves of a panel, linked by the number that phones send, and between experimental arms."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,33 +18,36 @@ from toolkit.survey.questions.question import Question, arm_pairs
 from toolkit.survey.questions.survey_fields import PERSON, check_panel
 from toolkit.survey.spec import Survey
 
-Between = Callable[[Memo, Any, Any], Estimate]
+WaveEstimator = Callable[[Memo, Any, Any], Estimate]
 """`Memo.change` or `Memo.flows`."""
 
 
-def between(question: Question, earlier: object, later: object, estimate: Between, minimum: int = 0) -> Estimate:
-    """Return an estimate from the reports of people in two waves; its notes count the people who are left out.
+def estimate_between_waves(
+    question: Question, earlier: object, later: object, estimate: WaveEstimator, minimum: int = 0
+) -> Estimate:
+    """Return an estimate from the people who reported in two waves; its notes count the people who are left out.
 
-    `earlier` and `later` are frames from `collector.reports()`. Fewer than `minimum` people are an error.
+    `earlier` and `later` are frames from `collector.reports()`. It is an error if fewer than `minimum` people are in
+    both.
     """
     memo = question.memo
     if memo is None:
         rule = "a change between waves needs a question with a memo"
         reject(rule, repr(question.name)[:60], "only a memo is a joint design of two waves")
-    first, second = (_reports(frame, question) for frame in (earlier, later))
-    twice = {person for wave in (first, second) for person, reports in wave.items() if len(reports) > 1}
-    both = sorted(person for person in first.keys() & second.keys() if person not in twice)
+    first, second = (_reports_by_person(frame, question) for frame in (earlier, later))
+    repeated = {person for wave in (first, second) for person, reports in wave.items() if len(reports) > 1}
+    both = sorted(person for person in first.keys() & second.keys() if person not in repeated)
     pairs = [(first[person][0], second[person][0]) for person in both]
     used = [pair for pair in pairs if None not in pair]
     if not used:
         reject("somebody must be in both waves", "nobody", "only people in both waves show a change")
-    lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((first, second), (second, first))]
-    out = lone[0], lone[1], len(twice), len(pairs) - len(used)
+    n_in_one_wave = [len(wave.keys() - other.keys() - repeated) for wave, other in ((first, second), (second, first))]
+    out = n_in_one_wave[0], n_in_one_wave[1], len(repeated), len(pairs) - len(used)
     if len(used) < minimum:
         rule = f"at least {minimum:,} people must be in both waves"
         reject(rule, "fewer", "their reports could be inferred; the limit is the survey's `minimum`")
     change = estimate(memo, *map(list, zip(*used, strict=True)))
-    return replace(change, notes=(*change.notes, *_notes(*out, minimum)))
+    return replace(change, notes=(*change.notes, *_wave_notes(*out, minimum)))
 
 
 def check_waves(survey: Survey, earlier: Survey) -> None:
@@ -58,9 +61,9 @@ def check_waves(survey: Survey, earlier: Survey) -> None:
         )
 
 
-def frame_of(source: object, by: Sequence[str], complete: bool) -> Any:
-    """Return the reports of complete results without weights or groups; reject other results."""
-    if not complete:
+def closed_wave_reports(source: object, by: Sequence[str], is_closed: bool) -> Any:
+    """Return the reports behind the results of a closed collection; reject results with weights or groups."""
+    if not is_closed:
         why = "a person who is new in both waves between two results could be identified"
         reject("both collections must be closed", "one that is not", why)
     if by or not isinstance(source, CountSource):
@@ -69,7 +72,7 @@ def frame_of(source: object, by: Sequence[str], complete: bool) -> Any:
     return source.frame
 
 
-def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]]:
+def _reports_by_person(frame: Any, question: Question) -> dict[str, list[str | int | None]]:
     """Return the reports of each person in a wave, as labels or None for missing reports."""
     if not has_column(frame, PERSON):
         reject(
@@ -78,25 +81,27 @@ def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]
     rows = [(row, count) for row, count in row_counts(frame, [PERSON, question.name]) if not is_missing(row[0])]
     reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
     codes = reader.read_all([(row[1], count) for row, count in rows])
-    labels = question.report_options  # not codes, which could be mistaken for equal labels
+    labels = question.report_options  # codes could be mistaken for labels that are numbers
     reports: dict[str, list[str | int | None]] = {}
     for (row, count), (code, _) in zip(rows, codes, strict=True):
         reports.setdefault(str(row[0]), []).extend([None if code is None else labels[code]] * count)
     return reports
 
 
-def _notes(earlier: int, later: int, twice: int, unasked: int, minimum: int) -> list[str]:
-    notes = [f"of people in both waves; in the earlier only {earlier:,}, in the later only {later:,}"]
-    if any(0 < lone < minimum for lone in (earlier, later)):
+def _wave_notes(
+    n_earlier_only: int, n_later_only: int, n_repeated: int, n_without_report: int, minimum: int
+) -> list[str]:
+    notes = [f"of people in both waves; in the earlier only {n_earlier_only:,}, in the later only {n_later_only:,}"]
+    if any(0 < lone < minimum for lone in (n_earlier_only, n_later_only)):
         notes.append(
             "whoever has this and the estimates of each wave can work out those of the few in one wave only: "
             "publish one of the two"
         )
-    if unasked:
-        notes.append(f"{unasked:,} left no report to this question in one of the waves")
-    if twice:
+    if n_without_report:
+        notes.append(f"{n_without_report:,} left no report to this question in one of the waves")
+    if n_repeated:
         notes.append(
-            f"{twice:,} of the numbers that join waves came more than once in a wave: their reports are left "
+            f"{n_repeated:,} of the numbers that join waves came more than once in a wave: their reports are left "
             "out, as one person sends one"
         )
     return notes
@@ -108,18 +113,18 @@ class ArmDifference:
 
     Parameters
     ----------
-    first : str
-        The reference question.
-    second : str
-        The question that is compared with it.
+    reference : str
+        The name of the reference question.
+    compared : str
+        The name of the question that is compared with the reference.
     answer : str
         The answer whose share is compared.
     values : pair of float
-        The two shares.
+        The shares in the reference and in the compared question.
     value : float
-        The second share minus the first.
-    error : float
-        Its standard error; the variances add up, because the people in the two arms differ.
+        The share in the compared question minus the share in the reference.
+    se : float
+        The standard error of the difference; variances add up because the people in the two arms differ.
 
     Examples
     --------
@@ -127,17 +132,17 @@ class ArmDifference:
     (0.052..., 0.247...)
     """
 
-    first: str
-    second: str
+    reference: str
+    compared: str
     answer: str
     values: tuple[float, float]
     value: float
-    error: float
+    se: float
 
     @property
     def p_value(self) -> float:
-        """The two-sided p-value of no difference, by the normal approximation."""
-        return float(2 * ndtr(-abs(self.value) / self.error)) if self.error > 0 else math.nan
+        """The two-sided p-value of the hypothesis of no difference, by the normal approximation."""
+        return float(2 * ndtr(-abs(self.value) / self.se)) if self.se > 0 else math.nan
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval for the difference, by the normal approximation.
@@ -152,17 +157,17 @@ class ArmDifference:
         tuple of float
             The limits of the interval.
         """
-        margin = float(ndtri(0.5 + level / 2)) * self.error
+        margin = float(ndtri(0.5 + level / 2)) * self.se
         return self.value - margin, self.value + margin
 
     def __str__(self) -> str:
         low, high = self.interval()
-        shares = f"{self.second} {self.values[1]:.3f}, {self.first} {self.values[0]:.3f}"
+        shares = f"{self.compared} {self.values[1]:.3f}, {self.reference} {self.values[0]:.3f}"
         sentence = f"{self.answer}: {shares}, difference {self.value:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, "
         return f"{sentence}p = {self.p_value:.2g}). More is better only if nobody admits what is not so."
 
 
-def differences(
+def arm_differences(
     questions: Sequence[Question], estimate_of: Callable[[str], Estimate | None]
 ) -> tuple[ArmDifference, ...]:
     """Return the difference between the arms for each pair of questions and each answer except the first."""
@@ -173,7 +178,7 @@ def differences(
             continue
         for index in range(1, len(first.options)):
             (low, low_error), (high, high_error) = (
-                _share(estimate, index) for estimate in (first_estimate, second_estimate)
+                _share_with_error(estimate, index) for estimate in (first_estimate, second_estimate)
             )
             error = math.hypot(low_error, high_error)
             answer = str(first.options[index])
@@ -181,8 +186,8 @@ def differences(
     return tuple(contrasts)
 
 
-def _share(estimate: Estimate, index: int) -> tuple[float, float]:
-    """Return the share of an answer and its standard error; with two answers only the last share is estimated."""
+def _share_with_error(estimate: Estimate, index: int) -> tuple[float, float]:
+    """Return the share of an answer and its standard error; with two answers only the second share is estimated."""
     values, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.se)
     position = 0 if len(values) == 1 else index
     return float(values[position]), float(errors[position])

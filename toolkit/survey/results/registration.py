@@ -1,4 +1,4 @@
-"""Preregistration of a survey: questions, sample size and analyses, recorded before the data are collected."""
+"""Preregistration of a survey: questions, sample size and analyses, recorded before data are collected."""
 
 import datetime as dt
 import hashlib
@@ -34,10 +34,10 @@ class Registration:
 
     Parameters
     ----------
-    survey : str
-        The survey's hash.
+    survey_hash : str
+        The hash of the survey.
     date : str
-        The day, for example 2026-12-01.
+        The day of the registration, for example 2026-12-01.
     plan : mapping
         The fields of the plan.
 
@@ -54,13 +54,13 @@ class Registration:
     'registered'
     """
 
-    survey: str
+    survey_hash: str
     date: str
     plan: Mapping[str, Any]
 
     @classmethod
     def load(cls, path: str | Path) -> "Registration":
-        """Read a file that `register` has written.
+        """Read a file that was written by `register`.
 
         Parameters
         ----------
@@ -90,11 +90,11 @@ class Registration:
     @property
     def seal(self) -> str:
         """The SHA-256 hash of the registration, in hexadecimal."""
-        data = json.dumps([self.survey, self.date, dict(self.plan)], sort_keys=True, ensure_ascii=False)
+        data = json.dumps([self.survey_hash, self.date, dict(self.plan)], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(data.encode()).hexdigest()
 
     def check(self, survey: Survey) -> None:
-        """Raise an error if a survey is not the registered one or its rehearsal.
+        """Raise an error if a survey is neither the registered survey nor its rehearsal.
 
         Parameters
         ----------
@@ -106,8 +106,8 @@ class Registration:
         ValueError
             If its hash differs.
         """
-        if _hash(survey) != self.survey:
-            rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey[:12]}…)"
+        if _registered_hash(survey) != self.survey_hash:
+            rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey_hash[:12]}…)"
             reject(rule, "one with another hash", "later changes are not registered")
 
     def status(self, question: str, by: Sequence[str] = (), reference: object = None) -> str:
@@ -137,8 +137,8 @@ class Registration:
         return "registered" if planned else "exploratory"
 
 
-def _hash(survey: Survey) -> str:
-    """Return the hash of the real survey, also for its rehearsal and for a later collection."""
+def _registered_hash(survey: Survey) -> str:
+    """Return the hash of the real survey, which its rehearsal and later collections share."""
     return replace(survey, rehearsal=False, panel=None).hash
 
 
@@ -154,9 +154,9 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
     survey : Survey
         The survey.
     plan : mapping, str or Path
-        The fields, or a .toml file with them. Required are `n`, `stopping`, `exclusions` and `missing`. Optional are
-        `level`, `questions` (by default all), `groups`, `contrasts` (question, by, reference), `prevalence` and
-        `subgroup` as for `Survey.plan`, `power` ({question = {prevalence, detect}}), and `hypotheses`.
+        The fields, or a .toml file with them. The fields `n`, `stopping`, `exclusions` and `missing` are required.
+        Optional fields are `level`, `questions` (by default all), `groups`, `contrasts` (question, by, reference),
+        `prevalence` and `subgroup` as for `Survey.plan`, `power` ({question = {prevalence, detect}}), and `hypotheses`.
     path : str or Path
         The .md file to write, which `Registration.load` reads.
 
@@ -182,11 +182,11 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
     """
     fields = _checked_plan(survey, files.read(plan) if isinstance(plan, str | Path) else plan)
     today = dt.datetime.now(dt.UTC).date().isoformat()
-    registration = Registration(_hash(survey), today, fields)
+    registration = Registration(_registered_hash(survey), today, fields)
     target = Path(path)
     if target.suffix != ".md":
         reject("a registration must end in .md", repr(target.suffix), "nothing was written")
-    _document(survey, registration).save(target)
+    _registration_document(survey, registration).save(target)
     return registration
 
 
@@ -215,11 +215,10 @@ def _checked_plan(survey: Survey, plan: object) -> dict[str, Any]:
     return fields
 
 
-def _document(survey: Survey, record: Registration) -> Document:
+def _registration_document(survey: Survey, record: Registration) -> Document:
     fields, language = record.plan, survey.languages[0]
-    facts = (
-        f"Registered on {record.date}; hash of the survey {record.survey}; epsilon in all {survey.loss.epsilon:.4g}."
-    )
+    epsilon = f"{survey.loss.epsilon:.4g}"
+    facts = f"Registered on {record.date}; hash of the survey {record.survey_hash}; epsilon in all {epsilon}."
     blocks = [Block("h1", f"Pre-registration: {survey.name}"), Block("p", facts)]
     blocks += [Block("h2", "Hypotheses"), *(Block("li", question) for question in fields.get("hypotheses", ["None."]))]
     rows = [("question", "wording", "design", "epsilon")]
@@ -244,14 +243,14 @@ def _document(survey: Survey, record: Registration) -> Document:
     options = {name: fields[name] for name in ("prevalence", "subgroup") if name in fields}
     planned = survey.plan(fields["n"], level=fields["level"], **options)
     blocks += [Block("h2", "Margins"), Block("table", rows=tuple(plan_table(planned)))]
-    blocks += [Block("li", note) for note in planned.notes] + _powers(survey, fields)
-    blocks += [Block("h2", "Analyses"), *_analyses(fields)]
-    data = {"survey": record.survey, "date": record.date, "plan": fields, "sha256": record.seal}
+    blocks += [Block("li", note) for note in planned.notes] + _power_blocks(survey, fields)
+    blocks += [Block("h2", "Analyses"), *_analysis_blocks(fields)]
+    data = {"survey": record.survey_hash, "date": record.date, "plan": fields, "sha256": record.seal}
     sealed = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
     return Document((*blocks, Block("h2", "For programs"), Block("code", sealed)), "en")
 
 
-def _powers(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
+def _power_blocks(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
     rows = []
     for name, wish in fields.get("power", {}).items():
         design = survey[name].design
@@ -267,7 +266,7 @@ def _powers(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
     return [Block("h2", "Power"), Block("table", rows=(("question", "null", "alternative", "power"), *rows))]
 
 
-def _analyses(fields: Mapping[str, Any]) -> list[Block]:
+def _analysis_blocks(fields: Mapping[str, Any]) -> list[Block]:
     how = f"Unbiased estimates from the designs, with {100 * fields['level']:g} % intervals"
     lines = [f"{how}, of {', '.join(fields['questions'])}."]
     lines += [f"The same by {' and '.join(_as_list(item))}." for item in fields.get("groups", [])]

@@ -21,7 +21,14 @@ from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import chance
 from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.questions.survey_fields import CHANNEL
-from toolkit.survey.results.comparing import ArmDifference, Between, between, check_waves, differences, frame_of
+from toolkit.survey.results.comparing import (
+    ArmDifference,
+    WaveEstimator,
+    arm_differences,
+    check_waves,
+    closed_wave_reports,
+    estimate_between_waves,
+)
 from toolkit.survey.results.registration import Registration
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One row of a question's table, formatted as text in one unit."""
 
     group: tuple[str, ...]
@@ -43,28 +50,34 @@ class Row:
     n: int
 
 
-PASSED, AGAIN = ("True", "true", "1", "1.0"), ("2", "2.0")
-"""Representations of a comprehension check passed at the first or at the second try, in engines and files."""
+PASSED_FIRST_TRY, PASSED_SECOND_TRY = ("True", "true", "1", "1.0"), ("2", "2.0")
+"""How engines and files represent a comprehension check that was passed at the first or the second try."""
 
 
-def label_of(survey: Survey, name: str, option: object) -> str:
+def option_label(survey: Survey, name: str, option: object) -> str:
     """Return the label of an option or group, as respondents read it."""
     question = {other.name: other for other in survey.questions}.get(name)
     if name == CHANNEL:
         return str(option)
-    if question is None:  # this is the comprehension check; the one about the device has two tries
-        again = str(option) in AGAIN
-        return "passed at the second try" if again else "passed" if str(option) in PASSED else "did not pass"
-    code = survey.languages[0]
+    if question is None:  # the comprehension check, which allows two tries if it is about the device
+        is_second_try = str(option) in PASSED_SECOND_TRY
+        return (
+            "passed at the second try"
+            if is_second_try
+            else "passed"
+            if str(option) in PASSED_FIRST_TRY
+            else "did not pass"
+        )
+    language = survey.languages[0]
     options = {str(answer): answer for answer in (*question.options, *question.report_options)}
     return (
-        question.label(options[str(option)], code, phrases(code, survey.words))
+        question.label(options[str(option)], language, phrases(language, survey.words))
         if str(option) in options
         else str(option)
     )
 
 
-def html_table(rows: Sequence[Row], by: Sequence[str]) -> str:
+def html_table(rows: Sequence[TableRow], by: Sequence[str]) -> str:
     """Return one question's table as HTML; `by` are the questions by which people are grouped."""
     options = any(row.option != "mean" for row in rows)
     heads = [*by, *(["answer"] if options else []), "estimate", "standard error", "95 % interval", "people"]
@@ -78,8 +91,8 @@ def html_table(rows: Sequence[Row], by: Sequence[str]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-NOTHING = "there is nothing to show yet"
-OUTSIDE = (
+NOTHING_TO_SHOW = "there is nothing to show yet"
+OUTSIDE_NOTE = (
     "An estimate marked * lies outside 0 to 100 %, as an unbiased one can by chance or if instructions were not "
     'followed; the interval has the values that agree with the reports, and method="mle" stays inside.'
 )
@@ -87,58 +100,58 @@ OUTSIDE = (
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyEstimate(GroupEstimate):
-    """The estimate of one question in one group, with the number of people who did not answer, and why.
+    """The estimate of one question in one group, with the numbers of people who did not answer, by reason.
 
     Parameters
     ----------
-    liars : float or None
-        The largest shift that 1 % of the people can cause by lying in concert; None if it is not defined.
-    refused : int
+    lie_shift : float or None
+        The maximum shift that 1 % of the people can cause by lying in concert; None if it is not defined.
+    n_refused : int
         Number of people who left an optional question empty.
-    not_asked : int
+    n_not_asked : int
         Number of people to whom the question does not apply because of earlier plain answers.
 
     Examples
     --------
     >>> from toolkit import warner
     >>> reports = warner(p="3/4").estimate([0, 1, 0, 1])
-    >>> SurveyEstimate("cheated", (), reports, 5, 1, liars=None, refused=1, not_asked=0).counts
+    >>> SurveyEstimate("cheated", (), reports, 5, 1, lie_shift=None, n_refused=1, n_not_asked=0).counts
     {'n': 4, 'refused': 1, 'missing': 0, 'not asked': 0}
     """
 
-    liars: float | None
-    refused: int
-    not_asked: int
+    lie_shift: float | None
+    n_refused: int
+    n_not_asked: int
 
     @property
-    def unanswered(self) -> int:
+    def n_unanswered(self) -> int:
         """The number of people who had to answer, but whose report is missing."""
-        return self.missing - self.refused - self.not_asked
+        return self.missing - self.n_refused - self.n_not_asked
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of rows by outcome, under the names of the tables' columns."""
-        return {"n": self.used, "refused": self.refused, "missing": self.unanswered, "not asked": self.not_asked}
+        """The number of rows by outcome, with the column names of the tables as keys."""
+        return {"n": self.used, "refused": self.n_refused, "missing": self.n_unanswered, "not asked": self.n_not_asked}
 
     @property
     def turnout(self) -> dict[str, int]:
-        """The number of rows by outcome, for rows that belong to a group."""
+        """The number of rows by outcome, for the rows of this group."""
         return {**self.counts, "missing group": 0}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Results(Findings):
-    """The estimates of a survey as tables with the labels that respondents read, and notes on how far to trust them.
+    """The estimates of a survey, as tables with the labels that respondents read, and notes on their reliability.
 
     Parameters
     ----------
     survey : Survey
         The survey.
     understood : tuple of int or None
-        Numbers of people who passed the comprehension check (at each of two tries if it is about the device), followed
-        by the number who took it.
+        Numbers of people who passed the comprehension check (at each of the two tries if it is about the device),
+        followed by the number of people who took it.
     attention : mapping
-        For each anchor question the share of people who did not answer at random.
+        For each anchor question, the share of people who did not answer at random.
     complete : bool
         Whether the collection is closed, so that no reports can be added.
     registration : Registration, optional
@@ -167,7 +180,7 @@ class Results(Findings):
             if name not in self.designs:
                 self._reject_without_estimate(name)
 
-    def _of(self, name: str) -> list[SurveyEstimate]:
+    def _estimates_of(self, name: str) -> list[SurveyEstimate]:
         return [estimate for estimate in self.group_estimates if estimate.question == name]
 
     @property
@@ -177,12 +190,12 @@ class Results(Findings):
         return tuple(question for question in self.survey.questions if question.name in names)
 
     def suppress_below(self, minimum: int) -> Self:
-        """Withhold estimates from fewer than `minimum` people; a remark counts them.
+        """Withhold estimates from fewer than `minimum` people; a remark states how many were withheld.
 
         Parameters
         ----------
         minimum : int
-            The smallest number of people.
+            The minimum number of people.
 
         Returns
         -------
@@ -231,12 +244,12 @@ class Results(Findings):
         return frame
 
     def registered(self, registration: Registration | str | Path) -> "Results":
-        """Return the results with a status for each estimate: registered or exploratory.
+        """Return the results with a status of each estimate: registered or exploratory.
 
         Parameters
         ----------
         registration : Registration, str or Path
-            The preregistration, or the file that `toolkit register` wrote.
+            The preregistration, or the file that was written by `toolkit register`.
 
         Returns
         -------
@@ -246,7 +259,7 @@ class Results(Findings):
         Raises
         ------
         ValueError
-            If another survey was registered.
+            If a different survey was registered.
         """
         if isinstance(registration, str | Path):
             registration = Registration.load(registration)
@@ -269,18 +282,18 @@ class Results(Findings):
         """
         return "" if self.registration is None else str(self.registration.status(name, self.by))
 
-    def _marked(self, name: str) -> dict[str, str]:
+    def _status_by_column(self, name: str) -> dict[str, str]:
         return {} if self.registration is None else {"status": self.status(name)}
 
     def report(self, path: str | Path, *, title: str | None = None, level: float = 0.95) -> Path:
-        """Write a report for readers with questions, turnout, estimates, plots, methods and privacy protection.
+        """Write a report with questions, turnout, estimates, plots, methods and the protection of privacy.
 
         Parameters
         ----------
         path : str or Path
             A .html, .docx, .pdf or .md file.
         title : str, optional
-            Title of the report, by default the survey's.
+            Title of the report, by default the title of the survey.
         level : float
             Confidence level of the intervals.
 
@@ -299,18 +312,19 @@ class Results(Findings):
         Returns
         -------
         tuple of ArmDifference
-            One for each pair of questions with the same text in different arms, and each answer except the first.
+            One entry for each pair of questions with the same text in different arms and each answer except the first.
         """
         if self.by:
             reject("arms are compared without groups", f"groups by {', '.join(self.by)}", "leave `by` out")
         single = {finding.question: finding.estimate for finding in self.group_estimates}
-        return differences(self.survey.questions, single.get)
+        return arm_differences(self.survey.questions, single.get)
 
     def change(self, earlier: "Results", name: str) -> Estimate:
         """Return the change in the prevalence of a question with a memo since an earlier wave.
 
-        Only people in both waves are compared, joined by the number that phones send. Both collections must be closed,
-        and at least as many people as the survey's minimum must be in both. Notes count the people who are left out.
+        Only people in both waves are compared; they are linked by the number that phones send. Both collections must be
+        closed, and the number of people in both must reach the survey's minimum. Notes count the people who are left
+        out.
 
         Parameters
         ----------
@@ -324,7 +338,7 @@ class Results(Findings):
         Estimate
             The later prevalence minus the earlier one.
         """
-        return self._since(earlier, name, Memo.change)
+        return self._estimate_since(earlier, name, Memo.change)
 
     def flows(self, earlier: "Results", name: str) -> Estimate:
         """Return the joint distribution of the true answers in an earlier wave and in this one.
@@ -341,13 +355,13 @@ class Results(Findings):
         Estimate
             The share of people for each pair of answers.
         """
-        return self._since(earlier, name, Memo._truth_flows)
+        return self._estimate_since(earlier, name, Memo._truth_flows)
 
-    def _since(self, earlier: "Results", name: str, estimate: Between) -> Estimate:
+    def _estimate_since(self, earlier: "Results", name: str, estimate: WaveEstimator) -> Estimate:
         check_waves(self.survey, earlier.survey)
-        before, now = (frame_of(results.source, results.by, results.complete) for results in (earlier, self))
+        before, now = (closed_wave_reports(results.source, results.by, results.complete) for results in (earlier, self))
         least = max(self.minimum, earlier.minimum)
-        return between(self.survey[name], before, now, estimate, least)
+        return estimate_between_waves(self.survey[name], before, now, estimate, least)
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """Return the results as unrounded numbers for further analyses; `summary` has formatted ones.
@@ -361,7 +375,7 @@ class Results(Findings):
         -------
         DataFrame
             One row per question, group and option, with estimate, standard error, interval, fit, the number `n` of
-            answers, the other counts of `SurveyEstimate`, and the largest shift by 1 % of liars.
+            answers, the other counts of `SurveyEstimate`, and the maximum shift that 1 % of liars can cause.
         """
         rows = [
             {
@@ -372,8 +386,8 @@ class Results(Findings):
             }
             | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
             | finding.counts
-            | {"shift by 1 % of liars": finding.liars}
-            | self._marked(finding.question)
+            | {"shift by 1 % of liars": finding.lie_shift}
+            | self._status_by_column(finding.question)
             for finding in self.group_estimates
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]
@@ -412,17 +426,17 @@ class Results(Findings):
         numbers = ("estimate", "standard error", f"{100 * check_level(level):g} % interval", "people")
         marks = () if self.registration is None else ("status",)
         if not self.group_estimates:
-            warnings.warn(f"The table is empty: {' '.join([f'{NOTHING}.', *self.remarks])}", stacklevel=2)
+            warnings.warn(f"The table is empty: {' '.join([f'{NOTHING_TO_SHOW}.', *self.remarks])}", stacklevel=2)
         rows = [
             (question.name, *row.group, row.option, row.estimate, row.se, row.interval, row.n, *marked)
             for question in self.estimated
-            for marked in [self._marked(question.name).values()]
+            for marked in [self._status_by_column(question.name).values()]
             for row in table_rows(self, question.name, level)
         ]
         return extra("pandas", "collect").DataFrame(rows, columns=["question", *self.by, "answer", *numbers, *marks])
 
-    def plot(self, level: float = 0.95) -> Any:  # type: ignore[override]  # several panels, on axes of their own
-        """Draw all estimates with their intervals, shares on one axis in percent and each mean on its own axis.
+    def plot(self, level: float = 0.95) -> Any:  # type: ignore[override]  # several panels with separate axes
+        """Draw all estimates with their intervals: shares on one axis in percent, and each mean on a separate axis.
 
         Parameters
         ----------
@@ -446,32 +460,32 @@ class Results(Findings):
         list of str
             The notes.
         """
-        notes = [*self._trust(), *([OUTSIDE] if any(map(self._outside, self.estimated)) else [])]
+        notes = [*self._general_notes(), *([OUTSIDE_NOTE] if any(map(self._has_share_outside, self.estimated)) else [])]
         for finding in self.group_estimates:
             if finding.estimate.contradicted:
                 where = f" ({group_label(self, finding.group)})" if self.by else ""
                 notes += [f"{finding.question}{where}: {note}." for note in finding.estimate.notes]
         return notes
 
-    def _outside(self, question: Question) -> bool:
-        """Tell whether an estimated share of the question lies outside 0 to 100 %."""
-        values = [np.ravel(finding.estimate.value) for finding in self._of(question.name)]
+    def _has_share_outside(self, question: Question) -> bool:
+        """Return whether an estimated share of the question lies outside 0 to 100 %."""
+        values = [np.ravel(finding.estimate.value) for finding in self._estimates_of(question.name)]
         return estimates_shares(question) and bool(is_outside(np.concatenate(values)).any())
 
-    def _trust(self) -> list[str]:
+    def _general_notes(self) -> list[str]:
         notes = list(self.remarks)
         if self.understood is not None and self.understood[-1]:
-            notes.append(_comprehension(*self.understood))
+            notes.append(_comprehension_note(*self.understood))
         notes += [] if self.by else [f"Asked in two ways, {finding}" for finding in self.arms()]
         notes += [
             f"By the anchor question {name}, {describe_random_share(share)}." for name, share in self.attention.items()
         ]
         for question in self.estimated:
-            findings = self._of(question.name)
+            findings = self._estimates_of(question.name)
             answered = sum(finding.used for finding in findings)
             refused, missing = (
-                sum(finding.refused for finding in findings),
-                sum(finding.unanswered for finding in findings),
+                sum(finding.n_refused for finding in findings),
+                sum(finding.n_unanswered for finding in findings),
             )
             if refused or missing:
                 notes.append(f"{question.name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
@@ -486,38 +500,38 @@ class Results(Findings):
     def __repr__(self) -> str:
         groups = f" by {', '.join(self.by)}" if self.by else ""
         if not self.group_estimates:
-            return f"<Results of {self.survey.name!r}{groups}: {' '.join([f'{NOTHING}.', *self.remarks])}>"
+            return f"<Results of {self.survey.name!r}{groups}: {' '.join([f'{NOTHING_TO_SHOW}.', *self.remarks])}>"
         people = max(finding.estimate.n or 0 for finding in self.group_estimates)
         count = len(self.group_estimates)
         return f"<Results of {self.survey.name!r}{groups}: {count} estimates, up to {people:,} people>"
 
     def _repr_html_(self) -> str:
         blocks = [f"<h3>{html.escape(self.survey.name)}</h3>"]
-        blocks += [] if self.group_estimates else [f"<p>{NOTHING}.</p>"]
+        blocks += [] if self.group_estimates else [f"<p>{NOTHING_TO_SHOW}.</p>"]
         for question in self.estimated:
             blocks += [
                 f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",
                 html_table(table_rows(self, question.name), self.by),
                 *(f"<p>{html.escape(line)}</p>" for line in footnotes(self, question)),
             ]
-        return "".join([*blocks, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
+        return "".join([*blocks, *(f"<p>{html.escape(note)}</p>" for note in self._general_notes())])
 
 
 def group_label(results: Results, group: Group) -> str:
     """Return the label of a group, such as "faculty law, year 2"."""
     return ", ".join(
-        f"{name} {label_of(results.survey, name, value)}" for name, value in zip(results.by, group, strict=True)
+        f"{name} {option_label(results.survey, name, value)}" for name, value in zip(results.by, group, strict=True)
     )
 
 
-def table_rows(results: Results, name: str, level: float = 0.95) -> list[Row]:
+def table_rows(results: Results, name: str, level: float = 0.95) -> list[TableRow]:
     """Return the rows of one question's table; a star marks a share outside 0 to 100 %."""
     survey = results.survey
-    lines = lines_of(results._of(name), check_level(level), share=estimates_shares(survey[name]))
+    lines = lines_of(results._estimates_of(name), check_level(level), share=estimates_shares(survey[name]))
     return [
-        Row(
-            tuple(label_of(survey, by, value) for by, value in zip(results.by, line.finding.group, strict=True)),
-            label_of(survey, name, line.option),
+        TableRow(
+            tuple(option_label(survey, by, value) for by, value in zip(results.by, line.finding.group, strict=True)),
+            option_label(survey, name, line.option),
             f"{line.estimate} *" if line.outside else line.estimate,
             line.se,
             line.interval,
@@ -528,20 +542,20 @@ def table_rows(results: Results, name: str, level: float = 0.95) -> list[Row]:
 
 
 def footnotes(results: Results, question: Question) -> list[str]:
-    """Return the footnotes of a question's table: the errors' coverage, the privacy loss, notes, and effect of lies."""
-    findings = results._of(question.name)
-    first = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
-    privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
-    footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
-    lines = [OUTSIDE] if results._outside(question) else []
-    lines += [f"{footing}.", *(f"This is {status}." for status in results._marked(question.name).values())]
+    """Return the footnotes of a question's table: what the errors cover, the privacy loss, notes and effect of lies."""
+    findings = results._estimates_of(question.name)
+    typical = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
+    privacy = "no privacy claim" if typical.loss is None else f"privacy loss {typical.loss}"
+    footing = "; ".join(part for part in (f"The errors cover {typical.covers}", privacy, typical.method) if part)
+    lines = [OUTSIDE_NOTE] if results._has_share_outside(question) else []
+    lines += [f"{footing}.", *(f"This is {status}." for status in results._status_by_column(question.name).values())]
     for finding in findings:
         prefix = f"{group_label(results, finding.group)}: " if results.by else ""
         lines += [f"Note: {prefix}{note}." for note in finding.estimate.notes]
-    liars = max((finding.liars for finding in findings if finding.liars is not None), default=None)
-    if liars is not None:
-        size = f"{100 * liars:.2g} percentage points" if estimates_shares(question) else f"{liars:.2g}"
-        lines.append(f"If 1 % of the people lied in concert, this could be off by up to {size} more.")
+    lie_shift = max((finding.lie_shift for finding in findings if finding.lie_shift is not None), default=None)
+    if lie_shift is not None:
+        shift_text = f"{100 * lie_shift:.2g} percentage points" if estimates_shares(question) else f"{lie_shift:.2g}"
+        lines.append(f"If 1 % of the people lied in concert, this could be off by up to {shift_text} more.")
     return lines
 
 
@@ -553,12 +567,12 @@ def _percent(count: int, whole: int) -> str:
     return f"{share:.{decimals}f} %"
 
 
-def _comprehension(*counts: int) -> str:
+def _comprehension_note(*counts: int) -> str:
     """Return a sentence on how many people passed the comprehension check, and how many would by chance."""
-    *right, tried = counts
-    passed = f"{sum(right)} of {tried} ({_percent(sum(right), tried)}) passed the comprehension check"
-    if len(right) == 1:
+    *n_passed, n_tried = counts
+    passed = f"{sum(n_passed)} of {n_tried} ({_percent(sum(n_passed), n_tried)}) passed the comprehension check"
+    if len(n_passed) == 1:
         return f"{passed}; chance alone would give {_percent(1, 2)}."
     once, twice = (_percent(share.numerator, share.denominator) for share in chance(3))
-    first = f"{_percent(right[0], tried)} at the first try"
-    return f"{passed}, {first}; chance alone would give {twice}, {once} at the first."
+    first_try = f"{_percent(n_passed[0], n_tried)} at the first try"
+    return f"{passed}, {first_try}; chance alone would give {twice}, {once} at the first."

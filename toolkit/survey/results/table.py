@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
+def reports_table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     """Return stored reports as a frame, in the order of their random keys, which reveals nothing.
 
-    A choice is given as its label (as text if some labels are numbers and some are texts), a number as itself, and a
-    report that is a list of numbers as JSON text, so that every column can be counted, compared and written to a file.
-    Answers that were not asked for or left out are missing. With several waves, "person" joins the reports of a phone.
+    The cell of a choice is its label (as text if the labels are a mix of numbers and texts), the cell of a number is
+    the number, and a report that is a list of numbers is JSON text, so that every column can be counted, compared and
+    written to a file. Answers that were left out or not asked for are missing. With several waves, the column "person"
+    links the reports of a phone.
     """
     try:
-        columns = _columns(survey, [json.loads(body) for body in bodies])
-    except (LookupError, TypeError, ValueError):  # its message could quote a report
+        columns = _report_columns(survey, [json.loads(body) for body in bodies])
+    except (LookupError, TypeError, ValueError):  # the message is replaced, because it could quote a report
         columns = None
     if columns is None:
         consequence = "another program has changed the database; read a copy from before that"
@@ -34,9 +35,9 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     return extra("pandas", "collect").DataFrame(columns)
 
 
-def _columns(survey: Survey, people: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _report_columns(survey: Survey, people: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     columns = {
-        question.name: [cell(question, person["answers"][question.name]) for person in people]
+        question.name: [report_cell(question, person["answers"][question.name]) for person in people]
         for question in survey.questions
     }
     if survey.check:
@@ -50,8 +51,8 @@ def _columns(survey: Survey, people: Sequence[Mapping[str, Any]]) -> dict[str, l
     return columns
 
 
-def cell(question: Question, value: Any) -> Any:
-    """Return the cell of a table for one answer."""
+def report_cell(question: Question, value: Any) -> Any:
+    """Return the table cell of one report."""
     if value is None:
         return None
     if isinstance(value, list):
@@ -63,17 +64,17 @@ def cell(question: Question, value: Any) -> Any:
     return str(labels[value]) if mixed else labels[value]
 
 
-def value_of(question: Question, entry: object) -> Any:
-    """Return the code, number or list that a cell represents, also if an engine wrote 3.0 or "3" instead of 3."""
+def cell_value(question: Question, entry: object) -> Any:
+    """Return the code, number or list that a cell represents, even if an engine wrote 3.0 or "3" instead of 3."""
     plain = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
     if labels := coded_labels(question):
         names = {str(label): code for code, label in enumerate(labels)}
-        return names.get(str(plain), -1)  # -1 is no report of any question
+        return names.get(str(plain), -1)  # no question has the report -1
     return json.loads(plain) if isinstance(plain, str) and plain.startswith("[") else plain
 
 
 def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str, ...]:
-    """Return the names of plain choices, or of the comprehension check, that reports may be grouped by."""
+    """Check and return the names by which reports are grouped: plain choices, or the comprehension check."""
     if not isinstance(survey, Survey):
         reject(
             "`survey` must be a Survey",
@@ -103,15 +104,15 @@ def reject_invalid_values(question: Question, values: Mapping[Any, Any]) -> None
 
 
 class GroupedRows:
-    """Counts of a frame's rows by group and by the plain answers that decide which questions are asked."""
+    """Counts of the rows of a frame, by group and by the plain answers that decide which questions are asked."""
 
     def __init__(self, survey: Survey, reports: DataFrame, groups: tuple[str, ...]) -> None:
         check_extras("narwhals", name="collect")
         self._survey, self._reports, self._groups = survey, reports, groups
         self._counts: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
 
-    def _by(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
-        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # a grouping question may also be a deciding one
+    def _row_counts(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
+        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # a question may define groups and decide conditions
         if names not in self._counts:
             counts = row_counts(self._reports, names)
             self._counts[names] = [(dict(zip(names, row, strict=True)), count) for row, count in counts]
@@ -122,32 +123,32 @@ class GroupedRows:
         group = tuple(row[name] for name in self._groups)
         return None if any(map(is_missing, group)) else group
 
-    def people(self) -> dict[Group, int]:
+    def count_people(self) -> dict[Group, int]:
         """Return the number of rows of each group, without rows that belong to no group."""
-        return _sums((self._group(row), count) for row, count in self._by())
+        return _sum_by_group((self._group(row), count) for row, count in self._row_counts())
 
-    def eligible(self, question: Question) -> dict[Group, int]:
-        rows = self._by(question.show_if or ())
-        return _sums((self._group(row), count) for row, count in rows if self._is_asked(question, row))
+    def count_eligible(self, question: Question) -> dict[Group, int]:
+        rows = self._row_counts(question.show_if or ())
+        return _sum_by_group((self._group(row), count) for row, count in rows if self._is_asked(question, row))
 
     def _is_asked(self, question: Question, answers: Mapping[str, Any]) -> bool:
-        """Tell whether a question is asked after the plain answers of a row."""
+        """Return whether a question is asked after the plain answers of a row."""
         for name, options in (question.show_if or {}).items():
             decider, answer = self._survey[name], answers[name]
-            code = -1 if is_missing(answer) else value_of(decider, answer)
+            code = -1 if is_missing(answer) else cell_value(decider, answer)
             if not accepts(decider, code) or decider.options[code] not in options:
                 return False
         return True
 
 
-def turnout(question: Question, answered: int, eligible: int, people: int) -> dict[str, int]:
+def nonresponse_counts(question: Question, n_answered: int, n_eligible: int, n_people: int) -> dict[str, int]:
     """Return the numbers of people in a group who did not have to answer, as fields of a `SurveyEstimate`."""
     optional = not question.randomized and not question.required
-    refused = max(eligible - answered, 0) if optional else 0
-    return {"refused": refused, "not_asked": max(people - max(eligible, answered), 0)}
+    refused = max(n_eligible - n_answered, 0) if optional else 0
+    return {"n_refused": refused, "n_not_asked": max(n_people - max(n_eligible, n_answered), 0)}
 
 
-def _sums(counts: Iterable[tuple[Group | None, int]]) -> dict[Group, int]:
+def _sum_by_group(counts: Iterable[tuple[Group | None, int]]) -> dict[Group, int]:
     """Add up the counts of each group, without rows that belong to no group."""
     sums: dict[Group, int] = {}
     for group, count in counts:

@@ -14,7 +14,7 @@ from toolkit.survey.consent.device_check import DeviceTry, device_tries, quoted
 from toolkit.survey.consent.wheel import filled, wheel
 from toolkit.survey.questions.question import LONGEST_ANSWER
 from toolkit.survey.spec import Survey
-from toolkit.texts.multilingual import right_to_left
+from toolkit.texts.multilingual import is_right_to_left
 
 Words = Mapping[str, Mapping[str, str]]
 """The texts of the interface, by language."""
@@ -132,7 +132,7 @@ def _report(report: Item, index: int, words: Words) -> Item:
     # Isolated as right-to-left text, a name that begins with a Latin letter does not reverse an Arabic line.
     mark = string.ascii_uppercase[index] if index < 26 else str(index + 1)
     names = {
-        code: f"\u2067{mark} – {text}\u2069" if right_to_left(code) else f"{mark} – {text}"
+        code: f"\u2067{mark} – {text}\u2069" if is_right_to_left(code) else f"{mark} – {text}"
         for code, text in report["quoted"].items()
     }
     return {**report, "mark": mark, "named": names, "stopped": _texts(words, "stopped", at=mark)}

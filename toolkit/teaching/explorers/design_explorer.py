@@ -28,7 +28,15 @@ from toolkit.show.widgets.explorer import (
     document_widget,
     draw_icons,
 )
-from toolkit.texts.figures import bound, chance, figure, fill, in_points, short, three_digits
+from toolkit.texts.figures import (
+    fill_sentences,
+    format_chance,
+    format_factor,
+    format_margin,
+    format_number,
+    round_for_browser,
+    round_to_three_digits,
+)
 
 STATIC = Path(__file__).parent / "static"
 
@@ -97,7 +105,7 @@ class DesignExplorer(Explorer):
 
     def truth(self) -> tuple[float, str]:
         margin = 100 * self.row["margin"][self._column] / math.sqrt(self.n)
-        return margin, in_points(margin)
+        return margin, format_margin(margin)
 
     @property
     def _column(self) -> int:
@@ -151,7 +159,7 @@ def explorer_table(prevalences: Iterable[float], *, templates: dict[str, str] = 
     return {
         "rows": [table_row(epsilon, columns) for epsilon in epsilons],
         "prevalences": list(columns),
-        "direct": [short(z * _sd(_DIRECT, x)) for x in columns],
+        "direct": [round_for_browser(z * _sd(_DIRECT, x)) for x in columns],
         "sizes": list(SIZES),
         "devices": [{"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()],
         "words": templates,
@@ -168,10 +176,10 @@ def table_row(epsilon: float, prevalences: tuple[float, ...]) -> Row:
         "epsilon": epsilon,
         "p": float(design.matrix[1, 1]),
         "factor": float(design.weights[1, 1] / design.weights[0, 1]),
-        "margin": [short(z * sd) for sd in sds],
-        "multiplier": [short((s / _sd(_DIRECT, x)) ** 2) for s, x in zip(sds, prevalences, strict=True)],
-        "after_no": [short(belief[0]) for belief in beliefs],
-        "after_yes": [short(belief[1]) for belief in beliefs],
+        "margin": [round_for_browser(z * sd) for sd in sds],
+        "multiplier": [round_for_browser((s / _sd(_DIRECT, x)) ** 2) for s, x in zip(sds, prevalences, strict=True)],
+        "after_no": [round_for_browser(belief[0]) for belief in beliefs],
+        "after_yes": [round_for_browser(belief[1]) for belief in beliefs],
     }
 
 
@@ -182,17 +190,17 @@ def fill_sentences(table: dict[str, Any], row: Row, prevalence: float, n: int) -
     values = {
         "yes": yes,
         "no": 100 - yes,
-        "factor": bound(row["factor"]),
-        "prior": chance(100 * prevalence),
-        "after_no": chance(100 * row["after_no"][column]),
-        "after_yes": chance(100 * row["after_yes"][column]),
-        "margin": in_points(100 * row["margin"][column] / math.sqrt(n)),
-        "direct": in_points(100 * table["direct"][column] / math.sqrt(n)),
-        "n": figure(n, 0),
-        "needed": figure(three_digits(n * row["multiplier"][column]), 0),
-        "multiplier": figure(row["multiplier"][column]),
+        "factor": format_factor(row["factor"]),
+        "prior": format_chance(100 * prevalence),
+        "after_no": format_chance(100 * row["after_no"][column]),
+        "after_yes": format_chance(100 * row["after_yes"][column]),
+        "margin": format_margin(100 * row["margin"][column] / math.sqrt(n)),
+        "direct": format_margin(100 * table["direct"][column] / math.sqrt(n)),
+        "n": format_number(n, 0),
+        "needed": format_number(round_to_three_digits(n * row["multiplier"][column]), 0),
+        "multiplier": format_number(row["multiplier"][column]),
     }
-    return fill(table["words"], values)
+    return fill_sentences(table["words"], values)
 
 
 def _draw_margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> None:

@@ -25,7 +25,7 @@ from toolkit.show.widgets.explorer import (
     document_widget,
     draw_bars,
 )
-from toolkit.texts.figures import figure, fill, short
+from toolkit.texts.figures import fill_sentences, format_number, round_for_browser
 
 STATIC = Path(__file__).parent / "static"
 
@@ -87,7 +87,7 @@ class OutlierExplorer(Explorer):
         return dict(zip(NAMES, self.row["noise"], strict=True))
 
     def truth(self) -> tuple[float, str]:
-        return self.row["noise"][0], figure(self.row["noise"][0], 2)
+        return self.row["noise"][0], format_number(self.row["noise"][0], 2)
 
     def setting_text(self) -> str:
         return f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.4g}"
@@ -158,8 +158,8 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     return {
         "salary": salary,
         "epsilon": epsilon,
-        "values": [short(value) for value in statistics],
-        "noise": [short(size) for size in noise],
+        "values": [round_for_browser(value) for value in statistics],
+        "noise": [round_for_browser(size) for size in noise],
     }
 
 
@@ -173,9 +173,9 @@ def _rms_error(statistic: object, values: object, truth: float, epsilon: float) 
 def fill_sentences(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     short_names = ("mean", "trimmed", "huber", "median")
-    values = {name: figure(value, 1) for name, value in zip(short_names, row["values"], strict=True)}
-    noise = {f"{name}_noise": figure(size, 2) for name, size in zip(short_names, row["noise"], strict=True)}
+    values = {name: format_number(value, 1) for name, value in zip(short_names, row["values"], strict=True)}
+    noise = {f"{name}_noise": format_number(size, 2) for name, size in zip(short_names, row["noise"], strict=True)}
     moved = [current - lowest for current, lowest in zip(row["values"], table["lowest"], strict=True)]
-    change = {"mean_moved": figure(moved[0], 1), "median_moved": figure(moved[3], 1)}
+    change = {"mean_moved": format_number(moved[0], 1), "median_moved": format_number(moved[3], 1)}
     setting = {"salary": f"{row['salary']:,.4g}", "epsilon": f"{row['epsilon']:.4g}"}
-    return fill(table["words"], values | noise | change | setting)
+    return fill_sentences(table["words"], values | noise | change | setting)

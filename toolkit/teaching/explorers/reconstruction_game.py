@@ -30,7 +30,7 @@ from toolkit.show.widgets.explorer import (
     hide_axis,
 )
 from toolkit.teaching.attacks.reconstruction import answers, queries, reconstruct
-from toolkit.texts.figures import at_most, bound, figure, fill, short
+from toolkit.texts.figures import fill_sentences, format_factor, format_number, format_upper_chance, round_for_browser
 
 STATIC = Path(__file__).parent / "static"
 
@@ -136,7 +136,7 @@ class ReconstructionGame(Explorer):
         return _total_loss(self.sums, self.noise)
 
     def truth(self) -> tuple[float, str]:
-        return self.row["mean"], figure(self.row["mean"], 0)
+        return self.row["mean"], format_number(self.row["mean"], 0)
 
     def setting_text(self) -> str:
         return f"{self.sums:,} sums, noise {self.noise:.4g}"
@@ -191,9 +191,9 @@ def game_row(sums: int, noise: float) -> dict[str, Any]:
         "noise": noise,
         "right": right,
         "found": right_guesses,
-        "mean": short(sum(right_guesses) / len(right_guesses)),
-        "epsilon": short(epsilon) if noise else None,
-        "limit": short(100 * guess_rate(min(epsilon, 100.0))),
+        "mean": round_for_browser(sum(right_guesses) / len(right_guesses)),
+        "epsilon": round_for_browser(epsilon) if noise else None,
+        "limit": round_for_browser(100 * guess_rate(min(epsilon, 100.0))),
     }
 
 
@@ -207,12 +207,12 @@ def fill_sentences(table: dict[str, Any], row: dict[str, Any], game: int = 0) ->
     values = {
         "found": row["found"][game],
         "games": len(row["found"]),
-        "mean": figure(row["mean"], 0),
+        "mean": format_number(row["mean"], 0),
         "noise": f"{row['noise']:.4g}",
-        "epsilon": "" if exact else bound(row["epsilon"]),
-        "limit": at_most(row["limit"]),
+        "epsilon": "" if exact else format_factor(row["epsilon"]),
+        "limit": format_upper_chance(row["limit"]),
     }
-    sentences = fill(table["words"], values)
+    sentences = fill_sentences(table["words"], values)
     promises = {name: sentences.pop(name) for name in ("promise", "vain", "bare")}
     return {**sentences, "promise": promises["bare" if exact else "vain" if values["limit"] == "100" else "promise"]}
 
