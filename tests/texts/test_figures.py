@@ -1,7 +1,7 @@
 import pytest
 
 from toolkit.texts.figures import (
-    fill_sentences,
+    fill_templates,
     format_chance,
     format_factor,
     format_lower_chance,
@@ -51,9 +51,9 @@ def test_errors_in_three_digits_and_margins_in_points():
 
 
 def test_sentences_are_filled_by_name_and_a_missing_number_is_noticed():
-    assert fill_sentences({"a": "{x} and {y}", "b": "plain"}, {"x": 1, "y": "two"}) == {"a": "1 and two", "b": "plain"}
+    assert fill_templates({"a": "{x} and {y}", "b": "plain"}, {"x": 1, "y": "two"}) == {"a": "1 and two", "b": "plain"}
     with pytest.raises(KeyError):
-        fill_sentences({"a": "{x}"}, {})
+        fill_templates({"a": "{x}"}, {})
 
 
 def test_six_digits_go_to_the_browser():

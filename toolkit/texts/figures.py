@@ -61,7 +61,7 @@ def format_margin(margin: float) -> str:
     return "100 or more" if margin >= 100 else format_number(margin, 1 if margin >= 1 else 2)
 
 
-def fill_sentences(words: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
+def fill_templates(words: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
     """Return the sentences with the values inserted."""
     return {name: text.format(**values) for name, text in words.items()}
 

@@ -256,9 +256,7 @@ class Explorer(anywidget.AnyWidget):
         """
         if self.prediction_question is None or self.prediction is None:
             return ""
-        guess = (
-            format_number(self.prediction, 3).rstrip("0").rstrip(".")
-        )  # without trailing zeros, as the user typed it
+        guess = format_number(self.prediction, 3).rstrip("0").rstrip(".")  # without trailing zeros, as typed
         return VERDICT.format(guess=guess, unit=self.prediction_question.unit, truth=self.truth()[1])
 
     def _send_picture(self, _widget: object, content: object, _buffers: object) -> None:

@@ -15,7 +15,7 @@ from toolkit.core.checks import reject
 from toolkit.core.loss import Loss, format_amount
 from toolkit.show.canvas import BLUE, GREY, INK, SKY
 from toolkit.show.widgets.explorer import Explorer, browser_code, document_widget, new_still_figure, write_sentences
-from toolkit.texts.figures import fill_sentences, round_for_browser
+from toolkit.texts.figures import fill_templates, round_for_browser
 
 SENTENCES = {
     "spent": "Spent {spent} of {ceiling}; {remaining} remains.",
@@ -168,7 +168,7 @@ def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
         "last": _with_nonbreaking_spaces(entries[-1].charged) if entries else "",
         "times": _n_more_charges(entries[-1], ledger) if entries else "",
     }
-    sentences = fill_sentences(SENTENCES, values)
+    sentences = fill_templates(SENTENCES, values)
     return sentences if entries else {**sentences, "next": _NO_CHARGES}
 
 

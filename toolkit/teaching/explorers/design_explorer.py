@@ -29,7 +29,7 @@ from toolkit.show.widgets.explorer import (
     draw_icons,
 )
 from toolkit.texts.figures import (
-    fill_sentences,
+    fill_templates,
     format_chance,
     format_factor,
     format_margin,
@@ -200,7 +200,7 @@ def fill_sentences(table: dict[str, Any], row: Row, prevalence: float, n: int) -
         "needed": format_number(round_to_three_digits(n * row["multiplier"][column]), 0),
         "multiplier": format_number(row["multiplier"][column]),
     }
-    return fill_sentences(table["words"], values)
+    return fill_templates(table["words"], values)
 
 
 def _draw_margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> None:

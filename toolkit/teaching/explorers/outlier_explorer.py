@@ -25,7 +25,7 @@ from toolkit.show.widgets.explorer import (
     document_widget,
     draw_bars,
 )
-from toolkit.texts.figures import fill_sentences, format_number, round_for_browser
+from toolkit.texts.figures import fill_templates, format_number, round_for_browser
 
 STATIC = Path(__file__).parent / "static"
 
@@ -178,4 +178,4 @@ def fill_sentences(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]
     moved = [current - lowest for current, lowest in zip(row["values"], table["lowest"], strict=True)]
     change = {"mean_moved": format_number(moved[0], 1), "median_moved": format_number(moved[3], 1)}
     setting = {"salary": f"{row['salary']:,.4g}", "epsilon": f"{row['epsilon']:.4g}"}
-    return fill_sentences(table["words"], values | noise | change | setting)
+    return fill_templates(table["words"], values | noise | change | setting)

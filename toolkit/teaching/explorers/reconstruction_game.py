@@ -30,7 +30,7 @@ from toolkit.show.widgets.explorer import (
     hide_axis,
 )
 from toolkit.teaching.attacks.reconstruction import answers, queries, reconstruct
-from toolkit.texts.figures import fill_sentences, format_factor, format_number, format_upper_chance, round_for_browser
+from toolkit.texts.figures import fill_templates, format_factor, format_number, format_upper_chance, round_for_browser
 
 STATIC = Path(__file__).parent / "static"
 
@@ -212,7 +212,7 @@ def fill_sentences(table: dict[str, Any], row: dict[str, Any], game: int = 0) ->
         "epsilon": "" if exact else format_factor(row["epsilon"]),
         "limit": format_upper_chance(row["limit"]),
     }
-    sentences = fill_sentences(table["words"], values)
+    sentences = fill_templates(table["words"], values)
     promises = {name: sentences.pop(name) for name in ("promise", "vain", "bare")}
     return {**sentences, "promise": promises["bare" if exact else "vain" if values["limit"] == "100" else "promise"]}
 
