@@ -34,7 +34,7 @@ def test_every_engine_counts_people_by_group_and_those_without_one(engine):
 )
 def test_all_people_are_counted_once_and_never_below_none(question, answered, asked, refused, missing, not_asked):
     people = nonresponse_counts(question, answered, asked, n_people=6)
-    assert people == {"refused": refused, "not_asked": not_asked}
+    assert people == {"n_refused": refused, "n_not_asked": not_asked}
     one = SurveyEstimate(
         question.name, (), cheated().design.estimate_counts([1, 1]), 6, 6 - answered, lie_shift=None, **people
     )

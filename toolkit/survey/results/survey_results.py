@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TableRow:
+class ResultRow:
     """One row of a question's table, formatted as text in one unit."""
 
     group: tuple[str, ...]
@@ -77,7 +77,7 @@ def option_label(survey: Survey, name: str, option: object) -> str:
     )
 
 
-def html_table(rows: Sequence[TableRow], by: Sequence[str]) -> str:
+def html_table(rows: Sequence[ResultRow], by: Sequence[str]) -> str:
     """Return one question's table as HTML; `by` are the questions by which people are grouped."""
     options = any(row.option != "mean" for row in rows)
     heads = [*by, *(["answer"] if options else []), "estimate", "standard error", "95 % interval", "people"]
@@ -524,12 +524,12 @@ def group_label(results: Results, group: Group) -> str:
     )
 
 
-def table_rows(results: Results, name: str, level: float = 0.95) -> list[TableRow]:
+def table_rows(results: Results, name: str, level: float = 0.95) -> list[ResultRow]:
     """Return the rows of one question's table; a star marks a share outside 0 to 100 %."""
     survey = results.survey
     lines = lines_of(results._estimates_of(name), check_level(level), share=estimates_shares(survey[name]))
     return [
-        TableRow(
+        ResultRow(
             tuple(option_label(survey, by, value) for by, value in zip(results.by, line.finding.group, strict=True)),
             option_label(survey, name, line.option),
             f"{line.estimate} *" if line.outside else line.estimate,
