@@ -143,11 +143,18 @@ def _status(options: Options) -> None:
     status = collection.status()
     kind = "rehearsal, " if collection.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
-    serving = f"served at {status.url}" if status.is_serving else "no server that you started is running on this machine"
+    serving = (
+        f"served at {status.url}" if status.is_serving else "no server that you started is running on this machine"
+    )
     disclosed = "" if status.state == "closed" else f" ({status.n_reports:,} of them shown so far, in steps)"
     line = f"{kind}{status.state}: {status.n_stored:,} reports{cap}{disclosed}; {serving}"
     out = f"Uses of stations that are out, neither spent nor given back: {status.n_outstanding_uses:,}"
-    echo(line, *[out] * bool(status.n_outstanding_uses), *_last_day_lines(collection), *(f"log: {line}" for line in status.log))
+    echo(
+        line,
+        *[out] * bool(status.n_outstanding_uses),
+        *_last_day_lines(collection),
+        *(f"log: {line}" for line in status.log),
+    )
 
 
 def _last_day_lines(collection: "Collector") -> list[str]:

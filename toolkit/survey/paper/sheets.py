@@ -84,7 +84,7 @@ def sheet_questions(survey: Survey) -> list[Question]:
 def printed_pages(survey: Survey, language: str, serials: Sequence[str], hash_text: str = "") -> dict[str, str]:
     """Return all pages in one language as HTML by file name, with one sheet for each serial number.
 
-    `hash_text` is the printed hash, by default the survey's. `on_paper` returns the survey that can be printed.
+    `hash_text` is the printed hash, by default the survey's. `printable_survey` returns the survey that can be printed.
     """
     for question in survey.questions:
         if question.randomized and not instructions(question, language, survey.words):
