@@ -29,7 +29,14 @@ from toolkit.show.widgets.explorer import (
     document_widget,
     draw_icons,
 )
-from toolkit.texts.figures import at_least, at_most, bound, chance, fill, short
+from toolkit.texts.figures import (
+    fill_templates,
+    format_chance,
+    format_factor,
+    format_lower_chance,
+    format_upper_chance,
+    round_for_browser,
+)
 
 STATIC = Path(__file__).parent / "static"
 
@@ -107,7 +114,7 @@ class BudgetExplorer(Explorer):
 
     def truth(self) -> tuple[float, str]:
         right = 100 * updated_belief(0.5, self.row["factor"][self.years - 1])
-        return math.ceil(right - 1e-9), at_most(right)
+        return math.ceil(right - 1e-9), format_upper_chance(right)
 
     def setting_text(self) -> str:
         return f"epsilon {self.epsilon:.4g}, questions {self.questions}, years {self.years}, prior {self.prior:.4g}"
@@ -158,8 +165,8 @@ def budget_table() -> dict[str, Any]:
         "years": list(YEARS),
         "priors": list(PRIORS),
         "answers": answers,
-        "total": [[short(total) for total in row] for row in rows],
-        "factor": [[short(_odds_factor(total)) for total in row] for row in rows],
+        "total": [[round_for_browser(total) for total in row] for row in rows],
+        "factor": [[round_for_browser(_odds_factor(total)) for total in row] for row in rows],
         "each": [_epsilon_per_answer(count) for count in answers],
         "words": SENTENCES,
     }
@@ -172,8 +179,8 @@ def budget_row(epsilon: float, questions: int) -> dict[str, Any]:
     return {
         "epsilon": epsilon,
         "questions": questions,
-        "total": [short(total) for total in totals],
-        "factor": [short(_odds_factor(total)) for total in totals],
+        "total": [round_for_browser(total) for total in totals],
+        "factor": [round_for_browser(_odds_factor(total)) for total in totals],
         "each": [_epsilon_per_answer(count) for count in counts],
     }
 
@@ -183,19 +190,19 @@ def fill_sentences(templates: dict[str, str], row: dict[str, Any], years: int, p
     factor = row["factor"][years - 1]
     highest = updated_belief(prior, factor)
     values = {
-        "right": at_most(100 * updated_belief(0.5, factor)),
-        "factor": bound(factor),
-        "prior": chance(100 * prior),
-        "low": at_least(100 * updated_belief(prior, 1 / factor)),
-        "high": at_most(100 * highest),
-        "stake": bound(highest / prior),
+        "right": format_upper_chance(100 * updated_belief(0.5, factor)),
+        "factor": format_factor(factor),
+        "prior": format_chance(100 * prior),
+        "low": format_lower_chance(100 * updated_belief(prior, 1 / factor)),
+        "high": format_upper_chance(100 * highest),
+        "stake": format_factor(highest / prior),
         "questions": row["questions"],
         "years": years,
         "answers": row["questions"] * years,
-        "total": bound(row["total"][years - 1]),
+        "total": format_factor(row["total"][years - 1]),
         "each": row["each"][years - 1],
     }
-    return fill(templates, values)
+    return fill_templates(templates, values)
 
 
 def updated_belief(prior: float, factor: float) -> float:

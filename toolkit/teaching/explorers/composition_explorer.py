@@ -26,7 +26,7 @@ from toolkit.show.widgets.explorer import (
     document_widget,
     draw_icons,
 )
-from toolkit.texts.figures import at_most, bound, figure, fill, short
+from toolkit.texts.figures import fill_templates, format_factor, format_number, format_upper_chance, round_for_browser
 
 STATIC = Path(__file__).parent / "static"
 
@@ -47,7 +47,7 @@ def total_epsilons(releases: int, epsilon: float, delta: float) -> list[float]:
     """Return the total epsilon of equal releases under each composition rule."""
     losses = [Pure(epsilon)] * releases
     by_rule = (compose(losses, None if rule == "basic" else delta, rule) for rule in RULES)
-    return [short(loss.epsilon) for loss in by_rule if isinstance(loss, Pure | Approx)]
+    return [round_for_browser(loss.epsilon) for loss in by_rule if isinstance(loss, Pure | Approx)]
 
 
 @lru_cache(maxsize=1)
@@ -120,7 +120,7 @@ class CompositionExplorer(Explorer):
 
     def truth(self) -> tuple[float, str]:
         best = min(self.row["cell"][:4])
-        return best, bound(best)
+        return best, format_factor(best)
 
     def setting_text(self) -> str:
         return f"{self.releases:,} releases, epsilon {self.epsilon:.4g} each, delta {self.delta:.3g}"
@@ -181,23 +181,23 @@ def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
     """Return the total under each rule, and the odds factor and the right guesses of 100 under the best rule."""
     sums = stored_totals().get((releases, epsilon, delta)) or total_epsilons(releases, epsilon, delta)
     right = min(advantage(sums[0]), advantage(min(sums), delta))
-    return [*sums, short(math.exp(min(*sums, _EPSILON_CAP))), short(50 + 50 * right)]
+    return [*sums, round_for_browser(math.exp(min(*sums, _EPSILON_CAP))), round_for_browser(50 + 50 * right)]
 
 
 def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     *sums, factor, right = row["cell"]
     values = {
-        "releases": figure(row["releases"], 0),
+        "releases": format_number(row["releases"], 0),
         "epsilon": f"{row['epsilon']:.4g}",
-        "basic": bound(sums[0]),
-        "best": bound(min(sums)),
-        "one_in": figure(1 / row["delta"], 0),
-        "right": at_most(right),
-        "factor": bound(factor),
-        "one": bound(row["curve"][0][4]),
+        "basic": format_factor(sums[0]),
+        "best": format_factor(min(sums)),
+        "one_in": format_number(1 / row["delta"], 0),
+        "right": format_upper_chance(right),
+        "factor": format_factor(factor),
+        "one": format_factor(row["curve"][0][4]),
     }
-    return fill(templates, values)
+    return fill_templates(templates, values)
 
 
 def _draw_totals(ax: Axes, row: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ from toolkit.show.widgets.explorer import (
     document_widget,
     draw_bars,
 )
-from toolkit.texts.figures import figure, fill, short
+from toolkit.texts.figures import fill_templates, format_number, round_for_browser
 
 STATIC = Path(__file__).parent / "static"
 
@@ -177,7 +177,7 @@ class LearningExplorer(Explorer):
         return dict(zip(NAMES, self.row["right"], strict=True))
 
     def truth(self) -> tuple[float, str]:
-        return self.row["right"][1], figure(self.row["right"][1], 1)
+        return self.row["right"][1], format_number(self.row["right"][1], 1)
 
     def setting_text(self) -> str:
         return f"{self.people} people, epsilon {self.epsilon:.4g}, C {self.strength:.4g}"
@@ -241,13 +241,13 @@ def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]
     if on_grid and strength in STRENGTHS:
         private = [curve[EPSILONS.index(epsilon)] for curve in curves]
     else:
-        private = [short(accuracy(method, people, epsilon, strength)) for method in METHODS]
+        private = [round_for_browser(accuracy(method, people, epsilon, strength)) for method in METHODS]
     if on_grid:
         by_default = [method[index][EPSILONS.index(epsilon)] for method in grid["own"]]
     else:
         defaults = zip(METHODS, default_strengths(epsilon), strict=True)
-        by_default = [short(accuracy(method, people, epsilon, default)) for method, default in defaults]
-    without = grid["plain"][index] if people in PEOPLE else short(baseline_accuracy(people))
+        by_default = [round_for_browser(accuracy(method, people, epsilon, default)) for method, default in defaults]
+    without = grid["plain"][index] if people in PEOPLE else round_for_browser(baseline_accuracy(people))
     return {
         "people": people,
         "epsilon": epsilon,
@@ -255,9 +255,9 @@ def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]
         "fits": FITS,
         "right": [without, *private, grid["base"]],
         "curves": curves,
-        "own": [short(strength) for strength in default_strengths(epsilon)],
+        "own": [round_for_browser(strength) for strength in default_strengths(epsilon)],
         "own_right": by_default,
-        "most": short(max_strength(epsilon)),
+        "most": round_for_browser(max_strength(epsilon)),
     }
 
 
@@ -270,11 +270,11 @@ def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, 
     names = ("plain", "objective", "output", "base", "own_right", "own_output_right")
     shares = zip(names, (*row["right"], *row["own_right"]), strict=True)
     values = {
-        **{name: figure(share, 1) for name, share in shares},
+        **{name: format_number(share, 1) for name, share in shares},
         **{name: f"{row[name]:.4g}" for name in ("epsilon", "strength")},
-        **{name: figure(row[name], 0) for name in ("people", "fits")},
+        **{name: format_number(row[name], 0) for name in ("people", "fits")},
         "own": f"{row['own'][0]:.4g}",
         "own_output": f"{row['own'][1]:.2g}",
         "most": f"{row['most']:.2g}",
     }
-    return fill(templates, values)
+    return fill_templates(templates, values)

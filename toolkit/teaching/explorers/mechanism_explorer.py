@@ -28,7 +28,7 @@ from toolkit.show.widgets.explorer import (
     browser_code,
     document_widget,
 )
-from toolkit.texts.figures import bound, figure, fill, short, significant
+from toolkit.texts.figures import fill_templates, format_factor, format_number, format_three_digits, round_for_browser
 
 STATIC = Path(__file__).parent / "static"
 
@@ -109,7 +109,7 @@ class MechanismExplorer(Explorer):
         return _new_mechanism(self.law, self.row["epsilon"], self.delta, self.sensitivity)
 
     def truth(self) -> tuple[float, str]:
-        return self.row["error"], significant(self.row["error"])
+        return self.row["error"], format_three_digits(self.row["error"])
 
     def setting_text(self) -> str:
         delta = "" if self.law == "laplace" else f", delta {self.delta:.4g}"
@@ -188,7 +188,10 @@ def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, le
     """Return the row of one setting; `asked` is the epsilon of the slider, and `epsilon` is the epsilon in use."""
     proven_epsilon = min(epsilon, _MAX_CLASSIC_EPSILON) if law == "classic" else epsilon
     proven = [name for name in LAWS if name != "classic" or proven_epsilon <= _MAX_CLASSIC_EPSILON]
-    errors = {name: short(_new_mechanism(name, proven_epsilon, delta, sensitivity).error(level)) for name in proven}
+    errors = {
+        name: round_for_browser(_new_mechanism(name, proven_epsilon, delta, sensitivity).error(level))
+        for name in proven
+    }
     return {
         **_standard_row(law, proven_epsilon, delta),
         "law": law,
@@ -205,18 +208,18 @@ def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, 
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     pure, classic = row["law"] == "laplace", row["errors"].get("classic")
     values = {
-        "factor": bound(row["factor"]),
+        "factor": format_factor(row["factor"]),
         "but": "" if pure else f", but for some that exceed this by at most {row['delta']:g} in all",
-        "level": figure(100 * row["level"], 0),
-        "error": significant(row["error"]),
-        "times": significant(row["error"] / row["sensitivity"]),
-        "scale": significant(row["ratio"] * row["sensitivity"]),
+        "level": format_number(100 * row["level"], 0),
+        "error": format_three_digits(row["error"]),
+        "times": format_three_digits(row["error"] / row["sensitivity"]),
+        "scale": format_three_digits(row["ratio"] * row["sensitivity"]),
         "what": "its mean size" if pure else "its standard deviation",
-        "laplace": significant(row["errors"]["laplace"]),
-        "analytic": significant(row["errors"]["analytic"]),
-        "classic": "not proven" if classic is None else f"±\u00a0{significant(classic)}",
+        "laplace": format_three_digits(row["errors"]["laplace"]),
+        "analytic": format_three_digits(row["errors"]["analytic"]),
+        "classic": "not proven" if classic is None else f"±\u00a0{format_three_digits(classic)}",
     }
-    return fill(templates, values)
+    return fill_templates(templates, values)
 
 
 def _new_mechanism(law: str, epsilon: float, delta: float, sensitivity: float) -> Mechanism:
@@ -236,34 +239,34 @@ def _standard_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
     shares = np.log(mechanism.density(positions) / mechanism.density(positions - 1)) / epsilon
     return {
         "epsilon": epsilon,
-        "ratio": short(mechanism.scale),
-        "factor": short(bet(epsilon)),
+        "ratio": round_for_browser(mechanism.scale),
+        "factor": round_for_browser(bet(epsilon)),
         "shares": [round(float(share), 3) for share in shares],
     }
 
 
 def _grid_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
     mechanisms = [_new_mechanism(law, epsilon, delta, sensitivity) for sensitivity in SENSITIVITIES]
-    errors = [[short(mechanism.error(level)) for level in LEVELS] for mechanism in mechanisms]
+    errors = [[round_for_browser(mechanism.error(level)) for level in LEVELS] for mechanism in mechanisms]
     return {**_standard_row(law, epsilon, delta), "errors": errors}
 
 
 def _shape(mechanism: Mechanism) -> list[float]:
     """Return the density at `_NOISE`, divided by the density at 0."""
     densities: Array = mechanism.density(np.array(_NOISE) * mechanism.scale) / mechanism.density(0)
-    return [short(density) for density in densities.tolist()]
+    return [round_for_browser(density) for density in densities.tolist()]
 
 
 def _quantiles(mechanism: Mechanism) -> list[float]:
     """Return equally spaced quantiles of the noise, in units of the scale."""
     levels = [(2 * i + 1) / _N_DOTS - 1 for i in range(_N_DOTS)]
-    return [short(math.copysign(mechanism.error(abs(level)) / mechanism.scale, level)) for level in levels]
+    return [round_for_browser(math.copysign(mechanism.error(abs(level)) / mechanism.scale, level)) for level in levels]
 
 
 def _simulated_noise(mechanism: Mechanism) -> list[float]:
     """Return simulated noise with a fixed seed, in units of the scale."""
     rng = np.random.default_rng(8)
-    return [short(float(mechanism.release(0.0, rng=rng).value) / mechanism.scale) for _ in range(_N_DRAWS)]
+    return [round_for_browser(float(mechanism.release(0.0, rng=rng).value) / mechanism.scale) for _ in range(_N_DRAWS)]
 
 
 def _draw_neighbors(ax: Axes, shape: list[float], shift: float) -> None:
@@ -281,7 +284,7 @@ def _draw_ratios(ax: Axes, row: dict[str, Any]) -> None:
     ax.plot(_NOISE, row["shares"], color=INK, linewidth=2)
     for end in (-1, 1):
         ax.axhline(end, color=GREY, linestyle="--", linewidth=1.2)
-    factor = bound(row["factor"])
+    factor = format_factor(row["factor"])
     ax.set(xlim=(_NOISE[0], _NOISE[-1]), ylim=(-1.6, 1.6), xticks=[], yticks=[-1, 0, 1], ylabel="ratio")
     ax.set_yticklabels([f"1 / {factor}", "1", factor])
     ax.spines[["top", "right"]].set_visible(False)

@@ -30,7 +30,7 @@ from toolkit.show.widgets.explorer import (
     browser_code,
     document_widget,
 )
-from toolkit.texts.figures import figure, fill, in_points, short, three_digits
+from toolkit.texts.figures import fill_templates, format_margin, format_number, round_for_browser, round_to_three_digits
 
 STATIC = Path(__file__).parent / "static"
 
@@ -141,8 +141,8 @@ class TradeoffExplorer(Explorer):
         return plan(warner, prevalence=self.prevalence, epsilon=self.epsilon, n=self.n)
 
     def truth(self) -> tuple[float, str]:
-        needed = three_digits(self.row["needed"]["local"])
-        return needed, figure(needed, 0)
+        needed = round_to_three_digits(self.row["needed"]["local"])
+        return needed, format_number(needed, 0)
 
     def setting_text(self) -> str:
         guess = f"prevalence {self.prevalence:.4g}, margin {self.margin:.4g}"
@@ -204,10 +204,11 @@ def tradeoff_table() -> dict[str, Any]:
         "prevalences": list(PREVALENCES),
         "goals": list(GOALS),
         "margins": {
-            model: [[[short(m) for m in cell[model]] for cell in row] for row in grid] for model in TRUST_MODELS
+            model: [[[round_for_browser(m) for m in cell[model]] for cell in row] for row in grid]
+            for model in TRUST_MODELS
         },
         "needed": file["needed"],
-        "alone": [[short(local) for local in row] for row in file["local"]],
+        "alone": [[round_for_browser(local) for local in row] for row in file["local"]],
         "outcomes": [[round(float(z), 4) for z in draw] for draw in document_figure],
         "ways": NAMES,
         "words": SENTENCES,
@@ -248,21 +249,21 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
     }
     return {
         **row,
-        "margins": {name: short(model.margin) for name, model in models.items()},
+        "margins": {name: round_for_browser(model.margin) for name, model in models.items()},
         "needed": people_needed(epsilon, prevalence, margin),
-        "alone": short(models["shuffled"].local_epsilon),
+        "alone": round_for_browser(models["shuffled"].local_epsilon),
     }
 
 
 def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     values = {
-        **{model: in_points(100 * row["margins"][model]) for model in TRUST_MODELS},
-        **{f"{model}_n": figure(three_digits(row["needed"][model]), 0) for model in TRUST_MODELS},
-        "alone": figure(row["alone"]),
-        "goal": figure(100 * row["goal"], 0),
+        **{model: format_margin(100 * row["margins"][model]) for model in TRUST_MODELS},
+        **{f"{model}_n": format_number(round_to_three_digits(row["needed"][model]), 0) for model in TRUST_MODELS},
+        "alone": format_number(row["alone"]),
+        "goal": format_number(100 * row["goal"], 0),
     }
-    return fill(templates, values)
+    return fill_templates(templates, values)
 
 
 def _draw_intervals(ax: Axes, row: dict[str, Any]) -> None:

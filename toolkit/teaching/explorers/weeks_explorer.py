@@ -23,7 +23,7 @@ from toolkit.show.widgets.explorer import (
     document_widget,
     draw_bars,
 )
-from toolkit.texts.figures import figure, fill, short
+from toolkit.texts.figures import fill_templates, format_number, round_for_browser
 
 STATIC = Path(__file__).parent / "static"
 
@@ -83,7 +83,7 @@ class WeeksExplorer(Explorer):
         return dict(zip(NAMES, self.row["errors"], strict=True))
 
     def truth(self) -> tuple[float, str]:
-        return self.row["errors"][2], figure(self.row["errors"][2])
+        return self.row["errors"][2], format_number(self.row["errors"][2])
 
     def setting_text(self) -> str:
         return f"{self.weeks} weeks, epsilon {self.epsilon:.4g} in all"
@@ -151,10 +151,10 @@ def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
     return {
         "weeks": weeks,
         "epsilon": epsilon,
-        "errors": [short(size) for size in errors],
+        "errors": [round_for_browser(size) for size in errors],
         "nodes": int(tree.error_factors.max() ** 2 + 0.5),
         "places": positions.tolist(),
-        "curves": [[short(size) for size in curve] for curve in curves],
+        "curves": [[round_for_browser(size) for size in curve] for curve in curves],
     }
 
 
@@ -171,10 +171,10 @@ def _rho(epsilon: float) -> float:
 def fill_sentences(templates: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """Return the sentences of one setting; the browser fills the same templates with the same numbers."""
     values = {
-        **dict(zip(("share", "fresh", "binary", "tree", "root"), map(figure, row["errors"]), strict=True)),
-        "weeks": figure(row["weeks"], 0),
+        **dict(zip(("share", "fresh", "binary", "tree", "root"), map(format_number, row["errors"]), strict=True)),
+        "weeks": format_number(row["weeks"], 0),
         "epsilon": f"{row['epsilon']:.4g}",
-        "nodes": figure(row["nodes"], 0),
-        "group": figure(row["weeks"] * row["epsilon"]),
+        "nodes": format_number(row["nodes"], 0),
+        "group": format_number(row["weeks"] * row["epsilon"]),
     }
-    return fill(templates, values)
+    return fill_templates(templates, values)
