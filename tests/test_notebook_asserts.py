@@ -260,21 +260,21 @@ MUTANTS = {
     "09: errors of margins at 0.7": Mutant(
         "09",
         "toolkit.analysis.regression.margins",
-        "cov = slopes @ np.asarray(coefficients.cov) @ slopes.T",
-        "cov = 0.49 * slopes @ np.asarray(coefficients.cov) @ slopes.T",
+        "cov = gradients @ np.asarray(coefficients.cov) @ gradients.T",
+        "cov = 0.49 * gradients @ np.asarray(coefficients.cov) @ gradients.T",
         "cell-23b",
     ),
     "09: margins five per cent too large": Mutant(
         "09",
         "toolkit.analysis.regression.margins",
-        "means = np.array([row @ effect.value for row, effect in zip(row_shares, averaged, strict=True)])",
-        "means = 1.05 * np.array([row @ effect.value for row, effect in zip(row_shares, averaged, strict=True)])",
+        "means = np.array([row @ effect.value for row, effect in zip(averaging_weights, effects, strict=True)])",
+        "means = 1.05 * np.array([row @ effect.value for row, effect in zip(averaging_weights, effects, strict=True)])",
         "cell-23b",
     ),
     "09: a robust error that is not": Mutant(
         "09",
         "toolkit.analysis.regression.scoring",
-        "return np.asarray(bread @ _spread(model, params, scores) @ bread)",
+        "return np.asarray(bread @ _score_sum_variance(model, params, scores) @ bread)",
         "return bread",
         "cell-45b",
     ),
@@ -448,8 +448,8 @@ MUTANTS = {
     "05: a bet at half epsilon": Mutant(
         "05",
         "toolkit.planning.disclosure",
-        "return math.exp(_epsilon(epsilon))",
-        "return math.exp(_epsilon(epsilon) / 2)",
+        "return math.exp(_check_epsilon(epsilon))",
+        "return math.exp(_check_epsilon(epsilon) / 2)",
         "cell-19b",
     ),
     "05: a factor turned around": Mutant(
@@ -629,8 +629,8 @@ MUTANTS = {
     "06: a curator with half the noise": Mutant(
         "06",
         "toolkit.planning.trust_models",
-        "return self.total / self.direct.field.effective_n(n)",
-        "return self.total / self.direct.field.effective_n(n) / 2",
+        "return self.noise_total / self.direct.field.effective_n(n)",
+        "return self.noise_total / self.direct.field.effective_n(n) / 2",
         "cell-19",
     ),
     "07: half of rho": Mutant(

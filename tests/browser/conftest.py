@@ -43,7 +43,7 @@ def phone(page):
             if beside is not None:
                 phones.append(Phone.of(beside.page.context, beside.site))
                 return phones[-1]
-            site = site or stack.enter_context(served(survey, invited=invited, key=key))
+            site = site or stack.enter_context(served(survey, invited=invited, issuer_key=key))
             settings = {"viewport": {"width": 360, "height": 740}, "reduced_motion": "reduce", **options}
             context = page.context.browser.new_context(**settings)
             stack.callback(context.close)

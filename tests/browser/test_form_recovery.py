@@ -77,7 +77,7 @@ def test_a_waiting_report_survives_an_amendment_of_the_page(phone):
     who = sha256(mine).hex()
     body = json.dumps({**sent, "token": mine})
     record = {"key": "0" * 32, "body": json.dumps({**sent, "token": who})}
-    with served(survey, earlier=[before], invited=[sha256(mine)]) as site:
+    with served(survey, earlier_hashes=[before], invited=[sha256(mine)]) as site:
         person = phone(site=site).open(f"#t={mine}")
         keep = "([hash, name, value]) => localStorage.setItem(`toolkit:${hash}:${name}`, JSON.stringify(value))"
         person.page.evaluate(keep, [before, f"report:{who}", record])

@@ -227,7 +227,7 @@ def station(phone):
 
     def make(survey, uses=3, **options):
         link, tokens = new_station_link("http://x/", uses)
-        context = served(survey, invited=set(map(sha256, tokens)), station=KEY)
+        context = served(survey, invited=set(map(sha256, tokens)), station_key=KEY)
         site = context.__enter__()
         opened.append(context)
         person = phone(site=site, **options)

@@ -242,12 +242,12 @@ def test_closing_asks_while_uses_of_stations_are_missing(folder, capsys):
     secret, uses = said(capsys, "station", "new", "7").splitlines()[0].partition("#s=")[2].split(".")
     hashes = list(map(token_hash, station_tokens(secret, int(uses))))
     with closing(open_store("sqlite:///survey.db")) as store:
-        key = StationKey.of(store)
+        key = StationKey.load_or_create(store)
         store.return_uses(hashes[:2])
         assert "neither spent nor given back: 5\n" in said(capsys, "status")
         assert main(["close"]) == 2
         assert "got 5 that are out: reports that wait on tablets could never be decrypted." in capsys.readouterr().err
-        assert (store.state(), StationKey.of(store)) == (State.OPEN, key)
+        assert (store.state(), StationKey.load_or_create(store)) == (State.OPEN, key)
         store.return_uses(hashes[2:-1])
         assert main(["close"]) == 2
         assert "got 1 that is out" in capsys.readouterr().err

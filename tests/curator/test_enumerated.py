@@ -187,8 +187,8 @@ def test_one_person_moves_one_value_of_what_quantiles_are_chosen_from(
     assert len(told) == 1
     groups = 2 if name == "quantiles by" else 1
     for mechanism, _ in (one for run in runs for one in run):
-        assert (mechanism.loss, mechanism.neighbors, mechanism.rows) == (Pure(1), neighbors, 1)
-        assert mechanism.grouped == (groups == 2)
+        assert (mechanism.loss, mechanism.neighbors, mechanism.rows_per_person) == (Pure(1), neighbors, 1)
+        assert mechanism.is_grouped == (groups == 2)
     moves = {
         (sum(gone.total() for gone, _ in moved), sum(came.total() for _, came in moved))
         for one in runs

@@ -181,7 +181,7 @@ def test_a_missing_truth_value_is_read_the_same_way_as_any_other(missing, monkey
     tables = [table(frame) for frame in frames]
     targets = [one_column(column, 3).column for column in columns]
     labels = [places(target, (False, True)) for target in targets]
-    for name in ("learning.tables.number", "frames.engines.column.number", "frames.engines.cells.key"):
+    for name in ("learning.tables.number_or_nan", "frames.engines.column.number_or_nan", "frames.engines.cells.key"):
         monkeypatch.setattr(f"toolkit.{name}", cell_by_cell)
     for found, target, codes in zip(tables, targets, labels, strict=True):
         np.testing.assert_array_equal(found.cells()[:, 0], [1, np.nan if missing is None else 1, 0])

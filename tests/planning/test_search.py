@@ -71,13 +71,14 @@ def test_the_smallest_epsilon_is_found_from_above():
 def test_where_the_error_rises_with_epsilon_less_is_looked_for():
     """Reached from .8535 to .9, and again from 1 on; or from three times as much."""
     for unit in (1.0, 3.0):
-        found = solving._less(
+        found = solving._try_smaller_epsilons(
             lambda epsilon, unit=unit: (0.8535 if epsilon <= 0.9 * unit else 1) * unit - epsilon, unit
         )
         assert 0.8535 <= found / unit <= 0.8535 * (1 + 1e-6)
-    assert solving._less(lambda epsilon: 1 - epsilon, 1.0) == 1
-    assert solving._less(lambda epsilon: -epsilon, 1e-3) == 1e-3
-    assert solving._less(lambda epsilon: -epsilon, 1.0) == pytest.approx(0.98 * 0.82)  # no farther than was looked
+    assert solving._try_smaller_epsilons(lambda epsilon: 1 - epsilon, 1.0) == 1
+    assert solving._try_smaller_epsilons(lambda epsilon: -epsilon, 1e-3) == 1e-3
+    lowest = pytest.approx(0.98 * 0.82)  # the search goes no further
+    assert solving._try_smaller_epsilons(lambda epsilon: -epsilon, 1.0) == lowest
 
 
 def test_the_smaller_of_two_sufficient_epsilons_is_found():
@@ -99,15 +100,19 @@ def test_a_power_beyond_direct_questioning_is_said_to_be_so():
         epsilon_for(PlanInputs(warner, 0.3, 0.95, detect=0.4), Target(power=0.8), 60)
 
 
-@pytest.mark.parametrize(("tips", "least"), [(0.5, 1.9), (0.9, 1.2345)])
-def test_smaller_epsilons_are_searched_to_three_digits(tips, least):
+@pytest.mark.parametrize(("peak", "least"), [(0.5, 1.9), (0.9, 1.2345)])
+def test_smaller_epsilons_are_searched_to_three_digits(peak, least):
     """The search goes on while the peaks of the exact power reach the target. A power that is kept from 1.2345 to
     1.5 and from 1.9 on.
     """
-    exact_test = SimpleNamespace(ceiling=lambda _: tips)
+    exact_test = SimpleNamespace(upper_bound=lambda _: peak)
     case = SimpleNamespace(accuracy=lambda epsilon: SimpleNamespace(epsilon=epsilon, exact_test=exact_test))
-    target = SimpleNamespace(power=0.8, sustained=lambda one, _: 1.2345 <= one.epsilon <= 1.5 or one.epsilon >= 1.9)
-    assert least <= solving._lower_epsilon(case, target, 100, 2.0) <= least * 1.001
+
+    def is_sustained(accuracy, _):
+        return 1.2345 <= accuracy.epsilon <= 1.5 or accuracy.epsilon >= 1.9
+
+    target = SimpleNamespace(power=0.8, is_sustained=is_sustained)
+    assert least <= solving._smallest_exact_epsilon(case, target, 100, 2.0) <= least * 1.001
 
 
 def test_a_power_that_any_epsilon_has_gets_the_smallest():

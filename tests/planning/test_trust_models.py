@@ -10,7 +10,7 @@ from toolkit.local.shuffling.amplification import shuffled
 from toolkit.planning.accuracy import PlanInputs
 from toolkit.planning.fieldwork import Field
 from toolkit.planning.search import Target, epsilon_for
-from toolkit.planning.trust_models import TRUST, _shuffled, check_delta, default_guesses, trust_models
+from toolkit.planning.trust_models import TRUST_TEXTS, _shuffled, check_delta, default_guesses, trust_models
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected)
 @pytest.mark.slow
 def test_every_way_says_whom_to_trust_and_direct_promises_nothing():
     direct, local, hidden, central = trust_models(PlanInputs(warner, 0.2, 0.95), 1.0, 1000, Target(margin=0.1), 1e-6)
-    assert [way.trust for way in (direct, local, hidden, central)] == list(TRUST.values())
+    assert [way.trust for way in (direct, local, hidden, central)] == list(TRUST_TEXTS.values())
     assert direct.epsilon == math.inf
     assert direct.noise_se == 0
     assert local.local_epsilon == 1.0 < hidden.local_epsilon

@@ -57,7 +57,7 @@ def test_the_hash_changes_with_any_byte(tmp_path, monkeypatch):
         names = {f"{name}.js": text for name, text in files.items()}
         for name, text in names.items():
             (tmp_path / name).write_text(text)
-        monkeypatch.setattr(client, "NAMES", tuple(names))
+        monkeypatch.setattr(client, "FILE_NAMES", tuple(names))
         return client.code_hash()
 
     monkeypatch.setattr(client, "_STATIC", tmp_path)

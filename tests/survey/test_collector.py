@@ -71,7 +71,7 @@ def test_a_collection_keeps_the_first_free_port_of_its_kind_of_address(host, fam
     asked, kept = [], {}
     free = SimpleNamespace(getsockname=lambda: (host, 8123, 0, 0))
     monkeypatch.setattr(socket, "create_server", lambda *at, family: asked.append((*at, family)) or nullcontext(free))
-    collector = SimpleNamespace(_store=SimpleNamespace(get_setting=kept.get), _set=kept.__setitem__)
+    collector = SimpleNamespace(_store=SimpleNamespace(get_setting=kept.get), _store_setting=kept.__setitem__)
     assert [_choose_port(collector, host) for _ in range(2)] == [8123] * 2
     assert (asked, kept) == ([((host, 0), family)], {PORT_SETTING: "8123"})
 

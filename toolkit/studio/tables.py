@@ -72,7 +72,7 @@ class TableFile:
 def number_or_nan(text: object) -> float:
     """Return a cell or a category as a number, NaN if it is not a number.
 
-    >>> number(" 33 "), number("33 years"), number("1_000")
+    >>> number_or_nan(" 33 "), number_or_nan("33 years"), number_or_nan("1_000")
     (33.0, nan, nan)
     """
     try:

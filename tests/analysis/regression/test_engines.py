@@ -85,6 +85,6 @@ def test_what_needs_rows_in_order_or_is_not_there_is_refused(options: dict, word
 
 
 def test_as_many_different_rows_as_people_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "_MOST", 50)
+    monkeypatch.setattr(table, "_MAX_DISTINCT_ROWS", 50)
     with pytest.raises(ValueError, match="at most 50 distinct rows, got more: group covariates into bands"):
         logistic("forced ~ weight", AWAY["duckdb"](DATA[NEEDED]), DIE)

@@ -83,9 +83,9 @@ def test_unequal_groups_margins_and_design_effects() -> None:
 
 def test_power_is_counted_for_up_to_50_000_people_drawn_alike() -> None:
     for people, ratio, deff, weighting in ((50_000, 1, 1, 1), (50_000, 0.5, 1, 1), (25_000, 2, 1, 1)):
-        assert "counted" in _DifferenceCase(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).how(people)
+        assert "counted" in _DifferenceCase(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).power_method(people)
     for people, ratio, deff, weighting in ((50_001, 1, 1, 1), (25_001, 2, 1, 1), (5, 1, 2, 1), (5, 1, 1, 2)):
-        assert "normal" in _DifferenceCase(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).how(people)
+        assert "normal" in _DifferenceCase(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).power_method(people)
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_enough_people_have_the_power_and_fewer_do_not() -> None:
 
 def test_power_is_counted_for_up_to_5000_people_in_the_larger_group() -> None:
     for people, ratio, counted in ((5000, 1, True), (5001, 1, False), (2500, 2, True), (2501, 2, False)):
-        assert _TwoGroupCase("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, ratio).counts(people) == counted
+        assert _TwoGroupCase("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, ratio).is_exact(people) == counted
     case = _TwoGroupCase("lie_detector", (0.3, 0.8), 0.7, 0.95, 1.96, 1.0)
     assert replace(case, ratio=0.1).sizes(5) == (5, 2)  # one person has no error
     assert replace(case, ratio=0.1).sizes(30) == (30, 3)

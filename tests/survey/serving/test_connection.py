@@ -112,7 +112,7 @@ def test_a_refused_body_is_drained(port):
                 connection.sendall(post(body))
                 yield read_answer(connection)[0]
 
-    most = QUICK.drain - len(post(b"x" * 20_000)) + 20_000  # of a body with as many digits in its length
+    most = QUICK.drain_bytes - len(post(b"x" * 20_000)) + 20_000  # of a body with as many digits in its length
     assert [[*statuses(size)] for size in (20_000, most)] == [[413, 201]] * 2
     with suppress(OSError):  # one byte more, and the line is cut
         assert [*statuses(most + 1)][1] is None
@@ -137,7 +137,7 @@ def test_draining_a_refused_request_is_limited(monkeypatch, rest):
         with suppress(BrokenPipeError, ConnectionResetError):
             for _ in range(1600):
                 connection.sendall(rest)
-    assert QUICK.drain < sum(taken) <= QUICK.drain + max(taken)
+    assert QUICK.drain_bytes < sum(taken) <= QUICK.drain + max(taken)
 
 
 LONG = {
@@ -412,7 +412,7 @@ def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
         start = time.monotonic()
         assert exchange(port, post(b"hello"))[::2] == (201, b"5")
         assert time.monotonic() - start < LATE
-        assert len(server.connections) <= QUICK.connections
+        assert len(server.connections) <= QUICK.max_connections
 
 
 @pytest.mark.slow

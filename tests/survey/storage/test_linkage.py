@@ -239,7 +239,7 @@ def test_from_two_waves_on_reports_stay_in_the_pool(
 ) -> None:
     holds = []
     monkeypatch.setattr(
-        collection, "mix", lambda *joined, hold: holds.append(hold) or mixing.mix(*joined, keep_all=hold)
+        collection, "mix", lambda *joined, keep_all: holds.append(keep_all) or mixing.mix(*joined, keep_all=keep_all)
     )
     store = open_store(f"sqlite:///{tmp_path / 'reports.db'}")
     question = cheated() if waves == 1 else cheated(design=MEMO)

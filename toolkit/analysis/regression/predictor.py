@@ -74,7 +74,7 @@ class PredictorRows:
     sampling_notes: tuple[str, ...]
 
     @property
-    def cells(self) -> list[tuple[int, ...]]:
+    def combinations(self) -> list[tuple[int, ...]]:
         return truth_combinations(self.items)
 
     @property
@@ -82,7 +82,7 @@ class PredictorRows:
         """Pr(observed reports | cell), one row per cell: the reports of a person are randomized independently."""
         probabilities = [
             np.prod([item.report_likelihood[truth] for item, truth in zip(self.channels, cell, strict=True)], axis=0)
-            for cell in self.cells
+            for cell in self.combinations
         ]
         return np.array(probabilities)
 
@@ -221,8 +221,8 @@ class PredictorFit(Fit):
 
     truth: Estimate
     sigma: float | None
-    cells: Array
-    truth_combinations: tuple[tuple[int, ...], ...]
+    combination_shares: Array
+    combinations: tuple[tuple[int, ...], ...]
     family: str
 
     @property
@@ -397,7 +397,7 @@ def _fit_in_data_units(
         ),
         float(np.exp(log_sigma[0]) * scale) if len(log_sigma) else None,
         np.asarray(model.shares(point.params) @ row_weights / row_weights.sum()),
-        tuple(rows.cells),
+        tuple(rows.combinations),
         family,
     )
 
@@ -407,6 +407,6 @@ def _truth_labels(rows: PredictorRows) -> tuple[str, ...]:
     if len(rows.items) == 1:
         return tuple(f"{rows.items[0]}: {name}" for name in rows.truth_covariates.labels)
     cells = [
-        ", ".join(f"{item} = {truth}" for item, truth in zip(rows.items, cell, strict=True)) for cell in rows.cells
+        ", ".join(f"{item} = {truth}" for item, truth in zip(rows.items, cell, strict=True)) for cell in rows.combinations
     ]
     return tuple(f"{cell}: {name}" for cell in cells[1:] for name in rows.truth_covariates.labels)

@@ -60,7 +60,7 @@ def person_key(cell: object) -> Hashable:
 
     Numbers of different types that are equal in Python identify the same person.
 
-    >>> identity(10**18 + 1) == identity(Decimal(10**18)), identity(Decimal("0.5")) == identity(0.5)
+    >>> person_key(10**18 + 1) == person_key(Decimal(10**18)), person_key(Decimal("0.5")) == person_key(0.5)
     (False, True)
     """
     kind = type(cell)
