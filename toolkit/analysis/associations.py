@@ -38,7 +38,7 @@ class Draws:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Association:
-    """The association of two randomized answers of the same people, as `association` returns it.
+    """The association of two randomized answers of the same people, as returned by `association`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Association:
     sample_test: TableTest | None = None
 
     def odds_ratio(self) -> Estimate:
-        """Estimate how many times larger the odds of the second are among those who have the first.
+        """Estimate the odds ratio: the odds of the second trait with the first one, divided by the odds without it.
 
         Returns
         -------

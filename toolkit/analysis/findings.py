@@ -41,7 +41,7 @@ class EstimateSource(Protocol):
 @explain_call(reference="the group that the others are compared with", second="it takes two questions")
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """Estimates of all questions, overall or by group, as `estimates` returns them.
+    """Estimates of all questions, overall or by group, as returned by `estimates`.
 
     `findings["question"]` is an estimate or, with groups, a dictionary of estimates by group.
 

@@ -19,7 +19,7 @@ LEAST_LOG_SD = -6.0
 # Relative error of the log-likelihood by quadrature: the score is that of the exact integral, and may still be nonzero
 # where the sum over nodes no longer rises.
 QUADRATURE = 1e-7
-# The number of nodes is doubled until that changes the log-likelihood by less.
+# The number of nodes is doubled until the log-likelihood changes by less than this.
 _FINE = 0.01
 MOST_NODES = 127
 

@@ -272,7 +272,7 @@ def audit(
     Returns
     -------
     Verdict
-        Whether the claim is refuted, and lower bounds of epsilon and delta.
+        Whether the claim is refuted, and lower bounds on epsilon and delta.
 
     References
     ----------

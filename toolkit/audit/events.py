@@ -241,7 +241,7 @@ def _best(
     promises, excesses = _promise(sums[0], n, sums[1], m, target[1]), _excess(sums[0], n, sums[1], m, target)
     events = []
     for measure in (promises, excesses):
-        direction, last = np.unravel_index(int(np.argmax(measure)), measure.shape)  # of equals the first
+        direction, last = np.unravel_index(int(np.argmax(measure)), measure.shape)  # the first maximum in case of ties
         selected = np.zeros(len(observed), dtype=bool)
         selected[orders[direction][: last + 1]] = True
         words = f"{name} {_worded(directions[direction], edges, orders[direction], int(last))}"

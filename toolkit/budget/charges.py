@@ -251,12 +251,12 @@ class RecordError(OSError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge, as `Ledger.charge` and `Ledger.entries` return it.
+    """One charge, as returned by `Ledger.charge` and `Ledger.entries`.
 
     Parameters
     ----------
     number : int
-        The number of the charge, from 1 on without gaps.
+        The number of the charge; charges are numbered consecutively from 1.
     label : str
         The purpose of the charge.
     mechanism : str

@@ -63,8 +63,9 @@ class Mechanism(Protocol[Result_co]):
 class Ledger:
     """A privacy budget: a ceiling on the total loss, and a record of all charges.
 
-    Charges add up exactly, in the currency of the ceiling. The guarantee also holds if later charges depend on
-    earlier releases (a *privacy filter*: Rogers, Roth, Ullman and Vadhan 2016; for Zcdp, Feldman and Zrnic 2021).
+    Charges are converted to the ceiling's type of loss and add up exactly. The guarantee also holds if later charges
+    depend on earlier releases (a *privacy filter*: Rogers, Roth, Ullman and Vadhan 2016; for Zcdp, Feldman and Zrnic
+    2021).
 
     Parameters
     ----------
@@ -196,13 +197,13 @@ class Ledger:
 
     @property
     def spent(self) -> Loss:
-        """The sum of all charges, in the ceiling's currency."""
+        """The sum of all charges, in the ceiling's type of loss."""
         last = self._record.last()
         return last.total if last else nothing(self._ceiling)
 
     @property
     def remaining(self) -> Loss:
-        """The part of the ceiling that is not spent yet."""
+        """The part of the ceiling that has not been spent."""
         return remaining_of(self.spent, self._ceiling)
 
     def charge(
@@ -300,7 +301,7 @@ class Ledger:
         Returns
         -------
         bool
-            Whether `charge` would return.
+            Whether `charge` would succeed with these arguments.
 
         Examples
         --------
@@ -504,7 +505,7 @@ class Ledger:
         Returns
         -------
         pandas.DataFrame
-            One row per charge, its cost in the ceiling's currency.
+            One row per charge, with its cost in the ceiling's type of loss.
         """
         return frame_of(self.entries(), self._ceiling)
 

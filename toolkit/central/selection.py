@@ -97,7 +97,7 @@ class Odds:
         return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.is_whole else gaps)
 
     def logs(self, chunk: slice) -> npt.NDArray[np.int64]:
-        """Return lower bounds of -log2 of e**(-rate * gap), in units of 2**-20, which are at most 2 units too low."""
+        """Return lower bounds on -log2 of e**(-rate * gap), in units of 2**-20, which are at most 2 units too low."""
         with np.errstate(over="ignore"):
             scaled = self.gaps(chunk) * self._rate
         # A gap is negative only where the base is 0; for integers it is then very large.
@@ -105,7 +105,7 @@ class Odds:
 
     @cached_property
     def levels(self) -> npt.NDArray[np.int64]:
-        """Lower bounds of -log2 of the weights, in units of 2**-20, up to the constant `level_offset`.
+        """Lower bounds on -log2 of the weights, in units of 2**-20, up to the constant `level_offset`.
 
         The upper half of the bits of a double is a piecewise linear approximation of its logarithm, exact at powers of
         2. The line is never above the logarithm, and at most 0.0861 below.
@@ -182,7 +182,7 @@ class Odds:
         return word < _SURE and self._envelope_at(i) >= 2**20
 
     def acceptance(self, i: int, bits: int) -> tuple[int, int]:
-        """Return bounds of 2**bits times the acceptance probability of candidate i.
+        """Return bounds on 2**bits times the acceptance probability of candidate i.
 
         The probability is e**-x with x = exponent - ln2 * level / 2**20 - ln(base * 2**unit_bits / envelope). Each
         term is computed with at least 20 extra digits.

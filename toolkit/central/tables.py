@@ -452,6 +452,6 @@ def _normal_limits(linear: Normal, level: float) -> tuple[Array, Array]:
 
 
 def _extremes(box: tuple[Array, Array], sizes: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Bounds of the quotient of two intervals, the second of positive numbers."""
+    """Bounds on the quotient of two intervals, the second of positive numbers."""
     quotients = np.array([end / size for end in box for size in sizes])
     return quotients.min(axis=0), quotients.max(axis=0)

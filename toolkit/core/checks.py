@@ -304,7 +304,7 @@ def _refuse_call(
     positional: tuple[Any, ...],
     named: Mapping[str, Any],
 ) -> NoReturn:
-    """Raise a `TypeError` that says what the function takes, what it received, why, and how a correct call looks."""
+    """Raise a `TypeError` that states the signature, what was received, the reason, and a correct call."""
     import inspect
 
     owner, _, method = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Privacy losses as values: bounds of what one person's participation may reveal, in three units.
+"""Privacy losses as values: bounds on what one person's participation may reveal, in three units.
 
 `Pure(epsilon)`: one person's data make no outcome more than e**epsilon times as probable. `Approx(epsilon,
 delta)`: no set of outcomes exceeds e**epsilon times its other probability by more than delta. `Zcdp(rho)`:
@@ -378,7 +378,7 @@ def format_amount(amount: Amount) -> str:
 
 
 def _float(amount: Amount) -> float:
-    """Return the smallest float that, read by its decimal digits, is at least the amount."""
+    """Return the smallest float whose decimal representation is at least the amount."""
     return float_up(amount) if isinstance(amount, Fraction) and amount < 10**300 else math.inf
 
 

@@ -21,7 +21,7 @@ _BITS = 256
 
 
 def log_up(ratio: Fraction) -> float:
-    """Return the smallest float that, read by its decimal digits, is at least ln(ratio), for a ratio of at least 1."""
+    """Return the smallest float whose decimal representation is at least ln(ratio), for a ratio of at least 1."""
     if ratio == 1:
         return 0.0
     quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
@@ -30,7 +30,7 @@ def log_up(ratio: Fraction) -> float:
 
 
 def float_up(value: Fraction) -> float:
-    """Return the smallest float that, read by its decimal digits, is at least `value`."""
+    """Return the smallest float whose decimal representation is at least `value`."""
     number, (top, bottom) = float(value), value.as_integer_ratio()
     while True:
         over, under = Decimal(repr(number)).as_integer_ratio()

@@ -124,7 +124,7 @@ _TERMS = 12
 _MARGIN = np.uint64(32)
 
 Edges: TypeAlias = tuple[list[int], list[int]]
-"""Lower and upper bounds of Pr[0], Pr[0] + Pr[1], …, times 2**bits; a list may omit a negligible tail."""
+"""Lower and upper bounds on Pr[0], Pr[0] + Pr[1], …, times 2**bits; a list may omit a negligible tail."""
 
 _LEADING = 16
 
@@ -350,7 +350,7 @@ class LatticeSampler:
         return sure, [(rise + 2 * step * curve) >> 64 for step in range(len(sure))], curve >> 64
 
     def _powers(self, bits: int) -> tuple[list[int], list[int], list[int], tuple[int, int]]:
-        """Return bounds of rho(0), rho(m), …, times 2**(bits + guard), lower bounds of their ratios, and of the tail.
+        """Return bounds on rho(0), rho(m), …, times 2**(bits + guard), lower bounds on their ratios, and of the tail.
 
         rho((h+1) m) / rho(h m) falls by the same factor at each step, so two products give the next power. The ratios
         never increase, so a geometric series bounds the omitted tail. For the Laplace law the tail equals that series,
@@ -374,7 +374,7 @@ class LatticeSampler:
         return low, high, ratios, (rest_low, -(-(next_high << width) // (unit - ratio_high)))
 
     def _edges(self, bits: int) -> Edges:
-        """Return bounds of the cumulative probabilities of the steps, or of 0, -1, 1, … if a step is one integer."""
+        """Return bounds on the cumulative probabilities of the steps, or of 0, -1, 1, … if a step is one integer."""
         low, high, _, (rest_low, rest_high) = self._powers(bits)
         if self.shift == 0:
             low, high, rest_low, rest_high = _both_signs(low), _both_signs(high), 2 * rest_low, 2 * rest_high
@@ -407,7 +407,7 @@ def _shifted(values: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.uint64
 #
 # **Rejection.** It is kept only if its length falls into interval i, and then with probability e**-(chord minus
 # -sqrt(y)). Each vector lies in one interval, so it is kept in proportion to e**(-|k| / scale). Radii that grow
-# by a factor of about 1 + 2/sqrt(d) keep nearly half of the vectors, whatever d.
+# by a factor of about 1 + 2/sqrt(d) keep nearly half of the vectors in any dimension.
 #
 # **theta.** By Poisson's summation theta = sqrt(2 pi variance) (1 + 2 e**(-2 pi**2 variance) + …). The root's
 # constant factors cancel between the intervals; the bracket is 1 to more digits than are ever compared once the
@@ -446,7 +446,7 @@ def _intervals(dimension: int) -> Inversion:
 
 
 def _interval_edges(dimension: int, bits: int) -> Edges:
-    """Return bounds of the cumulative weights of the intervals, (a + b)**(d/2) e**(-a b / (a + b)) each.
+    """Return bounds on the cumulative weights of the intervals, (a + b)**(d/2) e**(-a b / (a + b)) each.
 
     From a + b >= 32 d on, each weight is at most e**(-7/32) < 5/6 of the one before: a b / (a + b) rises by at least (c
     - a) / 8 to the next interval (b, c), and d/2 ln(a + b) by at most (c - a) / 64. So the omitted tail is less

@@ -100,9 +100,10 @@ class ReleaseMethods(Generic[Result]):
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 65)}.
             Every key has a row, in the given order, even if it occurs nowhere.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -139,9 +140,10 @@ class ReleaseMethods(Generic[Result]):
         where : mapping or callable, optional
             Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -180,9 +182,10 @@ class ReleaseMethods(Generic[Result]):
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
             Every key has a row, in the given order, even if it occurs nowhere.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -224,9 +227,10 @@ class ReleaseMethods(Generic[Result]):
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
             Every key has a row, in the given order, even if it occurs nowhere.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -265,9 +269,10 @@ class ReleaseMethods(Generic[Result]):
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
             Every key has a row, in the given order, even if it occurs nowhere.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -306,9 +311,10 @@ class ReleaseMethods(Generic[Result]):
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
             Every key has a row, in the given order, even if it occurs nowhere.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -350,9 +356,10 @@ class ReleaseMethods(Generic[Result]):
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
             Every key has a row, in the given order, even if it occurs nowhere.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -397,9 +404,10 @@ class ReleaseMethods(Generic[Result]):
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
             Every key has a row, in the given order, even if it occurs nowhere.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -448,9 +456,10 @@ class ReleaseMethods(Generic[Result]):
             Candidates are its multiples between the bounds. The default is a power of two, from 2**-21 to 2**-20 of
             their distance; step=1 is for whole numbers.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -500,9 +509,10 @@ class ReleaseMethods(Generic[Result]):
         missing : number, optional
             What missing values count as; only of "smooth".
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -557,9 +567,10 @@ class ReleaseMethods(Generic[Result]):
             Candidates are its multiples between the bounds. The default is a power of two, from 2**-17 to 2**-16 of
             their distance.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -662,9 +673,10 @@ class ReleaseMethods(Generic[Result]):
         where : mapping or callable, optional
             Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -702,9 +714,10 @@ class ReleaseMethods(Generic[Result]):
         beta : number
             The probability that an empty bin reaches the threshold.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -742,9 +755,10 @@ class ReleaseMethods(Generic[Result]):
         where : mapping or callable, optional
             Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -779,9 +793,10 @@ class ReleaseMethods(Generic[Result]):
         sensitivity : number
             The largest change of a score by one person.
         epsilon : number, optional
-            The price of Laplace noise, or of a choice. Exactly one of `epsilon` and `rho` must be given.
+            The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The price of Gaussian noise, in a ledger with a Zcdp ceiling, or epsilon**2 / 8 of a choice.
+            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            ceiling.
         rng : numpy.random.Generator, optional
             For simulation only: the ledger must be a simulation.
 
@@ -835,11 +850,12 @@ class Curator(ReleaseMethods[Estimate]):
     ledger : Ledger
         The ledger that is charged.
     neighbors : "replace" or "add_remove"
-        "replace" protects against a change of one record, and the number of rows is public; an engine counts them here,
-        before any charge. "add_remove" protects against one record coming or going.
+        "replace" protects against a change of one record. The number of rows is then public, and a query engine counts
+        the rows when the curator is created, before any charge. "add_remove" protects against adding or removing one
+        record.
     person : str or int, optional
-        The column that identifies persons, if a person can have several rows; guarantees are then for persons. Rows
-        without a person are not used. Join tables before, not after.
+        The column that identifies people, if a person can have several rows. The guarantee then protects people, not
+        rows. Rows with a missing identifier are not used. Tables must be joined before they are passed.
     rows : int, optional
         The largest number of rows of one person that is used. They are sampled with a secret key from that person's
         rows alone.

@@ -40,7 +40,7 @@ CHANGED = object()
 
 
 class PricedMechanism(Protocol):
-    """What a release needs from a mechanism: its loss, and its facts for a document."""
+    """The interface of a mechanism with a privacy loss and a description for published documents."""
 
     @property
     def loss(self) -> Loss: ...

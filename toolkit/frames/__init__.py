@@ -1,6 +1,6 @@
 """Tables of pandas, polars, pyarrow, DuckDB and PySpark. How a column is read depends on its type alone.
 
-Counts and sums of a confidential table come from `reader`, in exact integers. Reports are already randomized when they
+Counts and sums of a confidential table come from `reader` as exact integers. Reports are already randomized when they
 are stored, so `counts` and `table` read them with narwhals, and errors of the engine may be shown. Narwhals counts
 equal rows exactly in every engine.
 """

@@ -231,7 +231,7 @@ def value_codes(column: Column, targets: Sequence[Any], *, as_days: bool) -> Cod
 def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, Any]], *, as_days: bool) -> Codes:
     """Return the index of the first range that contains each value of a column, -1 if none does.
 
-    `stored` are the ends of the ranges, as `stored_ends` returns them. Ranges that do not overlap are searched by
+    `stored` are the ends of the ranges, as returned by `stored_ends`. Ranges that do not overlap are searched by
     bisection.
     """
     if column.kind.is_compared_by_cell:

@@ -145,7 +145,7 @@ def best_of(
     Returns
     -------
     tuple
-        The score and the output of the best run, the first of equals.
+        The score and the output of the best run; in case of ties, of the first one.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""`Thresholdout`: a reusable holdout, which answers with noise only where the training set is misleading."""
+"""`Thresholdout`: a reusable holdout, which answers with noise only if the training set is misleading."""
 
 import os
 import threading
@@ -23,14 +23,14 @@ _UNITS = 2**20  # a score is read as a whole number of 2**-20
 
 @dataclass(frozen=True)
 class Answered:
-    """A mean, as `Thresholdout.ask` returns it.
+    """A mean, as returned by `Thresholdout.ask`.
 
     Parameters
     ----------
     value : float
         The mean.
     from_holdout : bool
-        Whether it came, with noise, from the holdout; else it is that of the training set.
+        Whether the mean comes from the holdout, with noise, instead of from the training set.
 
     Examples
     --------
@@ -47,28 +47,28 @@ class Answered:
 
 
 class Thresholdout:
-    """Means of scores between 0 and 1, from the training set where the holdout agrees with it.
+    """Means of scores between 0 and 1, from the training set as long as the holdout agrees with it.
 
-    Where both differ by more than a threshold with noise, the holdout's mean is released with noise, and one of
-    `answers` is used up. Laplace noise of scale 2 sigma is on the threshold, 4 sigma on each difference,
-    sigma on each answer. All of it costs Pure(2 answers / (sigma n)) to each person of a holdout of n rows:
-    that is the formal loss. In experiments it works where the formal loss promises nothing, so the repr has
-    the loss beside what was asked and answered.
+    If the two means differ by more than a noisy threshold, the holdout's mean is released with noise, and one of
+    `answers` is used up. Laplace noise of scale 2 sigma is added to the threshold, 4 sigma to each difference, and
+    sigma to each answer. The formal loss of each person in a holdout of n rows is Pure(2 answers / (sigma n)) in total.
+    In experiments the method prevents overfitting even if this loss is too large to guarantee anything, so the repr
+    shows the loss next to the numbers of questions and answers.
 
     Parameters
     ----------
     n : int
-        Rows of the holdout, which are public.
+        The number of rows of the holdout, which is public.
     threshold : Number
-        How far both may differ.
+        The largest difference at which the training set's mean is returned.
     sigma : Number
-        The size of the noise.
+        The noise level: the scale of the Laplace noise on each answer.
     answers : int
-        How often the holdout may answer; then every question is refused.
+        The number of answers from the holdout, after which every question is rejected.
     ledger : Ledger, optional
-        Is charged for all answers, now.
+        A ledger that is charged for all answers immediately.
     rng : Generator, optional
-        For simulation: nothing is promised then.
+        For simulation only: there is then no privacy guarantee.
 
     References
     ----------
@@ -116,8 +116,9 @@ class Thresholdout:
     def ask(self, training: ArrayLike, holdout: ArrayLike) -> Answered:
         """Compute the mean of a score, from the training set or from the holdout.
 
-        Scores are cut to 0 … 1 and rounded to 2**-20; what is no number counts as 0, without a word. The
-        function that gives them must know of the holdout what this object told, and no more.
+        Scores are clipped to 0 … 1 and rounded to multiples of 2**-20. A score that is not a number silently counts as
+        0. The function that computes the scores must not use any information about the holdout except the results of
+        this object.
 
         Parameters
         ----------
@@ -129,12 +130,12 @@ class Thresholdout:
         Returns
         -------
         Answered
-            The mean, and where it came from.
+            The mean and its source.
 
         Raises
         ------
         RuntimeError
-            After the last answer.
+            If the holdout has already given its last answer.
         """
         if os.getpid() != self._process:
             reject("`ask` must stay in its process", "another process", "both would use the same noise")

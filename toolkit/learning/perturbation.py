@@ -409,7 +409,7 @@ class OutputPerturbation:
 
     @property
     def price(self) -> Laplace | Gaussian:
-        """The mechanism that a ledger is charged for, which may have a cost in more than one currency."""
+        """The mechanism that a ledger is charged for, which may have a cost in more than one type of loss."""
         return self.mechanism
 
     def weights(self, parts: Parts, rng: Rng) -> Array:

@@ -29,7 +29,7 @@ _INSIDE = 1 - 2.0**-40  # more than the rounding of a length, so that no row is 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows and columns of numbers that are not read yet."""
+    """Rows and columns of numbers that have not been read yet."""
 
     columns: int
     names: tuple[str, ...] | None
@@ -44,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows of numbers with a target each, or without one, which are not read yet."""
+    """Rows of numbers that have not been read yet, with or without a target for each row."""
 
     rows: Table
     target: Column | None
@@ -232,7 +232,7 @@ class Scale:
         return max(self._unit * entry, 1 / math.sqrt(self.size) if self.intercept else 0.0)
 
     def rows(self, cells: Array) -> Array:
-        """Scale cells to one column per person, with one row per weight; every column has a length of at most 1."""
+        """Scale cells; return one column per person, of length at most 1, with one row per weight."""
         rows = np.empty((self.size, len(cells)))
         cut = rows[: len(self.low)]
         missing = np.isnan(cells)

@@ -38,7 +38,7 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
     design : Design
         The design of the anchor question.
     reports : sequence
-        The reports to the anchor, one per person.
+        The reports on the anchor question, one per person.
     truth : str or int, optional
         Everybody's true answer to it; its first option if left out.
 
@@ -143,7 +143,7 @@ def corrected(
     design : Design
         The design of the question.
     reports, anchor : sequence
-        The reports to the question and to the anchor, of the same people in the same order.
+        The reports on the question and on the anchor, from the same people in the same order.
     anchor_design : Design, optional
         The design of the anchor; the design of the question if left out.
     truth : str or int, optional
@@ -179,7 +179,7 @@ def corrected(
 def corrected_counts(
     design: Design, table: ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
-    """Estimate like `corrected`, from a table of counts by report to the question (row) and to the anchor (column)."""
+    """Estimate like `corrected`, from a table of counts by report on the question (row) and on the anchor (column)."""
     other = design if anchor_design is None else anchor_design
     shape, counts = (len(design.report_options), len(other.report_options)), np.asarray(table)
     if counts.shape != shape:
@@ -206,7 +206,7 @@ def corrected_counts(
 
 
 def _anchor_scores(design: Design, truth: str | int | None) -> Array:
-    """Return the score of each report to the anchor, with mean 1 for followers and 0 for random answers."""
+    """Return the score of each report on the anchor, with mean 1 for followers and 0 for random answers."""
     row = _truth_row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:

@@ -72,7 +72,7 @@ class ReportDrawer(ABC):
         Returns
         -------
         bool
-            False for everything that an honest phone never sends.
+            False for anything that an honest phone would not send.
         """
 
     @abstractmethod
@@ -158,7 +158,8 @@ class ReportEstimator(ABC):
         Parameters
         ----------
         truth : float or sequence
-            The truth: the share of the second option if there are two, otherwise all shares; or a mean.
+            The true value: the mean for a numeric randomizer, the share of the second option for two options, and
+            otherwise the shares of all options.
         n : int
             The number of people who answer.
         respondents : {"sample", "fixed"}
@@ -182,7 +183,7 @@ class ReportEstimator(ABC):
         Returns
         -------
         array
-            The scores, as `scores` returns them.
+            The scores, as returned by `scores`.
         """
         return self.scores(list(reports))
 

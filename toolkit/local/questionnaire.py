@@ -129,7 +129,7 @@ class Questionnaire:
         Parameters
         ----------
         reports : mapping
-            The reports by question, as `randomize` returns them.
+            The reports by question, as returned by `randomize`.
 
         Returns
         -------
@@ -288,7 +288,7 @@ def compare(
 
 @dataclass(frozen=True)
 class Likert:
-    """Two randomizers for a scale of points 1 … k at one epsilon, as `likert` returns them.
+    """Two randomizers for a scale of points 1 … k at one epsilon, as returned by `likert`.
 
     Parameters
     ----------

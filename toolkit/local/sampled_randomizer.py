@@ -40,7 +40,7 @@ class MatrixFreeRandomizer(Randomizer):
         Parameters
         ----------
         reports : sequence or array
-            Reports, as `randomize` returns them.
+            Reports, as returned by `randomize`.
         times : sequence of int, optional
             The number of times each report occurred; once each if left out.
 

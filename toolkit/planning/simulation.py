@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class SimulatedPlan:
-    """The power of an analysis at one or several sample sizes, as `plan_by_simulation` returns it.
+    """The power of an analysis at one or several sample sizes, as returned by `plan_by_simulation`.
 
     Parameters
     ----------

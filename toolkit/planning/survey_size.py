@@ -74,7 +74,7 @@ class PeopleForGoal:
 
 @dataclass(frozen=True, repr=False)
 class PeopleNeeded:
-    """The people needed for all goals of a survey, as `plan_survey` returns them.
+    """The people needed for all goals of a survey, as returned by `plan_survey`.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ _MAX_LOCAL_EPSILON = 16.0
 
 @dataclass(frozen=True)
 class TrustModel:
-    """The precision of a plan under one of four trust models, as `Plan.trust_models` returns it.
+    """The precision of a plan under one of four trust models, as returned by `Plan.trust_models`.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class TableFile:
     path : Path
         The path of the file.
     header : bool, optional
-        Whether the first line of a CSV file names its columns; None if this is not known yet.
+        Whether the first line of a CSV file names its columns; None if this has not been determined.
     types : mapping
         The columns of a CSV file that hold numbers, as a mapping from name to "number"; all others hold text.
     """

@@ -185,7 +185,9 @@ class Collector:
     def results(
         self, by: Sequence[str] | str | None = None, *, method: str | None = None, minimum: int | None = None
     ) -> Results:
-        """Estimate each question, overall or by group; results of an open collection advance in steps like `reports`.
+        """Estimate each question, overall or by group.
+
+        Results of an open collection use the reports that `reports` returns, so they change in the same steps.
 
         Parameters
         ----------

@@ -258,7 +258,7 @@ class Survey:
 
     @property
     def name(self) -> str:
-        """The title in the first language, marked in a rehearsal."""
+        """The title in the first language, with a prefix if the survey is a rehearsal."""
         return headings(self)[self.languages[0]]
 
     @cached_property

@@ -37,7 +37,7 @@ def attempt(function: Callable[..., Any], *arguments: Any, like: Any, repeat: in
     AssertionError
         If the function fails, or if its result has the wrong form or is that of a known mistake.
     NotImplementedError
-        If the function is not written yet.
+        If the function has not been written yet.
 
     Examples
     --------

@@ -201,7 +201,7 @@ def check(exercise: str, answer: object) -> Reply:
 def left_to_do(exercises: Iterable[str], functions: Mapping[str, Any]) -> str:
     """List what a student still has to do in a notebook.
 
-    The list has the exercises without a right answer in this session, and the functions that are not written yet.
+    The list names the exercises without a correct answer in this session, and the functions not yet written.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _MAX_DAYS = 90  # phones reject certificates that are valid for years
 
 @dataclass(frozen=True)
 class Certificate:
-    """A self-signed certificate, as `certificate` returns it.
+    """A self-signed certificate, as returned by `certificate`.
 
     Parameters
     ----------

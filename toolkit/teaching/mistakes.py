@@ -79,7 +79,7 @@ def _noise_statistics(noisy: Any, value: Any, sensitivity: float, epsilon: float
 
 
 def _vector_statistics(vectors: Any, d: int, epsilon: float, *_: Any) -> list[float]:
-    """Return statistics of random vectors that tell wrong noise from right noise.
+    """Return statistics of random vectors that distinguish incorrect noise from correct noise.
 
     They are the mean and the standard deviation of epsilon times the length, the largest mean of a coordinate of the
     direction, and the share of coordinates of the direction between -1/2 and 1/2. This share is one half in three

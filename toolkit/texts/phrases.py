@@ -77,8 +77,8 @@ def phrases(language: str = "en", custom: Own | None = None, *also: str) -> Mapp
 
     `also` names further tables, such as "paper" and "assessment".
 
-    For a language without a file, `custom` must have all sentences that every survey needs. A language with a file is
-    used unchanged, because a promise that could be reworded could become untrue.
+    For a language without a file, `custom` must contain all sentences that every survey needs. If the
+    language has a file, its sentences cannot be changed, because a reworded promise might be untrue.
     """
     base = base_language(language)
     if base is not None:

@@ -1,6 +1,6 @@
 """Counts of two groups that were asked with different odds, and what each design finds in them without covariates.
 
-Cheater detection (Clark and Desharnais 1998): some say no whatever the device demands. The stochastic lie
+Cheater detection (Clark and Desharnais 1998): some people say no even if instructed to say yes. The stochastic lie
 detector (Moshagen, Musch and Erdfelder 2012): some carriers deny it. The extended crosswise model (Heck,
 Hoffmann and Moshagen 2018): the odds of the groups are mirrored. An unrelated question whose prevalence nobody
 knows (Greenberg and others 1969).

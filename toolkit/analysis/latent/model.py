@@ -1,7 +1,7 @@
-"""Latent classes: who belongs to one depends on covariates, and each answers by its own rule.
+"""Latent classes: class membership depends on covariates, and each class answers according to its own rule.
 
-A model is a law: for each person the probabilities of all answers as a function of a few linear predictors.
-Likelihood, scores and expected information follow from it.
+A model is given by a law: a function from a few linear predictors to each person's probabilities of all answers. The
+likelihood, the scores and the expected information follow from it.
 """
 
 import math
@@ -88,7 +88,7 @@ _DEFAULTS = {
 
 
 def only_with_formula(options: Mapping[str, object]) -> None:
-    """Refuse what only a fit takes, where counts were given."""
+    """Reject options that need a formula if counts were given."""
 
     def is_default(name: str, value: object) -> bool:
         return value is None or (isinstance(value, str | bool) and value == _DEFAULTS.get(name))
@@ -99,7 +99,7 @@ def only_with_formula(options: Mapping[str, object]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A law, the covariates of each linear predictor with a row per person, what each answered, and their weights."""
+    """A law, the covariates of each linear predictor, and the answers and weights of the people, one row per person."""
 
     law: Law
     columns: tuple[Array, ...]
@@ -107,12 +107,12 @@ class Model:
     people: People
 
     def predictors(self, params: Array) -> Array:
-        """The linear predictors at these coefficients: (predictor, person)."""
+        """Return the linear predictors at these coefficients, with shape (predictor, person)."""
         ends = np.cumsum([one.shape[1] for one in self.columns])
         return np.array([x @ b for x, b in zip(self.columns, np.split(params, ends[:-1]), strict=True)])
 
     def evaluate(self, params: Array) -> Evaluation:
-        """Height, gradient and expected information."""
+        """Return the log-likelihood, its gradient and the expected information."""
         chances, slopes = self.law(self.predictors(params))
         loglike = float(self.people.row_weights @ np.log(np.maximum(self._at_answers(chances), _TINY)))
         weights = np.einsum("aij,bij->abi", slopes, slopes / np.maximum(chances, 1e-12)) * self.people.row_weights
@@ -126,14 +126,14 @@ class Model:
         return np.concatenate([x.T @ one for x, one in zip(self.columns, factors, strict=True)])
 
     def scores(self, params: Array) -> Array:
-        """The gradient of each person's log-likelihood, times the person's weight."""
+        """Return the gradient of each person's log-likelihood, multiplied by the person's weight."""
         factors = self._score_factors(*self.law(self.predictors(params)))
         if self.people.weights is not None:
             factors = factors * self.people.weights
         return np.column_stack([x * one[:, None] for x, one in zip(self.columns, factors, strict=True)])
 
     def observed_information(self, params: Array) -> Array:
-        """Minus the Hessian, by differences of the gradient."""
+        """Return minus the Hessian, computed by finite differences of the gradient."""
         return negative_hessian(lambda near: self._gradient(*self.law(self.predictors(near))), params)
 
     def _at_answers(self, table: Array) -> Array:

@@ -66,32 +66,32 @@ def cheater_detection(
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | Cheating:
-    r"""Estimate how many carriers there are when some people say no whatever the device demands.
+    r"""Estimate the share of carriers if some people always say no, even if instructed to say yes.
 
-    Each group is told "say yes" with its own probability :math:`p_g`, else to tell the truth. Carriers say
-    yes, honest non-carriers say yes when told so, cheaters never do (Clark and Desharnais 1998):
-    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers: the true share lies between
-    the carriers found and those plus the cheaters. With a formula, the log odds of carriers and of cheaters against
-    honest non-carriers are linear in the covariates.
+    People in group g are instructed to say yes with probability :math:`p_g`, and otherwise to tell the truth. Carriers
+    say yes, honest non-carriers say yes if instructed, and cheaters never say yes (Clark and Desharnais 1998):
+    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers, so the true share lies between
+    the share of carriers who say yes and that share plus the share of cheaters. With a formula, the log odds of
+    carriers and of cheaters against honest non-carriers are linear in the covariates.
 
     Parameters
     ----------
     reports : str or array
-        "report ~ covariates"; or counts [[no, yes], [no, yes]] of the two groups, or one report per person.
+        A formula, "report ~ covariates"; counts [[no, yes], [no, yes]] of the two groups; or one report per person.
     data : frame, optional
         The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     p : mapping, or tuple for counts
         The probability of "say yes" in each group, {"a": 0.2, "b": 0.8}.
     group : str or array, optional
-        The column of groups, or the group of each report; not for counts.
+        The column that identifies the group, or the group of each report; must be omitted for counts.
     se, sample, weights, strata, clusters, missing : optional
         For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
     LatentFit or Cheating
-        For a formula a fit, whose `predict` and `margins` are of carriers who follow the instructions. For counts the
-        shares of carriers, honest non-carriers and cheaters, an interval, and a test for cheaters.
+        With a formula, a fit whose `predict` and `margins` are for carriers who follow the instructions. With counts,
+        the shares of carriers, honest non-carriers and cheaters, an interval, and a test for cheaters.
 
     Examples
     --------
@@ -136,22 +136,22 @@ def lie_detector(
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | Lying:
-    r"""Estimate how many carriers there are when some of them deny it: the stochastic lie detector.
+    r"""Estimate the share of carriers if some of them deny the trait: the stochastic lie detector.
 
-    Non-carriers tell the truth with the probability :math:`p_g` of their group, else lie; carriers say yes
-    with probability t, whatever the group (Moshagen, Musch and Erdfelder 2012):
+    Non-carriers in group g tell the truth with probability :math:`p_g` and otherwise lie. In both groups, carriers say
+    yes with probability t (Moshagen, Musch and Erdfelder 2012):
     :math:`\Pr(yes) = t\,\pi(x) + (1 - p_g)(1 - \pi(x))`.
 
     Parameters
     ----------
     reports : str or array
-        "report ~ covariates"; or counts [[no, yes], [no, yes]] of the two groups, or one report per person.
+        A formula, "report ~ covariates"; counts [[no, yes], [no, yes]] of the two groups; or one report per person.
     data : frame, optional
         The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     p : mapping, or tuple for counts
-        The probability that a non-carrier is told to say the truth in each group.
+        The probability that a non-carrier in each group is told to tell the truth.
     group : str or array, optional
-        The column of groups, or the group of each report; not for counts.
+        The column that identifies the group, or the group of each report; must be omitted for counts.
     honesty : str, optional
         "~ age" if the honesty of carriers depends on covariates as well.
     se, sample, weights, strata, clusters, missing : optional
@@ -160,8 +160,8 @@ def lie_detector(
     Returns
     -------
     LatentFit or Lying
-        For a formula a fit; "honesty: Intercept" is the log odds that a carrier says yes. For counts the share of
-        carriers, the honest share of them, and a test of honesty.
+        With a formula, a fit; "honesty: Intercept" is the log odds that a carrier says yes. With counts, the share of
+        carriers, the share of carriers who are honest, and a test of honesty.
 
     Examples
     --------
@@ -211,34 +211,34 @@ def extended_crosswise(
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | ExtendedCrosswise:
-    r"""Estimate a prevalence by the crosswise question in two groups, with innocuous prevalences p and 1 - p.
+    r"""Estimate a prevalence by the crosswise model in two groups, with innocuous prevalences p and 1 - p.
 
     If people follow the instructions, "same" in one group is as frequent as "different" in the other (Heck, Hoffmann
-    and Moshagen 2018). People who prefer one of the answers break this; people who answer at random do not, and are
-    not seen. With a formula, a share :math:`\gamma` says "different" whatever is true, and
+    and Moshagen 2018). People who prefer one of the answers break this symmetry. People who answer at random do not,
+    and are not detected. With a formula, a share :math:`\gamma` always says "different", and
     :math:`\Pr(same) = (1-\gamma)(p_g\,\pi(x) + (1-p_g)(1-\pi(x)))`.
 
     Parameters
     ----------
     reports : str or array
-        "report ~ covariates"; or counts [[different, same], [different, same]], or one report per person. Reports are
-        "different" and "same", or 0 and 1.
+        A formula, "report ~ covariates"; counts [[different, same], [different, same]]; or one report per person.
+        Reports are "different" and "same", or 0 and 1.
     data : frame, optional
         The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     p : mapping, or tuple for counts
         The innocuous prevalence in each group, {"a": 0.15, "b": 0.85}.
     group : str or array, optional
-        The column of groups, or the group of each report; not for counts.
+        The column that identifies the group, or the group of each report; must be omitted for counts.
     always_different : str, optional
-        "~ age" if that share depends on covariates as well.
+        "~ age" if the share who always say "different" depends on covariates as well.
     se, sample, weights, strata, clusters, missing : optional
         For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
     LatentFit or ExtendedCrosswise
-        For a formula a fit; "always different: Intercept" is the log odds of that share. For counts the prevalence
-        from both groups and from each, and a test whether they agree.
+        With a formula, a fit; "always different: Intercept" is the log odds of the share who always say "different".
+        With counts, the prevalence from both groups and from each, and a test of whether they agree.
 
     Examples
     --------
@@ -287,19 +287,19 @@ def unknown_question(
 ) -> LatentFit | Unknown:
     r"""Estimate the prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
 
-    With the probability :math:`p_g` of the group the sensitive question is answered, else an innocuous one
+    People in group g answer the sensitive question with probability :math:`p_g`, and otherwise an innocuous one
     (Greenberg and others 1969): :math:`\Pr(yes) = p_g\,\pi(x) + (1 - p_g)\,q`.
 
     Parameters
     ----------
     reports : str or array
-        "report ~ covariates"; or counts [[no, yes], [no, yes]] of the two groups, or one report per person.
+        A formula, "report ~ covariates"; counts [[no, yes], [no, yes]] of the two groups; or one report per person.
     data : frame, optional
         The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     p : mapping, or tuple for counts
         The probability of the sensitive question in each group, {"a": 0.75, "b": 0.2}.
     group : str or array, optional
-        The column of groups, or the group of each report; not for counts.
+        The column that identifies the group, or the group of each report; must be omitted for counts.
     innocuous : str, optional
         "~ age" if the innocuous prevalence depends on covariates as well.
     se, sample, weights, strata, clusters, missing : optional
@@ -308,8 +308,8 @@ def unknown_question(
     Returns
     -------
     LatentFit or Unknown
-        For a formula a fit; "innocuous: Intercept" is the log odds of yes to the innocuous question. For counts both
-        prevalences, unbiased, and the likeliest ones inside 0 to 1.
+        With a formula, a fit; "innocuous: Intercept" is the log odds of yes to the innocuous question. With counts,
+        unbiased estimates of both prevalences, and maximum likelihood estimates between 0 and 1.
 
     Examples
     --------

@@ -96,8 +96,8 @@ class MixtureModel:
     cell by cell.
 
     `outcome_covariates` holds, for each cell, the covariates of the outcome if that cell is the truth.
-    `report_likelihood` is Pr(observed reports | cell), one row per cell. `with_newton` uses steps by the observed
-    information where it is positive definite.
+    `report_likelihood` is Pr(observed reports | cell), one row per cell. `with_newton` takes Newton steps
+    with the observed information where it is positive definite.
     """
 
     outcome_covariates: Array

@@ -141,8 +141,8 @@ class MultinomialFit(AnswerFit):
 
     Parameters
     ----------
-    order : tuple of int
-        Indices of the options, the base first.
+    option_order : tuple of int
+        Indices of the options; the base category comes first.
 
     Examples
     --------

@@ -197,7 +197,7 @@ class PredictorFit(Fit):
     Parameters
     ----------
     truth : Estimate
-        The model of the truths: log odds of each combination of truths against "no" to all.
+        The coefficients of the model for the truths: the log odds of each combination against "no" to all questions.
     sigma : float, optional
         Standard deviation of the errors of a linear model.
     combination_shares : array
@@ -285,7 +285,7 @@ def predictor(
     Returns
     -------
     PredictorFit
-        Coefficients of the outcome; its `truth` holds the model of the truths.
+        The coefficients of the outcome model. The attribute `truth` holds the coefficients of the model for the truths.
 
     Raises
     ------
@@ -407,6 +407,7 @@ def _truth_labels(rows: PredictorRows) -> tuple[str, ...]:
     if len(rows.items) == 1:
         return tuple(f"{rows.items[0]}: {name}" for name in rows.truth_covariates.labels)
     cells = [
-        ", ".join(f"{item} = {truth}" for item, truth in zip(rows.items, cell, strict=True)) for cell in rows.combinations
+        ", ".join(f"{item} = {truth}" for item, truth in zip(rows.items, cell, strict=True))
+        for cell in rows.combinations
     ]
     return tuple(f"{cell}: {name}" for cell in cells[1:] for name in rows.truth_covariates.labels)

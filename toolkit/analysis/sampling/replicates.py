@@ -174,7 +174,7 @@ class Replicates:
         Returns
         -------
         Estimate
-            With an error by replicates, and a t interval.
+            The estimate, with a replicate-based standard error and a t interval.
         """
         return self._estimated(scores, (where,), labels, linear.mean)
 
@@ -189,7 +189,7 @@ class Replicates:
         Returns
         -------
         Estimate
-            With an error by replicates, and a t interval.
+            The estimate, with a replicate-based standard error and a t interval.
         """
         return self._estimated(scores, (where,), labels, linear.total)
 
@@ -208,7 +208,7 @@ class Replicates:
         Returns
         -------
         Estimate
-            With an error by replicates, and a t interval.
+            The estimate, with a replicate-based standard error and a t interval.
         """
         return self._estimated(scores, (first, second), labels, linear.mean)
 

@@ -46,7 +46,7 @@ GRID_SLACK = (1 - Fraction(1, 2**20), 1 - Fraction(1, 2**19))
 
 
 def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal]:
-    """Return bounds of delta for the continuous Gaussian mechanism with ratio = sigma / sensitivity."""
+    """Return bounds on delta for the continuous Gaussian mechanism with ratio = sigma / sensitivity."""
     middle, half = epsilon * ratio, 1 / (2 * ratio)
     a, b = _decimal(middle - half), _decimal(middle + half)
     if a < -_FAR:
@@ -61,7 +61,7 @@ def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal
 
 
 def mills_ratio_bounds(x: Decimal) -> tuple[Decimal, Decimal]:
-    """Return bounds of Phi(-x) / phi(x), from Laplace's continued fraction or, for x below 3, from a series."""
+    """Return bounds on Phi(-x) / phi(x), from Laplace's continued fraction or, for x below 3, from a series."""
     if x >= _SERIES_BELOW:
         pair = sorted((_convergent(x, _CONVERGENTS), _convergent(x, _CONVERGENTS + 1)))
         return _DIGITS.multiply(pair[0], _LESS), _DIGITS.multiply(pair[1], _MORE)

@@ -171,7 +171,8 @@ class KeyThreshold:
         if self.rho is None:
             sensitivity = self.n_changed_people * self.keys_per_person * self.rows_per_person
             return Laplace.for_epsilon(Fraction(self.loss.amount), sensitivity=sensitivity)
-        # Counts are not negative, so the squared changes by a removed and an added person add up.
+        # Counts are nonnegative, so the squared distance between two people's counts is at most the sum of the squared
+        # norms.
         return Gaussian.for_rho(
             self.rho,
             sensitivity=sqrt_rounded_up(self.n_changed_people * self.keys_per_person * self.rows_per_person**2),

@@ -97,7 +97,7 @@ def _gallop(start: int, direction: int, holds: Callable[[int], bool]) -> tuple[i
 
 
 def normal_tail(squared_distance: Fraction) -> Enclosure:
-    """Return bounds of Pr[|N| > z] for standard normal N and z**2 = `squared_distance`.
+    """Return bounds on Pr[|N| > z] for standard normal N and z**2 = `squared_distance`.
 
     The tail is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and each
     decimal operation is rounded correctly, so a few hundred operations lose at most three digits. The series stops
@@ -201,7 +201,7 @@ class PowerLaw:
         return np.asarray(self.m / (2 * width) * (1 + np.abs(z) / width) ** -(self.m + 1.0))
 
     def tail(self, distance: Fraction, smooth_sensitivity: Fraction) -> Enclosure:
-        """Return integer bounds of (C / (C + distance))**m, where C = c S."""
+        """Return integer bounds on (C / (C + distance))**m, where C = c S."""
         width = self.relative_scale * smooth_sensitivity
         share = width / (width + distance)
 

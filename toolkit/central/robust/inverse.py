@@ -21,7 +21,8 @@ from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.frames.sums import QUANTILE_BITS, Bounds, format_number
 
-# The number of people who must change for a value to be the statistic, for all points of a public grid at once.
+# The number of people whose values must change before the statistic takes a given value, for all points of a public
+# grid.
 #
 # The statistic is a quantile, a Huber location, or any monotone function.
 #
@@ -31,7 +32,7 @@ from toolkit.frames.sums import QUANTILE_BITS, Bounds, format_number
 
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
-    """Return the minimum number of changes that make each step a quantile.
+    """Return, for each grid step, the minimum number of changes after which it is a q quantile.
 
     At most a share q of the values may lie below a quantile, and at most a share 1 - q above it. It is optimal to
     replace values on the wrong side by the step itself; removing or adding values is never better.
@@ -50,7 +51,7 @@ def _share_down(q: Fraction, n: int) -> int:
 
 
 def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, max_rows: int | None = None) -> Steps:
-    """Return the minimum number of changes that bring the Huber location within half a step of each step.
+    """Return, for each grid step, the minimum number of changes that bring the Huber location within half a step of it.
 
     `cutoff` is Huber's k in units, and `unit` is the number of units in half a step. The location is at most v + 1/2 if
     the scores at v + 1/2 add up to at most 0. Until then, it is optimal to replace the value with the largest score by

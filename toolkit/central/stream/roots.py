@@ -120,9 +120,9 @@ class SquareRoot(Factorization):
     def _l2_squared(self, times: int = 1) -> Fraction:
         """Return the squared L2 sensitivity, which is exact for one period and an upper bound for several.
 
-        For several it is the sum over products of columns: of each column with those `times` that it has
-        most in common with, of those `times` columns where that is largest. Beyond 1,024 periods it is the
-        square of the number times that of one.
+        The upper bound is computed from the absolute inner products of the columns of C. For each column, its `times`
+        largest products are added up; the `times` largest of these sums are then added up. Beyond 1,024 periods, the
+        bound is times**2 multiplied by the squared sensitivity for one period.
         """
         count = min(times, self.periods)
         if count == 1 or self.periods > _GRAM_LIMIT:

@@ -125,7 +125,7 @@ class PolarsColumn(Column):
 
 
 def _evaluate(series: "pl.Series", expression: "Callable[[pl.Expr, Any], pl.Expr]") -> "pl.Series":
-    """Evaluate an expression of a Series and of its type."""
+    """Evaluate an expression that is a function of a column and its data type."""
     import polars as pl
 
     return series.alias("x").to_frame().select(expression(pl.col("x"), series.dtype)).to_series()

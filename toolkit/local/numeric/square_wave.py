@@ -86,7 +86,7 @@ class SquareWave(WindowRandomizer):
         Parameters
         ----------
         reports : sequence or array
-            Reports, as `randomize` returns them.
+            Reports, as returned by `randomize`.
         times : sequence of int, optional
             The number of times each report occurred; once each if left out.
 
@@ -144,7 +144,7 @@ class SquareWave(WindowRandomizer):
         Parameters
         ----------
         counts : sequence of int
-            The number of reports of each kind, as `tally` returns them.
+            The number of reports of each kind, as returned by `tally`.
         smoothing : float, optional
             As for `estimate`.
         replicates : int
@@ -177,7 +177,7 @@ class SquareWave(WindowRandomizer):
         Parameters
         ----------
         reports : sequence or array
-            Reports, as `randomize` returns them.
+            Reports, as returned by `randomize`.
         at : sequence of number
             The shares.
         smoothing : float, optional

@@ -68,7 +68,7 @@ class ByteLaw:
         return cell.astype(np.int16)
 
     def cell(self, point: int, remainder: int) -> int:
-        """Return the byte whose cell contains (point + rest / total) / 2**64, in exact integers."""
+        """Return the byte whose cell contains (point + rest / total) / 2**64, computed in exact integers."""
         total = self._edges[-1]
         return bisect_right(self._edges, (point * total + remainder) >> 64) - 1
 

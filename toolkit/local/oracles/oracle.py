@@ -149,7 +149,7 @@ class Oracle(SupportRandomizer):
         Parameters
         ----------
         reports : sequence or array
-            Reports, as `randomize` returns them.
+            Reports, as returned by `randomize`.
         method : {"moment", "simplex"}
             "moment" is unbiased and may lie outside 0 to 1; "simplex" is the nearest distribution, for display.
         times : sequence of int, optional
@@ -177,7 +177,7 @@ class Oracle(SupportRandomizer):
         Returns
         -------
         Estimate
-            The estimate, as `estimate` returns it.
+            The estimate, as returned by `estimate`.
         """
         numbers, people = checked_support_counts(counts, n, len(self.options))
         return self._support_law.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)

@@ -154,7 +154,7 @@ class Subset(Oracle):
 
     @cached_property
     def _bit_laws(self) -> tuple[bits.ByteLaw, Categorical]:
-        """The laws of the other bits and of the answer's bit, before `_adjust_sizes` corrects the sizes."""
+        """The distributions of the other bits and of the answer's bit, before `_adjust_sizes` corrects the sizes."""
         # The expected size is somewhat below `size`, because adding an option is quicker than removing one.
         spread = math.sqrt(self.size * (1 - self.size / len(self.options)))
         rate = max(self.size - spread, 0) / len(self.options)

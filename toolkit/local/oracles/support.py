@@ -208,7 +208,7 @@ class SupportRandomizer(ExactOddsRandomizer):
         Parameters
         ----------
         reports : sequence or array
-            Reports, as `randomize` returns them.
+            Reports, as returned by `randomize`.
         times : sequence of int, optional
             The number of times each report occurred; once each if left out.
 
@@ -232,5 +232,5 @@ class SupportRandomizer(ExactOddsRandomizer):
         Returns
         -------
         Estimate
-            The estimate, as `estimate` returns it.
+            The estimate, as returned by `estimate`.
         """

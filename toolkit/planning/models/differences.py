@@ -35,7 +35,7 @@ _CHECKED_SIZES = 12  # the next sizes that must also reach the power, because po
 
 @dataclass(frozen=True)
 class DifferencePlan:
-    """A plan for a comparison of two groups, as `plan_difference` returns it.
+    """A plan for a comparison of two groups, as returned by `plan_difference`.
 
     Parameters
     ----------

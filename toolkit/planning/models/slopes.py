@@ -35,7 +35,7 @@ _MAX_EXACT_N = 50_000
 
 @dataclass(frozen=True)
 class SlopePlan:
-    """A plan for a logistic regression, as `plan_slope` returns it.
+    """A plan for a logistic regression, as returned by `plan_slope`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class SlopePlan:
     power : float
         Power of the two-sided Wald test of a slope of 0; approximate for a normal covariate.
     variance : float
-        n times the variance of the slope.
+        The variance of the estimated slope, multiplied by n.
 
     Examples
     --------

@@ -36,7 +36,7 @@ _MAX_EXACT_N = 5000  # people in the larger group up to which power is exact; be
 
 @dataclass(frozen=True)
 class TwoGroupPlan:
-    """A plan for a model of two groups with different probabilities, as `plan_two_groups` returns it.
+    """A plan for a model of two groups with different probabilities, as returned by `plan_two_groups`.
 
     Parameters
     ----------

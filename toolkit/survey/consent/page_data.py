@@ -65,7 +65,7 @@ def _own_words(survey: Any) -> dict[str, dict[str, str]]:
 
 
 def headings(survey: Any) -> dict[str, str]:
-    """Return the title in each language, marked in a rehearsal."""
+    """Return the title in each language, with a prefix if the survey is a rehearsal."""
     marks = {code: f"{rehearsal_mark(code)}: " if survey.rehearsal else "" for code in survey.languages}
     return {code: f"{mark}{survey.title[code]}" for code, mark in marks.items()}
 

@@ -79,8 +79,9 @@ def split_options(text: str, names: Mapping[str, Any], separator: str) -> frozen
 class CellReader:
     """Reads the cells of one question.
 
-    `names` has the names of its options: its own, those of a form, those of each language, and all but its own.
-    `labels` are those of codes in the file; `codes`, `missing` and `decimal` are arguments of `read_reports`.
+    `names` holds lists of names of the options: the options themselves, the names in an exported form, the labels in
+    each language, and finally the form names and labels together. `codes`, `missing` and `decimal` are arguments of
+    `read_reports`.
     """
 
     name: str
@@ -92,7 +93,7 @@ class CellReader:
     decimal: str | None = None
 
     def column(self, cells: Sequence[Any], labels: Mapping[Any, str], convert: Callable[[Any], Any]) -> list[Any]:
-        """Read a column; cells that are no report are counted, and never quoted."""
+        """Read a column; an error message counts the cells that are not reports and never quotes them."""
         values = self.values(cells, labels)
         if strange := [cell for cell, value in zip(cells, values, strict=True) if value is STRANGE]:
             self._reject_cells(strange, len(cells))

@@ -67,7 +67,7 @@ def padded_length(survey: Survey, signature_bytes: int = 0) -> int:
 def parse_submission(
     survey: Survey, raw: bytes, page_hashes: Collection[str] | None = None, *, token: object = _NOT_SEPARATE
 ) -> Submission:
-    """Parse a submission; raise `PayloadError` for everything that an honest phone would not send.
+    """Parse a submission; raise `PayloadError` for anything that an honest phone would not send.
 
     `page_hashes` are the hashes that it may name, by default only the survey's. Stations send the `token` separately.
     """

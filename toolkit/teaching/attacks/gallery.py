@@ -1,7 +1,7 @@
 """A gallery of broken mechanisms. Each claims epsilon = 1 and is wrong, although it looks right or was even published.
 
-The mechanisms are for lessons and for tests of audits, never for data. Each exhibit has a repaired version, which is
-the same code without the fault. All noise except in "float noise" lies on a grid of 1/64, so that an audit can detect
+Use them for lessons and for testing audits, never for real data. Each exhibit has a repaired version, which is the same
+code without the fault. All noise except in "float noise" lies on a grid of 1/64, so that an audit can detect
 nothing but the planted fault.
 """
 

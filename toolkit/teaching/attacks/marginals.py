@@ -16,7 +16,7 @@ Marginals = Mapping[tuple[int, ...], ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class ConsistentTable:
-    """A table consistent with the published counts, and bounds of each cell over all consistent tables.
+    """A table consistent with the published counts, and bounds on each cell over all consistent tables.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
     Returns
     -------
     FittingTable
-        The guess, and bounds of each cell.
+        The guess, and bounds on each cell.
 
     References
     ----------
