@@ -1,1 +1,1 @@
-"""Latent classes: designs in which each class of people answers by its own rule, with and without covariates."""
+"""Designs with latent classes, each of which answers according to its own rule, with and without covariates."""

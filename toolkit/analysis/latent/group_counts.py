@@ -1,9 +1,9 @@
-"""Counts of two groups that were asked with different odds, and what each design finds in them without covariates.
+"""Estimates without covariates from the counts of two groups that were asked with different probabilities.
 
 Cheater detection (Clark and Desharnais 1998): some people say no even if instructed to say yes. The stochastic lie
-detector (Moshagen, Musch and Erdfelder 2012): some carriers deny it. The extended crosswise model (Heck,
-Hoffmann and Moshagen 2018): the odds of the groups are mirrored. An unrelated question whose prevalence nobody
-knows (Greenberg and others 1969).
+detector (Moshagen, Musch and Erdfelder 2012): some carriers deny the trait. The extended crosswise model (Heck,
+Hoffmann and Moshagen 2018): the groups have probabilities p and 1 - p. The unrelated question with an
+unknown prevalence (Greenberg and others 1969).
 """
 
 import math
@@ -36,7 +36,7 @@ Chances: TypeAlias = Sequence[Number] | Mapping[Any, Number]
 
 @dataclass(frozen=True)
 class ModelTest:
-    """A test of what a model leaves open.
+    """A test of a model assumption.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class ModelTest:
     p : float
         The p-value.
     null : str
-        What is tested.
+        The null hypothesis.
 
     Examples
     --------
@@ -63,9 +63,10 @@ class ModelTest:
 
 @dataclass(frozen=True, eq=False)
 class GroupCounts:
-    """How many of each group said no and yes, one row per group, under a design with the probabilities `p`.
+    """The numbers of no and yes answers, one row per group, under a design with the probabilities `p`.
 
-    `value` and `cov` are of the shares of the design's corners: unbiased, and so possibly outside what shares can be.
+    `value` and `cov` are unbiased estimates of the shares of the design's corners and their covariance. They may lie
+    outside the possible range of shares.
     """
 
     design: TwoGroupDesign
@@ -85,17 +86,17 @@ class GroupCounts:
         return np.asarray(self.seen * (1 - self.seen) / (self.counts.sum(axis=1) - 1))
 
     def log_likelihood(self, yes: ArrayLike) -> float:
-        """The log-likelihood if yes had these probabilities in the two groups."""
+        """Return the log-likelihood of these probabilities of yes in the two groups."""
         yes = np.asarray(yes)
         return float(np.sum(xlogy(self.counts[:, 1], yes) + xlogy(self.counts[:, 0], 1 - yes)))
 
     @property
     def best(self) -> float:
-        """The log-likelihood of the shares as they were seen: no model can do better."""
+        """The log-likelihood of the observed shares, which no model can exceed."""
         return self.log_likelihood(self.seen)
 
     def along(self, start: Iterable[float], end: Iterable[float]) -> tuple[float, float]:
-        """Where from `start` (0) to `end` (1) the likelihood is highest, and how high: it is concave there."""
+        """Return the position and value of the maximum of the concave log-likelihood, from `start` (0) to `end` (1)."""
         lines = [(float(a), float(b) - float(a)) for a, b in zip(start, end, strict=True)]
         counts = [(float(no), float(yes)) for no, yes in self.counts]
 
@@ -127,8 +128,9 @@ class GroupCounts:
 
     @cached_property
     def likeliest(self) -> tuple[Array, float]:
-        """The likeliest shares of the corners, and how likely: the unbiased ones where possible, else the best point
-        of the edges.
+        """The maximum likelihood estimate of the corners' shares, and its log-likelihood.
+
+        It equals the unbiased estimate if that lies in the possible range, and otherwise lies on an edge of the range.
         """
         rest = 1 - (self.value.sum() if self.design.is_triangular else self.value.max())
         if min(self.value.min(), rest) >= 0:
@@ -145,7 +147,7 @@ class GroupCounts:
 
     @cached_property
     def without_second(self) -> tuple[float, float]:
-        """The share of the first corner if the second has none, and how likely that is."""
+        """The estimated share of the first corner if that of the second is 0, and the log-likelihood of this model."""
         base, first = (self.design.yes_probability(cell, self.p) for cell in ((0, 0), self.design.corner_cells[0]))
         return self.along(base, first)
 
@@ -157,7 +159,7 @@ class GroupCounts:
 
 
 def read_groups(design: TwoGroupDesign, reports: Values, p: Chances, group: Values | None) -> GroupCounts:
-    """Counts of no and yes of two groups, in the order of `p`; or reports, and their groups by name in `p`."""
+    """Read counts of no and yes for two groups, in the order of `p`, or reports with the group of each."""
     if not isinstance(p, Mapping) and (not isinstance(p, Sequence) or isinstance(p, str)):
         remedy = "(0.2, 0.8), or {group: 0.2, other: 0.8}"
         reject("`p` must hold a probability for each group", type(p).__name__, remedy, TypeError)
@@ -185,7 +187,7 @@ def read_groups(design: TwoGroupDesign, reports: Values, p: Chances, group: Valu
 
 
 def chances_by_group(p: object) -> dict[Any, float]:
-    """The probability that tells each group apart, by the group's name."""
+    """Return the probability of each group by its name."""
     if not isinstance(p, Mapping):
         rule = "`p` must be a mapping, {group: probability}"
         reject(rule, type(p).__name__, "it says which group is which", TypeError)
@@ -193,7 +195,7 @@ def chances_by_group(p: object) -> dict[Any, float]:
 
 
 def group_places(groups: npt.NDArray[Any], chances: Mapping[Any, float]) -> npt.NDArray[np.intp]:
-    """For each row the place of its group among those of `p`."""
+    """Return the index of each row's group in `p`."""
     places = np.full(len(groups), -1, dtype=np.intp)
     for place, name in enumerate(chances):
         places[groups == name] = place
@@ -204,28 +206,28 @@ def group_places(groups: npt.NDArray[Any], chances: Mapping[Any, float]) -> npt.
 
 
 def standard_errors(cov: Array) -> Array:
-    """Roots of the variances. Where all answers are equal there is none, and zero would be false certainty."""
+    """Return the standard errors; NaN instead of 0 if all answers are equal, as 0 would suggest certainty."""
     variances = np.diag(cov)
     return np.sqrt(np.where(variances > 0, variances, np.nan))
 
 
 def in_errors(distance: float, se: float) -> float:
-    """A distance in standard errors; without an error none is 0, and any other beyond all of them."""
+    """Return a distance in standard errors; if the error is 0, a distance of 0 stays 0 and any other is infinite."""
     return distance / se if se > 0 else math.copysign(math.inf, distance) if distance else 0.0
 
 
 def boundary_test(ratio: float, null: str) -> ModelTest:
-    """A likelihood ratio whose null lies on the edge: half the time 0, else chi-squared with one degree of freedom."""
+    """Return a likelihood ratio test on the boundary: under the null, half 0 and half chi-squared with 1 df."""
     ratio = max(ratio, 0.0)
     return ModelTest(ratio, 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2), null)
 
 
 def outside_notes(groups: GroupCounts, highest: float, names: str) -> tuple[str, ...]:
-    """What to say where the unbiased estimate leaves the possible: and whether even the nearest model fits."""
+    """Return notes for an unbiased estimate outside the possible range, with a test of whether the model fits."""
     ratio = 2 * (groups.best - highest)
     if ratio < 1e-9:
         return ()
-    p = float(chdtrc(2, ratio))  # at most 2 degrees of freedom: an upper bound
+    p = float(chdtrc(2, ratio))  # an upper bound, because there are at most 2 degrees of freedom
     note = f"the unbiased estimate lies outside what {names} can be; `likeliest` is inside"
     if p >= 0.05:
         return (note,)
@@ -235,19 +237,19 @@ def outside_notes(groups: GroupCounts, highest: float, names: str) -> tuple[str,
     return (note, doubt)
 
 
-# What each design finds in counts
+# Results of each design from counts
 
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """What two unrelated questions found.
+    """The result of an unrelated question with an unknown prevalence.
 
     Parameters
     ----------
     estimate : Estimate
-        Both prevalences, unbiased.
+        Unbiased estimates of both prevalences.
     likeliest : array
-        The likeliest ones inside 0 to 1.
+        The maximum likelihood estimates between 0 and 1.
 
     Examples
     --------
@@ -261,7 +263,7 @@ class Unknown:
 
 
 def unknown_in(groups: GroupCounts) -> Unknown:
-    """Both prevalences from counts."""
+    """Estimate both prevalences from counts."""
     shares, highest = groups.likeliest
     note = "what a report costs its sender depends on the innocuous prevalence, which was not known"
     notes = (note, *outside_notes(groups, highest, "two shares"))
@@ -272,12 +274,12 @@ def unknown_in(groups: GroupCounts) -> Unknown:
 
 @dataclass(frozen=True, eq=False)
 class Lying:
-    """What the lie detector found.
+    """The result of the stochastic lie detector.
 
     Parameters
     ----------
     estimate : Estimate
-        The share of carriers, and which share of these is honest.
+        The share of carriers, and the share of honest people among them.
     groups : GroupCounts
         The counts of the two groups.
 
@@ -293,13 +295,13 @@ class Lying:
 
     @property
     def likeliest(self) -> Array:
-        """The same shares, inside what is possible."""
+        """The maximum likelihood estimates of the same shares, between 0 and 1."""
         admit, carriers = float(self.groups.likeliest[0][0]), float(self.groups.likeliest[0].sum())
         return np.array([carriers, admit / carriers if carriers > 0 else 1.0])
 
     @property
     def test(self) -> ModelTest:
-        """Whether all carriers are honest: likelihood ratio, on the edge."""
+        """The likelihood ratio test of whether all carriers are honest, which lies on the boundary."""
         return boundary_test(2 * (self.groups.likeliest[1] - self.groups.without_second[1]), "all carriers are honest")
 
     @property
@@ -308,17 +310,17 @@ class Lying:
         return self.groups.without_second[0]
 
     def honesty(self, level: float = 0.95) -> Interval:
-        """The interval of the honest share of carriers by profile likelihood: a standard error says little of it.
+        """Return the profile likelihood interval of the honest share of carriers, which is skewed.
 
         Parameters
         ----------
         level : float
-            Level of the interval.
+            Confidence level.
 
         Returns
         -------
         Interval
-            Skewed, as the likelihood is.
+            The interval, which is not symmetric about the estimate.
         """
         lowest = self.groups.likeliest[1] - float(chdtri(1, 1 - check_level(level))) / 2 - 1e-12
         best = float(self.likeliest[1])
@@ -330,14 +332,14 @@ class Lying:
         return Interval(low, high, level, "profile likelihood")
 
     def _profile(self, honest: float) -> float:
-        """The log-likelihood of this honest share, at the likeliest share of carriers."""
+        """Return the profile log-likelihood of an honest share, maximized over the share of carriers."""
         return self.groups.along(self.groups.design.yes_probability((0, 0), self.groups.p), (honest, honest))[1]
 
 
 def lying_in(groups: GroupCounts) -> Lying:
-    """The shares of carriers and of the honest among them, from counts."""
+    """Estimate the share of carriers, and the share of honest people among them, from counts."""
     admit, carriers = float(groups.value[0]), float(groups.value.sum())
-    # The honesty of nobody cannot be told.
+    # Without carriers, the share of honest carriers is not defined.
     honest = admit / carriers if carriers != 0 else np.nan
     slope = np.array([[1.0, 1.0], [1 - honest, -honest]])
     slope[1] = slope[1] / carriers if carriers != 0 else np.nan
@@ -350,18 +352,18 @@ def lying_in(groups: GroupCounts) -> Lying:
 
 @dataclass(frozen=True, eq=False)
 class ExtendedCrosswise:
-    """What the extended crosswise model found.
+    """The result of the extended crosswise model.
 
     Parameters
     ----------
     estimate : Estimate
-        The prevalence from both groups together; to be used where `test` has no objection.
+        The prevalence from both groups together, which is valid if `test` does not reject.
     by_group : tuple of Estimate
         The prevalence from each group.
     test : ModelTest
-        Whether the groups agree: likelihood ratio on chi-squared.
+        The likelihood ratio test of whether the groups agree.
     z : float
-        The same as a distance in standard errors: positive if "same" came too often.
+        The same disagreement in standard errors, positive if "same" was reported too often.
 
     Examples
     --------
@@ -377,7 +379,7 @@ class ExtendedCrosswise:
 
 
 def crosswise_in(groups: GroupCounts) -> ExtendedCrosswise:
-    """The prevalence from counts, of both groups and of each."""
+    """Estimate the prevalence from the counts of both groups together and of each."""
     first, second = groups.p
     if abs(first + second - 1) > 1e-9:
         received = f"{first:g} and {second:g}"
@@ -398,13 +400,13 @@ def crosswise_in(groups: GroupCounts) -> ExtendedCrosswise:
 
 @dataclass(frozen=True, eq=False)
 class Cheating:
-    """What cheater detection found.
+    """The result of cheater detection.
 
     Parameters
     ----------
     estimate : Estimate
-        Shares of carriers who follow the instructions, of non-carriers who do, and of cheaters, who always say no;
-        unbiased.
+        Unbiased estimates of the shares of carriers and of non-carriers who follow the instructions, and of cheaters,
+        who always say no.
     groups : GroupCounts
         The counts of the two groups.
 
@@ -421,7 +423,7 @@ class Cheating:
 
     @property
     def likeliest(self) -> Array:
-        """The three shares, inside what is possible."""
+        """The maximum likelihood estimates of the three shares, within their possible range."""
         return _three_shares(self.groups.likeliest[0])
 
     @property
@@ -431,40 +433,41 @@ class Cheating:
 
     @property
     def test(self) -> ModelTest:
-        """Whether there are cheaters at all: likelihood ratio, on the edge."""
+        """The likelihood ratio test of whether there are cheaters, which lies on the boundary."""
         return boundary_test(2 * (self.groups.likeliest[1] - self.groups.without_second[1]), "there are no cheaters")
 
     @property
     def range(self) -> tuple[float, float]:
-        """Where the true share lies if nothing else were unknown: a cheater may be a carrier or not."""
+        """The identified range of the true share without sampling error; a cheater may be a carrier or not."""
         value = np.asarray(self.estimate.value)
         return float(value[0]), float(value[0] + value[2])
 
     def interval(self, level: float = 0.95) -> Interval:
-        """An interval that, for large groups, holds the true share with this chance wherever in the range it lies.
+        """Return an interval that covers the true share with the given probability, wherever it lies in the range.
 
-        It is shorter than one that holds the whole range (Imbens and Manski 2004).
+        The coverage holds for large groups. The interval is shorter than one that covers the whole range (Imbens and
+        Manski 2004).
 
         Parameters
         ----------
         level : float
-            The chance.
+            Confidence level.
 
         Returns
         -------
         Interval
-            Cut to 0 to 1.
+            The interval, clipped to 0 to 1.
         """
         confidence, se = check_level(level), np.asarray(self.estimate.se)
         low, high = self.range
-        if np.isnan(se).any():  # all answers are equal, and say nothing of the next one
+        if np.isnan(se).any():  # all answers are equal, so the variance is unknown
             return Interval(np.nan, np.nan, confidence, "imbens-manski")
         reach = imbens_manski(max(high - low, 0.0) / max(float(se[0]), float(se[1])), confidence)
         return cut(low - reach * se[0], max(low, high) + reach * se[1], (0.0, 1.0), confidence, "imbens-manski")
 
 
 def cheating_in(groups: GroupCounts) -> Cheating:
-    """The three shares from counts."""
+    """Estimate the three shares from counts."""
     note = "the true share lies between carriers and carriers plus cheaters"
     notes = (note, *outside_notes(groups, groups.likeliest[1], "three shares"))
     labels, method = ("carriers", "honest non-carriers", "cheaters"), "cheater detection, unbiased"
@@ -476,5 +479,5 @@ _THREE = np.array([[1.0, 0.0], [-1.0, -1.0], [0.0, 1.0]])
 
 
 def _three_shares(corners: Array) -> Array:
-    """Carriers, honest non-carriers and cheaters, from the first and the last."""
+    """Return the shares of carriers, honest non-carriers and cheaters, from those of carriers and cheaters."""
     return np.asarray(_THREE @ corners + np.array([0.0, 1.0, 0.0]))

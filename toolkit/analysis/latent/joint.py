@@ -1,4 +1,4 @@
-"""Likelihoods of all that one person tells: one list, two, or harmless items one by one beside the long list."""
+"""Likelihoods of all answers of a person: to one list, to two lists, or to harmless items asked one by one."""
 
 import itertools
 import math
@@ -20,10 +20,11 @@ _MOST_ANSWERS = 600
 
 @dataclass(frozen=True, eq=False)
 class JointLaw:
-    """The probabilities of all that a person can tell of `parts`: short lists by name and length, or `single` items.
+    """The probabilities of all answers to `parts`, which are short lists with their lengths, or single items.
 
-    Items are independent, or, if `shared`, their log odds move together by a normal amount. The linear predictors:
-    trait, each part (of others, and of carriers unless constrained), logarithm of the spread.
+    Items are independent, unless `shared` adds a common normal effect to their log odds. The linear predictors are, in
+    this order, those of the trait, of each part (for non-carriers, and also for carriers unless constrained), and the
+    logarithm of the standard deviation of the common effect.
     """
 
     parts: dict[str, int]
@@ -45,18 +46,20 @@ class JointLaw:
         return f"{'constrained' if self.constrained else 'unconstrained'} {kind}"
 
     def without(self, _: str) -> "JointLaw":
-        """The same for people who do not differ."""
+        """Return the law without a common effect."""
         return replace(self, shared=False)
 
     @cached_property
     def _cells(self) -> Array:
-        """All harmless counts: (cell, part)."""
+        """All combinations of harmless counts, with shape (cell, part)."""
         return np.array(list(itertools.product(*(range(most + 1) for most in self.parts.values()))), dtype=float)
 
     @cached_property
     def _told(self) -> list[list[Array]]:
-        """What is told of each cell, as 0 and 1: by others and carriers, with the short list and the long. Two lists
-        are told as a pair; items one by one, their sum behind them for those with the long list.
+        """Indicator matrices (cell, answer), first by class (non-carriers, carriers), then by list (short, long).
+
+        The answer to two lists is a pair of counts. With single items, it is the pattern of items, or for the long list
+        the count; codes of counts follow those of patterns.
         """
         most, cells = list(self.parts.values()), self._cells.astype(int)
         two, first = len(most) == 2 and not self.single, len(cells) * self.single
@@ -75,7 +78,7 @@ class JointLaw:
         return [matrices[:2], matrices[2:]]
 
     def codes(self, columns: list[Array]) -> npt.NDArray[np.intp]:
-        """The answer that each person gave, from the counts of each part, and at last those of the long list."""
+        """Return the code of each person's answer, from the counts of each part followed by those of the long list."""
         if not self.single:
             most = next(iter(self.parts.values()))
             return np.asarray(columns[0] * (most + 2) + columns[1] if len(columns) > 1 else columns[0], dtype=np.intp)
@@ -83,7 +86,7 @@ class JointLaw:
         return np.where(self.treated, len(self._cells) + columns[-1], pattern).astype(np.intp)
 
     def probabilities(self, eta: Array) -> tuple[Array, Array]:
-        """Of all answers, with their derivatives by the linear predictors."""
+        """Return the probabilities of all answers, and their derivatives by predictor."""
         trait, on, tables = expit(eta[0])[:, None], self.treated[:, None], []
         others = self._harmless(eta, False)
         for carrier, (law, slopes) in enumerate((others, others if self.constrained else self._harmless(eta, True))):
@@ -95,7 +98,7 @@ class JointLaw:
         return trait * have + (1 - trait) * lack, by
 
     def _harmless(self, eta: Array, carrier: bool) -> tuple[Array, Array]:
-        """The law of the harmless counts of one class, and its derivatives by all predictors."""
+        """Return the distribution of one class's harmless counts, and its derivatives by predictor."""
         most, cells = np.array([*self.parts.values()], dtype=float), self._cells
         choose = np.array(
             [math.prod(math.comb(int(m), int(c)) for m, c in zip(most, row, strict=True)) for row in cells]
@@ -119,8 +122,10 @@ class JointLaw:
 
 @dataclass(frozen=True, eq=False)
 class ListLaw:
-    """The probabilities of all counts. Linear predictors in this order: trait, control (others, and carriers unless
-    constrained), overdispersion (likewise), floor, ceiling, confession.
+    """The probabilities of all counts of one list.
+
+    The linear predictors are, in this order, those of the trait, the control count (for non-carriers, and also for
+    carriers unless constrained), the overdispersion (likewise), the floor, the ceiling, and the confession.
     """
 
     items: int
@@ -149,13 +154,13 @@ class ListLaw:
         return "".join(f", {name}" for name, there in parts if there)
 
     def without(self, name: str) -> "ListLaw":
-        """The same without a share that went to 0."""
+        """Return the law without a share that went to 0."""
         if name.startswith("overdispersion"):
             return replace(self, overdispersed=False)
         return replace(self, floor=self.floor and name != "floor", ceiling=self.ceiling and name != "ceiling")
 
     def probabilities(self, eta: Array) -> tuple[Array, Array]:
-        """Of all counts, and of both direct answers to each where these are known."""
+        """Return the probabilities of all counts and, if asked, direct answers, and their derivatives by predictor."""
         by = dict(zip(self.names, eta, strict=True))
         slots = {name: place for place, name in enumerate(self.names)}
         trait = expit(eta[0])[:, None]
@@ -174,7 +179,7 @@ class ListLaw:
         return trait * have + (1 - trait) * lack, slopes
 
     def _control(self, by: dict[str, Array], slots: dict[str, int], whose: str) -> tuple[Array, Array]:
-        """The control count's law, and its derivatives by all predictors."""
+        """Return the distribution of the control count, and its derivatives by predictor."""
         name, spread = f"control{whose}", f"overdispersion{whose}"
         mean = expit(by[name])[:, None]
         theta = np.exp(np.clip(by[spread], -30, 8))[:, None] if self.overdispersed else np.zeros_like(mean)
@@ -192,7 +197,7 @@ class ListLaw:
         return law, slopes
 
     def _long(self, law: Array, slopes: Array, by: dict[str, Array], slots: dict[str, int]) -> tuple[Array, Array]:
-        """What carriers say of the long list: one more, unless floor or ceiling holds them back."""
+        """Return the distribution of carriers' long-list counts: one more, except for floor and ceiling effects."""
         long, d_long = np.pad(law, ((0, 0), (1, 0))), np.pad(slopes, ((0, 0), (0, 0), (1, 0)))
         for name, place in (("floor", 0), ("ceiling", self.items)):
             if name in slots:
@@ -213,7 +218,7 @@ class ListLaw:
         confess: Array,
         slots: dict[str, int],
     ) -> tuple[Array, Array]:
-        """Answers 2 * count + direct: nobody confesses what is not true."""
+        """Return the probabilities of the answers 2 * count + direct; non-carriers never confess."""
         (have, d_have), (lack, d_lack), bend = carriers, others, trait * (1 - trait)
         yes, d_yes = trait * confess * have, trait * confess * d_have
         no = trait * (1 - confess) * have + (1 - trait) * lack

@@ -1,6 +1,6 @@
-"""Lists with and without the sensitive item: only a count or a sum is told, and two means are compared.
+"""List experiments and item sums: people report only a count or a sum, and two means are compared.
 
-There is no epsilon here: who says "none" or "all" has told everything.
+There is no epsilon here, because a person who says "none" or "all" has revealed every answer.
 """
 
 from collections.abc import Iterable
@@ -26,19 +26,19 @@ NO_EPSILON = "no epsilon: who tells the least or the most possible has told the 
 
 @dataclass(frozen=True, eq=False)
 class ListExperiment:
-    """What a list experiment found.
+    """The result of a list experiment.
 
     Parameters
     ----------
     estimate : Estimate
-        The share of carriers: the difference of two means.
+        The share of carriers, which is the difference between two means.
     test : ModelTest
-        Whether some combination has a negative share: then the sensitive item changed the answers to the others.
-        Bonferroni over all of them.
+        The test of whether some combination has a negative share, which would mean that the sensitive item changed the
+        answers to the others. It uses a Bonferroni correction over all combinations.
     told_none, told_all : float
-        The shares of the long list's group who said none, or all, and can deny nothing.
+        The shares of people with the long list who said none, or all, and thereby revealed every answer.
     carriers_by_count : array
-        Estimated share of people with the trait, by how many of the other items they have.
+        The estimated share of people with the trait, by their number of other items.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class ListExperiment:
 
 
 def list_of_counts(counts: Values, treatment: Values, most: int) -> ListExperiment:
-    """The difference of two means, a test of what it assumes, and how many can deny nothing."""
+    """Compute the difference in means, a test of its assumptions, and the shares who revealed every answer."""
     on = _truths(treatment, "treatment")
     told = _numbers(counts, "counts")
     _same_length(told, on)
@@ -83,7 +83,7 @@ def list_of_counts(counts: Values, treatment: Values, most: int) -> ListExperime
 
 @explain_call("item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0])")
 def item_sum(short: Iterable[object], long: Iterable[object]) -> Estimate:
-    """Estimate the mean of a sensitive quantity, from sums that people told without and with it.
+    """Estimate the mean of a sensitive quantity from sums that people report without and with it.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def item_sum(short: Iterable[object], long: Iterable[object]) -> Estimate:
     Returns
     -------
     Estimate
-        The difference of means, with Welch's interval.
+        The difference in means, with Welch's interval.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def item_sum(short: Iterable[object], long: Iterable[object]) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class CombinedList:
-    """What a list and a direct question found together, and whether what they assume can be true.
+    """The combined result of a list and a direct question, with tests of the assumptions.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class CombinedList:
     truthful : Estimate
         The difference in means among those who confessed: 1 if nobody confesses falsely.
     unmoved : Estimate
-        Confessions of the long list's group less those of the short one's: 0 if the list does not move them.
+        The share of confessions with the long list minus that with the short list: 0 if the list does not affect them.
 
     Examples
     --------
@@ -136,26 +136,27 @@ class CombinedList:
 def list_with_direct(
     counts: Iterable[object], treatment: Iterable[object], direct: Iterable[object], *, items: int
 ) -> CombinedList:
-    """The share of carriers from a list and a direct question to the same people (Aronow and others 2015).
+    """Estimate the share of carriers from a list and a direct question to the same people (Aronow and others 2015).
 
-    Those who confess are carriers; among the others the list tells how many are. Less variance than the list
-    alone, if nobody confesses falsely and the list moves no direct answer; both are tested.
+    People who confess are carriers; the list gives the share of carriers among the others. The variance is smaller than
+    that of the list alone. Two assumptions are tested: nobody confesses falsely, and the list does not affect the
+    direct answers.
 
     Parameters
     ----------
     counts : array
-        How many items each person told.
+        The number of items that each person reported.
     treatment : array of bool
         Who saw the long list.
     direct : array of bool
         Who said yes to the direct question.
     items : int
-        How many items the short list has.
+        The number of items on the short list.
 
     Returns
     -------
     CombinedList
-        The estimate, and two tests of what it assumes.
+        The estimate, and two tests of its assumptions.
 
     Examples
     --------
@@ -188,23 +189,23 @@ def double_list(
 ) -> tuple[Estimate, ModelTest]:
     """Estimate the share of carriers from two lists to the same people.
 
-    One half sees the long form of the first list, the other half that of the second.
+    One half of the people sees the long form of the first list, the other half that of the second list.
 
     Parameters
     ----------
     first, second : array
-        How many items of each list a person told.
+        The number of items of each list that each person reported.
     treatment : array of bool
         Who saw the long form of the first list; the others saw that of the second.
     items : int
-        How many items each short list has.
+        The number of items on each short list.
 
     Returns
     -------
     Estimate
-        The share of carriers, from both lists, with the correlation of a person's two answers counted.
+        The share of carriers from both lists; its error includes the correlation of a person's two answers.
     ModelTest
-        Whether the sum of both answers is the same in both halves, as it is if carriers add one to each.
+        The test of whether the mean sum of both answers is equal in both halves, as it is if carriers add one to each.
 
     Examples
     --------
@@ -254,7 +255,7 @@ def _same_length(*columns: npt.NDArray[Any]) -> None:
 
 
 def mean_difference(short: Array, long: Array, method: str) -> Estimate:
-    """The difference of two independent means, with Welch's degrees of freedom, rounded down."""
+    """Return the difference between two independent means, with Welch's degrees of freedom, rounded down."""
     if min(len(short), len(long)) < 2:
         rule = f"each list must be told by at least two people ({method})"
         reject(rule, f"{len(short)} and {len(long)}", "there would be no variance")
@@ -283,7 +284,7 @@ def _counts(values: Iterable[object], most: int, name: str) -> Array:
 
 
 def item_counts(values: object, most: int | Codes, rule: str) -> Array:
-    """How many items people told: whole numbers from 0 to `most`, one limit or one per person."""
+    """Check and return the numbers of items: whole numbers from 0 to `most`, which is one limit or one per person."""
     counts = floats_or_none(values)
     if counts is None:
         reject("counts must be whole numbers", "something else", "they count items", TypeError)

@@ -44,9 +44,11 @@ from toolkit.frames.table import as_frame, column, floats_or_none, with_column
 from toolkit.local.matrix.encoding import encode
 
 _NO_MODEL = "least squares does not model the control count; its errors are robust"
-_GAUSS_NEWTON = 30  # steps before Newton's
-_STEP = 1e-7  # share of the information at the start below which a curve is a step: its slope is 1/3000 of what it was
-_SAME = 1e-8  # of the variance of the difference in means: the model's mean is that very difference
+_GAUSS_NEWTON = 30  # Gauss-Newton steps before the first Newton step
+# A curve whose information falls below this share of its start is a step function; its slope fell to 1/3000.
+_STEP = 1e-7
+# Below this share of the variance of the difference in means, the model's mean is identical to the difference.
+_SAME = 1e-8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -334,7 +336,7 @@ def _design(answers: AnswerRows, counts: Array, treated: Mask, most: int) -> "Li
 
 
 def _difference(people: People, told: Array, treated: Mask, method: str) -> tuple[Estimate, Array]:
-    """The difference in means, and how much each person moves it: weighted, with the error of how people were drawn."""
+    """Return the difference in means and each person's influence on it; errors take the sample into account."""
     plain = mean_difference(told[~treated], told[treated], method)
     share = np.column_stack([treated, ~treated]) * people.row_weights[:, None]
     share /= share.sum(axis=0)
@@ -367,7 +369,7 @@ def _counts(values: npt.NDArray[Any], treated: Mask, most: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """Counts that some people told: `most` items at most; of a long list which control curves it holds."""
+    """Counts that some people reported, at most `most`; a long list names the control curves that it `holds`."""
 
     rows: Mask
     counts: Array
@@ -377,8 +379,9 @@ class Told:
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """A design: its short lists or single items by name, its long lists, the difference in means and how much each
-    person moves it; all counts.
+    """A design: the short lists or single items by name, and the long lists.
+
+    It also has the difference in means, each person's influence on it, and the columns of all counts.
     """
 
     short: dict[str, Told]
@@ -389,7 +392,7 @@ class Lists:
     columns: list[Array]
 
     def curves(self, x: Array, row_weights: Array) -> dict[str, Array | None]:
-        """The curve of each short list or single item alone, by least squares; None where it turns into a step."""
+        """Fit the curve of each short list or single item by least squares; None if it turns into a step."""
         return {
             name: _curve_fit(x[one.rows], one.counts[one.rows] / one.most, row_weights[one.rows], np.zeros(x.shape[1]))
             for name, one in self.short.items()
@@ -397,8 +400,10 @@ class Lists:
 
 
 def _least_squares(answers: AnswerRows, design: Lists) -> ListFit:
-    """A curve for each short list or control item, then what long lists add to their sum; errors are the sandwich of
-    both steps together (Imai 2011, appendix): a person's row of scores holds all that the person told.
+    """Fit a curve for each short list or control item, and then the addition by the sensitive item on long lists.
+
+    The errors are the sandwich estimate for both steps together (Imai 2011, appendix). A row of scores includes all
+    answers of a person.
     """
     (x, back), row_weights = standardize(answers.covariates), answers.people.row_weights
     width, curves, long = x.shape[1], list(design.short.values()), design.long
@@ -439,7 +444,7 @@ def _least_squares(answers: AnswerRows, design: Lists) -> ListFit:
 
 
 def _with_gap(fit: ListFit, influence: Callable[[], Array], moves: Array) -> ListFit:
-    """With what each person moves the model's mean and the difference in means by, where they were not drawn alike."""
+    """Add the variance of the model's mean minus the difference in means, for weights, strata or clusters."""
     people = fit.answers.people
     if not people.is_complex:
         return fit
@@ -461,8 +466,8 @@ def _scatter(people: People, scores: Array) -> Array:
 def _curve_fit(x: Array, y: Array, row_weights: Array, start: Array) -> Array | None:
     """Fit a share on a logistic curve by least squares; None if the curve turns into a step.
 
-    Gauss and Newton lead into the right region and converge only linearly there if residuals are large; Newton ends at
-    a strict minimum, and without those first steps if these led to a step.
+    Gauss-Newton steps reach the right region, but converge only linearly there if residuals are large. Newton's method
+    then finds a strict minimum. If the Gauss-Newton steps led to a step function, Newton's method starts without them.
     """
 
     def evaluate(at: Array) -> Evaluation:
@@ -512,7 +517,7 @@ def _as_list_fit(
 
 
 def _without_randomization(estimate: Estimate) -> Estimate:
-    """No device randomizes a list."""
+    """Remove the randomization error, because no device randomizes a list."""
     return replace(estimate, covers=estimate.covers.replaced(ErrorSource.RANDOMIZATION))
 
 
@@ -522,7 +527,7 @@ def _without_randomization(estimate: Estimate) -> Estimate:
 def _likelihood(
     answers: AnswerRows, law: ListLaw | JointLaw, codes: Codes, design: Lists, se: ErrorKind | None
 ) -> ListFit:
-    """The maximum; shares that go to 0 on the way are left out, and said."""
+    """Maximize the likelihood; shares that go to 0 are removed from the model, and a note says so."""
     notes: tuple[str, ...] = ()
     x, back = standardize(answers.covariates)
     controls = {

@@ -52,9 +52,11 @@ Share = Callable[[Array], tuple[Array, Array]]
 _TINY = 1e-300
 _UNIDENTIFIED = 1e-8
 _BY_FORM = 0.02
-_MANY_ROWS = 1000  # in none of 120 simulated surveys of 1,000 people did another start lead to a higher maximum
+# In none of 120 simulated surveys of 1,000 people did another start lead to a higher maximum.
+_MANY_ROWS = 1000
 _FURTHER_STARTS = 12
-_PROMISING = 0.5  # further starts whose log-likelihood is lower by more after a few steps are left
+# A further start is abandoned if its log-likelihood is lower by more than this after a few steps.
+_PROMISING = 0.5
 _HIGHER = 1e-4
 HIGHER_AT_INFINITY = (
     "the likelihood is higher still where coefficients grow without limit: the estimates are its highest maximum at "
@@ -67,7 +69,7 @@ FORM_ONLY = (
 
 
 class FitOptions(TypedDict, total=False):
-    """How a formula is fitted: the kind of errors, how people were drawn, and what is done with missing values."""
+    """Options for fitting a formula: the kind of errors, the sampling design, and the treatment of missing values."""
 
     se: ErrorKind | None
     sample: Sampled | None
@@ -146,7 +148,7 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A linear predictor; the trait's has no name. A share that `may_vanish` is left out where it goes to 0."""
+    """A linear predictor; that of the trait has no name. A share that `may_vanish` is removed if it goes to 0."""
 
     name: str
     covariates: Covariates
@@ -160,14 +162,14 @@ class Predictor:
 
 
 def trait_share(eta: Array) -> tuple[Array, Array]:
-    """The share of the first predictor, by its logit; the others do not move it."""
+    """Return the share whose logit is the first predictor, and its derivatives; the other predictors have no effect."""
     share, slopes = expit(eta[0]), np.zeros_like(eta)
     slopes[0] = share * (1 - share)
     return share, slopes
 
 
 def further_share(name: str, answers: AnswerRows, start: float, may_vanish: bool = False) -> Predictor:
-    """The linear predictor of a share beside the trait's: with covariates of its own, or one share for all."""
+    """Return the linear predictor of a further share, with its own covariates or a common share for everybody."""
     one = answers.share_covariates.get(name)
     if one is None:
         one = covariates_from_table(np.empty((len(answers.covariates.matrix), 0)))
@@ -175,7 +177,7 @@ def further_share(name: str, answers: AnswerRows, start: float, may_vanish: bool
 
 
 def intercept_start(labels: tuple[str, ...], value: float) -> Array:
-    """All coefficients 0 but the intercept, where there is one."""
+    """Return start values: `value` for the intercept, if there is one, and 0 for all other coefficients."""
     return np.where(np.array(labels) == "Intercept", value, 0.0)
 
 
@@ -183,23 +185,24 @@ def intercept_start(labels: tuple[str, ...], value: float) -> Array:
 class LatentFit(PredictiveFit):
     """A fitted model with latent classes.
 
-    The coefficients of the trait come first, under the names of the covariates; those of everything else follow, with
-    the name of what they belong to.
+    The coefficients of the trait come first and are named after the covariates. The names of all other coefficients
+    begin with the name of their predictor.
 
-    In 2,000 simulated surveys each of 1,000 people, 95 % intervals of coefficients and of prevalences held them in 94.7
-    to 95.4 % (unrelated question), 94.5 to 97.1 % (lie detector), 94.8 to 96.0 % (extended crosswise) and 94.9 to
-    96.5 % (cheater detection); at most 7 of the 2,000 had no maximum at finite coefficients, and were refused.
+    In 2,000 simulated surveys of 1,000 people each, 95 % intervals covered coefficients and prevalences in 94.7 to
+    95.4 % (unrelated question), 94.5 to 97.1 % (lie detector), 94.8 to 96.0 % (extended crosswise) and 94.9 to 96.5 %
+    (cheater detection) of surveys. In at most 7 of the 2,000 there was no maximum at finite coefficients and an error
+    was raised.
 
     Parameters
     ----------
     answers : Answers
-        What people said.
+        The answers and covariates of the people.
     predictors : tuple of Predictor
-        The covariates of each part of the model, the trait's first.
+        The linear predictors of the model; that of the trait comes first.
     share : Share
-        How the prevalence follows from the coefficients.
+        The function that computes the prevalence from the linear predictors.
     model : Model, optional
-        The likelihood, where there is one.
+        The likelihood; None for least squares.
 
     Examples
     --------
@@ -246,7 +249,7 @@ class LatentFit(PredictiveFit):
         )
 
     def compare(self, smaller: Fit) -> Comparison:
-        """Test this model against a smaller one inside it; a share of 0 lies on the edge of what is possible.
+        """Test this model against a smaller nested one; a share of 0 lies on the boundary of the parameter space.
 
         Parameters
         ----------
@@ -256,8 +259,8 @@ class LatentFit(PredictiveFit):
         Returns
         -------
         Comparison
-            The likelihood ratio; on the edge against a mixture of chi-squared laws (Self and Liang 1987), as if the
-            shares were estimated independently of each other.
+            The likelihood ratio test. On the boundary, the null distribution is a mixture of chi-squared distributions
+            (Self and Liang 1987), computed as if the shares were estimated independently of each other.
         """
         plain = super().compare(smaller)
         alone = [one for one in self.predictors if one.may_vanish and len(one.labels) == 1]
@@ -276,13 +279,13 @@ class LatentFit(PredictiveFit):
         return [Effect("", *self._shares_of([matrix, *(matrix if one is first else one.matrix for one in others)]))]
 
     def _matrix(self, predictor: Predictor, data: Data | Values) -> Array:
-        """The covariates of new people; those of other shares are needed only where they move the trait's."""
+        """Return the covariates of new people; those of other shares matter only if they affect the trait's."""
         if predictor is self.predictors[0] or self.share is not trait_share:
             return predictor.covariates.matrix_of(data)
         return np.ones((len(self.predictors[0].covariates.matrix_of(data)), len(predictor.labels)))
 
     def _shares_of(self, matrices: Sequence[Array]) -> tuple[Array, Array]:
-        """Each person's probability of the trait, and its gradient by all coefficients."""
+        """Return each person's probability of the trait, and its gradient with respect to all coefficients."""
         ends = np.cumsum([one.shape[1] for one in matrices])
         eta = np.array([x @ b for x, b in zip(matrices, np.split(self.value, ends[:-1]), strict=True)])
         value, slopes = self.share(eta)
@@ -291,7 +294,7 @@ class LatentFit(PredictiveFit):
 
 @dataclass(frozen=True, eq=False)
 class FitSettings:
-    """What a law is fitted with, and how the fit is described."""
+    """Settings of a fit: its description, the function for the prevalence, and the kind of errors."""
 
     title: str
     method: str
@@ -304,7 +307,7 @@ class FitSettings:
 def fit_latent(
     answers: AnswerRows, codes: Codes, law: Law, predictors: Sequence[Predictor], how: FitSettings
 ) -> LatentFit:
-    """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
+    """Maximize the likelihood by Fisher scoring; raise an error if the parameters are not identified."""
     kind = checked_error_kind(how.error, answers.people, False)
     scaled = [standardize(one.covariates) for one in predictors]
     model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
@@ -331,7 +334,7 @@ def fit_latent(
 
 
 def _maximum(model: Model, start: Array) -> tuple[Evaluation, Array, tuple[str, ...]]:
-    """Return the highest maximum, the observed information there, and a note where infinity is higher still."""
+    """Return the highest maximum, the observed information there, and a note if it is higher at infinity."""
     ascent = finish_by_newton(model.evaluate, model.observed_information, maximize(model.evaluate, start))
     observed, notes = model.observed_information(ascent.point.params), tuple[str, ...]()
     proper = is_maximum(ascent, observed)
@@ -344,16 +347,16 @@ def _maximum(model: Model, start: Array) -> tuple[Evaluation, Array, tuple[str, 
         else:
             ascent = other
     if not proper:
-        # Where the information is singular at a point without symmetry, more people would not help.
+        # If the information is singular even at an asymmetric point, more people would not help.
         _identified(model.evaluate(start + np.random.default_rng(1).normal(size=len(start))).information)
         interior_maximum(model.observed_information, ascent, "use fewer covariates, or ask more people")
     return ascent.point, observed, notes
 
 
 def _higher_ascents(model: Model, first: Maximization) -> Iterator[Maximization]:
-    """Climb from random points as well, and yield each end that is higher than all before.
+    """Maximize from random starts as well, and yield each result that is higher than all previous ones.
 
-    Likelihoods of latent classes can have several maxima when few people answered.
+    Likelihoods of latent classes can have several maxima if few people answered.
     """
     if len(model.answers) > _MANY_ROWS:
         return
@@ -369,7 +372,7 @@ def _higher_ascents(model: Model, first: Maximization) -> Iterator[Maximization]
 
 
 def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:
-    """The first share that goes to 0 on the way to the maximum, by name."""
+    """Return the name of the first share that goes to 0 during maximization, or None."""
     if not any(one.may_vanish for one in predictors):
         return None
     ascent = maximize(model.evaluate, start, max_steps=60)
@@ -381,7 +384,7 @@ def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array)
 
 
 def influence_on(model: Model, predictors: Sequence[Predictor], params: Array) -> Array:
-    """How much each person moves the coefficients: with columns of one scale, as the Hessian is by differences."""
+    """Return each person's influence on the coefficients, computed with standardized columns."""
     scaled = [standardize(one.covariates) for one in predictors]
     back = _blocks([matrix for _, matrix in scaled])
     alike = replace(model, columns=tuple(columns for columns, _ in scaled))
@@ -389,13 +392,13 @@ def influence_on(model: Model, predictors: Sequence[Predictor], params: Array) -
 
 
 def _least_eigenvalue(information: Array) -> float:
-    """Return the least eigenvalue of the information at unit diagonal: near 0 where parameters are not identified."""
+    """Return the least eigenvalue of the information with unit diagonal, near 0 if a parameter is not identified."""
     scale = np.sqrt(np.maximum(np.diag(information), _TINY))
     return float(np.linalg.eigvalsh(information / np.outer(scale, scale))[0])
 
 
 def _identified(information: Array) -> tuple[str, ...]:
-    """Refuse parameters that are not identified; return a note where only the form of the model identifies them."""
+    """Reject parameters that are not identified; return a note if only the form of the model identifies them."""
     least = _least_eigenvalue(information)
     if least < _UNIDENTIFIED:
         consequence = "a second group with other odds, or a second list, identifies them"

@@ -1,6 +1,6 @@
-"""Two groups that are asked with different odds: cheaters, liars, crosswise answers, unknown questions.
+"""Designs with two groups: cheater detection, lie detector, extended crosswise and unknown questions.
 
-A formula is fitted with covariates. Counts, and reports without a formula, are solved for the unbiased shares.
+A formula is fitted with covariates. Counts, and reports without a formula, give unbiased estimates of the shares.
 """
 
 from collections.abc import Mapping
@@ -333,7 +333,10 @@ def unknown_question(
 
 @dataclass(frozen=True, eq=False)
 class GroupLaw:
-    """The probabilities of both answers, with the odds of each person's group; a fit that holds it can be pickled."""
+    """The probabilities of both answers, given the probability of each person's group.
+
+    It is a class because a fit that holds it must be picklable.
+    """
 
     design: TwoGroupDesign
     odds: Array
@@ -346,7 +349,7 @@ class GroupLaw:
 
 
 def _shares(eta: Array, exclusive: bool) -> tuple[Array, Array, Array]:
-    """The shares of the trait and of the second class, and their derivatives: (predictor, share, person)."""
+    """Return the shares of the trait and of the second class, and their derivatives (predictor, share, person)."""
     if exclusive:
         trait, other, _ = softmax(np.stack([eta[0], eta[1], np.zeros_like(eta[0])]), axis=0)
         together = -trait * other
@@ -374,7 +377,10 @@ def _fit(
     options: Mapping[str, Any],
     formula: str | None = None,
 ) -> LatentFit | GroupCounts:
-    """Fit a formula; counts, or reports without covariates, are read and returned. `formula` is of the second class."""
+    """Fit a formula; return counts, or reports without a formula, as `GroupCounts`.
+
+    `formula` is that of the second class.
+    """
     design = TWO_GROUP_DESIGNS[name]
     if not isinstance(reports, str):
         only_with_formula({"data": data, design.second_class: formula, **options})
