@@ -390,7 +390,7 @@ MUTANTS = {
         "14",
         "toolkit.central.publishing.quantiles",
         "self.selection_mechanism(split)._choose_step(",
-        "Exponential.for_epsilon(20 * self.each, sensitivity=part.share.denominator)._choose_step(",
+        "Exponential.for_epsilon(20 * self.epsilon_per_level, sensitivity=split.share.denominator)._choose_step(",
         "deciles-below-check",
     ),
     "14: quantiles at twice epsilon": Mutant(
@@ -477,7 +477,7 @@ MUTANTS = {
         "05",
         "toolkit.teaching.attacks.averaging",
         "        loglike[1:] = loglike[1]",
-        "        loglike[1:] = loglike[1] * np.arange(1, number + 1)[:, None]",
+        "        loglike[1:] = loglike[1] * np.arange(1, n_reports + 1)[:, None]",
         "cell-29",
     ),
     "06: a faculty without end": Mutant(
@@ -726,7 +726,7 @@ MUTANTS = {
 _COUNTS = {"without noise": "10**9", "with half the noise": "2"}
 _CHOICES = {
     "without noise": "int(np.argmin(odds.gaps(slice(None))))",
-    "at twice epsilon": "_draw(Odds(odds.scores, 2 * odds.rate, odds.base), source)",
+    "at twice epsilon": "_draw_index(Odds(odds.scores, 2 * odds.rate, odds.base), source)",
 }
 MUTANTS |= {
     f"{number}: counts {words}": Mutant(
@@ -743,7 +743,7 @@ MUTANTS |= {
         number,
         "toolkit.central.selection",
         "return _candidate_at(candidates, _draw_index(odds, source))",
-        f"return _item(candidates, {choice})",
+        f"return _candidate_at(candidates, {choice})",
         cell,
     )
     for number, cell in (("07", "drawn-check"), ("11", "choice-below-check"), ("13", "cell-43b"))

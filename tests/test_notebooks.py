@@ -327,10 +327,10 @@ def test_freezing_again_changes_no_byte_and_gives_what_is_saved(tmp_path):
 LEFT = """\
 from pathlib import Path
 from toolkit import Question, Survey, collect, warner
-from toolkit.survey.serving.background import servers
+from toolkit.survey.serving.background import list_servers
 survey = Survey("Exams", [Question("cheated", "Have you?", design=warner(p="3/4"))], consent="Stop.")
 collector = collect(survey, database="sqlite:///left.db", watch=False)
-written = Path("pid").write_text(str(servers()[0].pid))"""
+written = Path("pid").write_text(str(list_servers()[0].pid))"""
 TIES = "import importlib.util, numpy as np; [importlib.util.find_spec('polars'), np.sort.__name__]"
 
 

@@ -329,7 +329,7 @@ def test_protected_questions_divide_the_ceiling(desk, place):
     assert (changed, [one for one in problems if not one.get("unfinished")]) == ("piecewise", [])
     desk.to("Open")
     expect(page.get_by_role("button", name="Open the survey")).to_be_disabled()
-    expect(page.get_by_text("Some words are still the examples")).to_be_visible()
+    expect(page.get_by_text("Some texts are still examples")).to_be_visible()
     desk.look()
 
 

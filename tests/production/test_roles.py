@@ -148,7 +148,7 @@ def test_it_can_do_no_more(roles):
         web.pause,
         web.close,
         lambda: web.invitations(1),
-        lambda: web._set("public url", "https://example.com/"),
+        lambda: web._store_setting("public url", "https://example.com/"),
     ):
         with pytest.raises(StoreError):
             act()

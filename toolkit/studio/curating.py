@@ -204,14 +204,7 @@ class CuratorPage:
     ) -> dict[str, Any]:
         """Return the cost and noise of a planned statistic, the reason for its rejection, or its released numbers."""
         if "released" in statistic:
-            header, *rows = [*csv.reader(io.StringIO(statistic.get("numbers", "")))] or [[]]
-            released = {"released": statistic["released"], "file": statistic.get("file")}
-            return {
-                **released,
-                "columns": header,
-                "rows": rows,
-                "published": statistic.get("file") not in self._unpublished,
-            }
+            return self._released_state(statistic)
         try:
             if source.header is None:
                 reject(
@@ -241,6 +234,12 @@ class CuratorPage:
         }
         context = [session["neighbors"], session["ceiling"], source.header, source.schema()]
         return {**facts, "hash": fingerprint(json.dumps([context, facts]).encode())}
+
+    def _released_state(self, statistic: Mapping[str, Any]) -> dict[str, Any]:
+        header, *rows = [*csv.reader(io.StringIO(statistic.get("numbers", "")))] or [[]]
+        is_published = statistic.get("file") not in self._unpublished
+        released = {"released": statistic["released"], "file": statistic.get("file"), "published": is_published}
+        return {**released, "columns": header, "rows": rows}
 
 
 def _column_settings(source: TableFile, session: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -42,7 +42,7 @@ def support_table(oracle: Oracle, reports: np.ndarray) -> np.ndarray:
     """Which options each report of `randomize` supports, for codes as answers: one row a report."""
     k = len(oracle.options)
     if isinstance(oracle, LocalHash):
-        digits = (np.arange(k)[:, None] >> np.arange(oracle.digits)) & 1
+        digits = (np.arange(k)[:, None] >> np.arange(oracle.n_digits)) & 1
         return (reports[:, 1:].astype(int) @ digits.T) % oracle.values == reports[:, :1]
     return reports[:, None] == np.arange(k) if reports.ndim == 1 else bits.unpack(reports, k)
 

@@ -80,7 +80,7 @@ def test_another_process_can_close_a_collection(home):
     waiting = [sys.executable, "-c", f"{LAUNCH}; sys.stdin.read()", url]
     with ended(waiting, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:
         pid = int(notebook.stdout.readline())
-        assert not Collector.attach(url).close().serving
+        assert not Collector.attach(url).close().is_serving
         assert notebook.poll() is None
         assert pid not in [child.pid for child in psutil.Process(notebook.pid).children()]
 
@@ -101,7 +101,7 @@ def test_a_proxy_in_the_environment_is_not_asked_for_our_own_server(home, monkey
     url, _, _ = collection(home)
     server = launch(url)
     assert Collector.attach(url).status().url == server.url
-    assert not Collector.attach(url).close().serving
+    assert not Collector.attach(url).close().is_serving
     assert find_server(url) is None
 
 

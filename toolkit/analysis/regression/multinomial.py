@@ -286,9 +286,8 @@ def _fit(rows: ModelRows, option_order: tuple[int, ...], error_kind: str, with_j
     cov = covariance(model, params, error_kind, point.information)
     back_of_all = np.kron(np.eye(len(option_order) - 1), back)
     labels = tuple(f"{options[index]}: {name}" for index in option_order[1:] for name in rows.covariates.labels)
-    method = (
-        f"{rows.channel.description}, {'penalized' if with_jeffreys else 'maximum'} likelihood, {error_kind} errors"
-    )
+    estimator = "penalized" if with_jeffreys else "maximum"
+    method = f"{rows.channel.description}, {estimator} likelihood, {error_kind} errors"
     against = f"against {options[option_order[0]]!r}{', Jeffreys penalty' if with_jeffreys else ''}"
     return MultinomialFit(
         coefficient_estimate(

@@ -107,22 +107,17 @@ def read_predictor_rows(
 ) -> PredictorRows:
     """Read the rows of a model whose formula has randomized answers on its right side."""
     response, right = split_formula(formula)
+    stated_truth_side = None if truth_formula is None else truth_formula.strip().removeprefix("~").strip()
     if is_lazy(data):
-        of_truths = (
-            variables(truth_formula.strip().removeprefix("~").strip(), data) if truth_formula is not None else ()
-        )
-        data, sampling = aggregate_rows(data, [response, *variables(right, data), *of_truths], sampling)
+        truth_columns = () if stated_truth_side is None else variables(stated_truth_side, data)
+        data, sampling = aggregate_rows(data, [response, *variables(right, data), *truth_columns], sampling)
     frame = as_frame(data)
     design_of_item = _designs_by_item(designs, variables(right, frame))
     items = _randomized_columns(design_of_item, variables(right, frame))
-    truth_side = (
-        right_side_without(right, items) if truth_formula is None else truth_formula.strip().removeprefix("~").strip()
-    )
+    truth_side = right_side_without(right, items) if stated_truth_side is None else stated_truth_side
     covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
     if set(items) & set(variables(truth_side, frame)):
-        reject(
-            "`truth` must not hold the randomized answers", truth_formula, "it holds the covariates that explain them"
-        )
+        reject("`truth` must not hold the randomized answers", truth_formula, "it holds what explains them")
     columns = {"outcome": column(frame, response, "the outcome")} | sampling_columns(frame, sampling)
     columns |= {item: column(frame, item, "reports") for item in items}
     gaps = missing_cells(columns, sampling)
@@ -136,11 +131,10 @@ def read_predictor_rows(
     # Reports may be text, so they are replaced by numbers before formulaic reads the columns.
     baseline = _with_truths(rows, items, (0,) * len(items))
     outcome_side = covariates_from_formula(right, baseline)
+    with_each_truth = [_with_truths(baseline, items, truths) for truths in truth_combinations(items)]
     return PredictorRows(
         outcome=finite_floats(columns["outcome"], "outcomes"),
-        outcome_covariates=tuple(
-            outcome_side.matrix_of(_with_truths(baseline, items, cell)) for cell in truth_combinations(items)
-        ),
+        outcome_covariates=tuple(map(outcome_side.matrix_of, with_each_truth)),
         labels=outcome_side.labels,
         truth_covariates=covariates_from_formula(truth_side, baseline),
         items=items,
