@@ -33,7 +33,7 @@ class SampleSource:
 
     @cached_property
     def _columns(self) -> dict[str, tuple[list[Any], Codes]]:
-        """The distinct cells of each column, and the index of each row's cell among them."""
+        """Return the distinct cells of each column, and the index of each row's cell among them."""
         table, names = rows_in_order(self.frame), [*self.by, *self.readers]
         if unknown := [name for name in names if name not in table.columns]:
             received = f"none called {', '.join(unknown)}"
@@ -46,7 +46,7 @@ class SampleSource:
 
     @cached_property
     def _group_codes(self) -> tuple[dict[Group, int], Codes]:
-        """The codes of the groups, in order, and the code of each row's group; -1 for rows in no group."""
+        """Return the codes of the groups, in order, and the code of each row's group; -1 for rows in no group."""
         combination = np.zeros(self._rows, dtype=np.int64)
         for name in self.by:
             combination = combination * len(self._columns[name][0]) + self._columns[name][1]
@@ -108,7 +108,7 @@ class SampleSource:
 
     @property
     def _without_population(self) -> Sample | Replicates:
-        """The sample without its finite population correction."""
+        """Return the sample without its finite population correction."""
         return self.sample if isinstance(self.sample, Replicates) else replace(self.sample, population=None)
 
     def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:

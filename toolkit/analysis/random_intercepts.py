@@ -152,7 +152,7 @@ def maximum_without_groups(model: GroupModel) -> Evaluation:
 def maximum(model: GroupModel, plain: Evaluation) -> tuple[GroupModel, Evaluation]:
     """Return the maximum, and the model with enough nodes for it.
 
-    Where groups differ much, the likelihood of a group through a device is one-sided, and with few nodes the
+    If groups differ strongly, the likelihood of a group with randomized answers is one-sided, and with few nodes the
     log-likelihood does not match its score.
     """
     point = maximize(model.evaluate, np.append(plain.params, np.log(0.5)), max_steps=8).point

@@ -1,7 +1,7 @@
 """The base classes of private learners: the cost of a fit, the ledger that pays for it, and how both are displayed.
 
 A ledger is handed in by the user and is charged before any cell is read. Copies that scikit-learn makes of a
-learner, for a search or for cross-validation, share its ledger; a learner that is pickled leaves it behind.
+learner, for a search or for cross-validation, share its ledger; a pickled learner does not contain it.
 """
 
 from collections.abc import Callable
@@ -59,7 +59,7 @@ class LeftBehind:
 
 
 class PrivateLearner(BaseEstimator):  # type: ignore[misc]
-    """A learner whose fit costs privacy; parameters are stored as given and checked by `fit`."""
+    """A learner whose fit has a privacy cost; parameters are stored unchanged and checked by `fit`."""
 
     epsilon: Number | None
     rho: Number | None
@@ -88,7 +88,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return Approx(amount, slack)
 
     def _opened(self, x: DataFrame | ArrayLike, y: object, *, target: bool = True) -> Examples:
-        """Rows and targets, known by types and shape alone; the names of columns are remembered, and are public."""
+        """Return rows and targets after checks of types and shapes only; store the column names, which are public."""
         pairs, relation = examples(x, y, target=target), check_neighbors(self.neighbors)
         rows = pairs.rows
         if relation == "replace" and rows.count() == 0:

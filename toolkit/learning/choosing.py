@@ -1,4 +1,4 @@
-"""Private selection among learners: the best on rows that none was trained on, or the best of several runs."""
+"""Private selection of a learner: the best on rows that no candidate was trained on, or the best of several runs."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -32,17 +32,17 @@ def choose_classifier(
 ) -> Candidate:
     """Choose one of several fitted classifiers, with higher odds for those that label more rows of X as y does.
 
-    One person moves each number of right answers by at most 1, under both relations, so that the exponential mechanism
-    costs Pure(epsilon). For that a candidate's answer must depend on its row alone. A row that a candidate fails on, or
-    whose label is missing, counts as wrong without a word; all others count. Answers and labels are compared one by
-    one, texts with texts and numbers with numbers. How long it takes depends on the data, and is not to be published.
+    Under both neighbor relations, one person changes each number of correct answers by at most 1, so the exponential
+    mechanism costs Pure(epsilon). This requires that a candidate's answer depends on its row alone. A row on which a
+    candidate fails, or whose label is missing, silently counts as wrong. Answers and labels are compared one by one,
+    texts with texts and numbers with numbers. The running time depends on the data and must not be published.
 
     Parameters
     ----------
     candidates : sequence
         Fitted classifiers, with `predict`.
     X : array-like
-        Rows that no candidate was trained on; for rows that were, add what the training cost.
+        Rows that no candidate was trained on. If there are others, add the cost of the training.
     y : array-like
         Their labels.
     epsilon : Number
@@ -50,9 +50,9 @@ def choose_classifier(
     neighbors : str
         "replace" or "add_remove".
     ledger : Ledger, optional
-        Is charged before a row is read.
+        The ledger that is charged before any row is read.
     rng : Generator, optional
-        For simulation.
+        For simulation only.
 
     Returns
     -------
@@ -122,25 +122,26 @@ def best_of(
 ) -> tuple[Any, Output]:
     """Return the best of several runs, each Pure(epsilon), at the cost of Pure(3 epsilon) for any number of runs.
 
-    After each run it ends with probability `stop`, so that there are 1 / stop runs in the mean. Their number
-    is random and must stay unknown: if it is fixed, or told, each run costs epsilon. An observer of how long
-    it takes learns something of it.
+    The function stops after each run with probability `stop`, so the mean number of runs is 1 / stop. This number is
+    random and must stay secret: if it is fixed or revealed, each run costs epsilon. Somebody who observes the running
+    time learns something about it.
 
     Parameters
     ----------
     run : callable
-        Draws independently each time: a score, higher is better, and an output. Both together must be Pure(epsilon);
-        that is the caller's word. It must not charge a ledger itself. A score that is NaN or no number is the worst.
+        A function that draws a score and an output, independently each time; a higher score is better. The caller must
+        ensure that both together are Pure(epsilon). The function must not charge a ledger itself. A score that is NaN
+        or not a number is the worst.
     epsilon : Number
         The cost of one run.
     stop : Number
-        The probability to end after each run, fixed before.
+        The probability of stopping after each run, which must not depend on the data.
     neighbors : str
         "replace" or "add_remove".
     ledger : Ledger, optional
-        Is charged Pure(3 epsilon), before the first run.
+        The ledger that is charged Pure(3 epsilon) before the first run.
     rng : Generator, optional
-        For simulation.
+        For simulation only.
 
     Returns
     -------

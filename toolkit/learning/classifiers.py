@@ -34,7 +34,7 @@ Noise = OutputPerturbation | ObjectivePerturbation | NoisyGradientDescent
 
 
 class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # type: ignore[misc]
-    """The base class of both classifiers, with two public classes, rows by public scales, and noise."""
+    """The base class of both classifiers, with two public classes, publicly scaled rows, and noise."""
 
     def _margins(self) -> MarginLoss:
         raise NotImplementedError
@@ -42,17 +42,17 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
     def fit(self, X: DataFrame | ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release weights.
 
-        A call is refused only for types, shapes, parameters or the budget; then nothing comes out of any
-        cell. Labels are compared exactly: a row whose label is not one of the classes, in another case say,
-        adds nothing. How long it takes depends on the data, and is not to be published.
+        A call is rejected only because of types, shapes, parameters or the budget, so an error reveals nothing about
+        any cell. Labels are compared exactly: a row is ignored if its label is not one of the classes, for example
+        because of its case. The running time depends on the data and must not be published.
 
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Of the last
-            two and of polars' lazy frames a part at a time is read.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. The
+            last two, and lazy frames of polars, are read in batches.
         y : array-like
-            A label per row, or the name of the column of X that holds them.
+            One label per row, or the name of the column of X with the labels.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         Returns
         -------
         Array
-            A number per row.
+            One number per row.
         """
         cells = self._rows_to_predict(X).read()
         return np.asarray(self._scaling.filled(cells) @ self.coef_[0] + self.intercept_[0])
@@ -153,7 +153,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         Returns
         -------
         NDArray
-            One of the two classes per row.
+            The predicted class of each row.
         """
         second = self.decision_function(X) > 0
         return np.asarray(self.classes_[second.astype(int)])
@@ -179,52 +179,54 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
 class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression with differential privacy for every person in the data.
 
-    Penalized likelihood, w . w / 2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by public
-    scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from the data before
-    it comes here is not covered, as with StandardScaler (give bounds instead) or an encoder that finds its categories
-    (list them); nor is what a search chooses by scores (`choose_classifier` is for that).
+    The weights minimize the penalized loss w . w / 2 + C sum of ln(1 + e**(-y w . x)), where public scales limit the
+    length of each row x to 1. One person moves the minimum by at most 2 C, and noise hides this change.
+
+    The guarantee does not cover what earlier steps of a pipeline learn from the data, such as the means of
+    StandardScaler (give `bounds` instead) or the categories that an encoder finds (list them). It does not cover a
+    choice by scores in a search either; use `choose_classifier`.
 
     Parameters
     ----------
     epsilon : Number, optional
         The cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
     rho : Number, optional
-        In place of epsilon, for "output" and "descent": Zcdp(rho).
+        The cost Zcdp(rho), instead of `epsilon`, for "output" and "descent".
     delta : Number, optional
-        Goes with `epsilon`.
+        The delta of the cost; requires `epsilon`.
     method : str
-        "objective" puts noise into what is minimized, "output" onto the weights, "descent" onto each step.
+        Where noise is added: "objective" to the objective function, "output" to the weights, "descent" to each step.
     C : Number, optional
-        How little weights are penalized, as in scikit-learn but for rows of length 1. None: from the loss and
-        the number of columns alone, for "objective" epsilon / 2. "objective" lowers a C for which epsilon is
-        too small; `C_` is what was used.
+        The inverse strength of the penalty, as in scikit-learn but for rows of length 1. By default it is computed from
+        the privacy loss and the number of columns alone; for "objective" it is epsilon / 2. "objective" lowers a C
+        for which epsilon is too small; `C_` is the value that was used.
     classes : sequence
-        The two labels; they are given, as seeing which there are would be a release. A column whose type can
-        never hold them is refused; `count_labeled` releases, for a price, how many rows have one of them.
+        The two labels. They must be given, because reading them from the data would be a release. A column whose type
+        can never hold them is rejected. `count_labeled` releases how many rows have one of them, at a cost.
     bounds : tuple or list or dict, optional
-        (low, high) of all columns, a list of such pairs, or a mapping by name. With them noise in the
-        objective is less: without, one person may have all of a row in one column.
+        (low, high) for all columns, a list of such pairs, or a mapping by name. With bounds, "objective" adds less
+        noise; without them, one column may have the whole length of a row.
     row_norm : Number, optional
-        Rows are shortened to this length, in units of half the bounds; without bounds in those of X.
+        Longer rows are shortened to this length, in units of half the bounds, or of X if there are no bounds.
     missing : str or Number, optional
-        What a missing number counts as: "drop" leaves its row out, "middle" is the middle of the bounds
-        (0 without them), a number is put there. A fit always asks for it, whatever the type of X: pandas makes
-        a column of whole numbers one of floats if a single one is missing. In a prediction "drop" fills the
-        middle in.
+        The treatment of missing numbers: "drop" omits the row, "middle" inserts the middle of the bounds (0 without
+        bounds), and a number is inserted itself. A fit always requires it, because the type of X must not matter:
+        pandas converts a column of integers to floats if a single one is missing. In predictions, "drop" inserts the
+        middle.
     fit_intercept : bool
-        Whether there is a constant column, penalized as the others.
+        Whether to add a constant column, which is penalized like the others.
     steps : int
-        For "descent": how many steps.
+        For "descent": the number of steps.
     rate : Number
-        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove" and delta.
+        For "descent": the probability that a person takes part in a step. Below 1 it needs "add_remove" and `delta`.
     people : int, optional
-        For "descent": a guess of how many people there are, where that is private.
+        For "descent": a guess of the number of people if this number is private.
     neighbors : str
-        "replace", or but for "objective" also "add_remove".
+        "replace" or, except for "objective", "add_remove".
     ledger : Ledger, optional
-        Is charged before a row is read.
+        The ledger that is charged before any row is read.
     rng : Generator, optional
-        For simulation; the learner then claims no privacy.
+        For simulation only; the learner then claims no privacy.
 
     References
     ----------
@@ -281,7 +283,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Returns
         -------
         Array
-            Two columns, a row per row of X.
+            One row per row of X, with a column for each class.
         """
         second = expit(self.decision_function(X))
         return np.column_stack([1 - second, second])
@@ -297,7 +299,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Returns
         -------
         Array
-            Two columns, a row per row of X.
+            One row per row of X, with a column for each class.
         """
         score = self.decision_function(X)
         return -np.column_stack([np.logaddexp(0.0, score), np.logaddexp(0.0, -score)])
@@ -306,16 +308,17 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
 class PrivateSVC(PrivateLinearClassifier):
     """A linear support vector machine with differential privacy and a Huberized hinge loss.
 
-    As `PrivateLogisticRegression`, with the loss max(0, 1 - y w . x), whose corner is a parabola from 1 -
-    width to 1 + width: noise in the objective needs a bounded curvature, which is 1 / (2 width).
+    It is like `PrivateLogisticRegression`, but with the loss max(0, 1 - y w . x), whose corner is replaced by a
+    parabola from 1 - width to 1 + width. Noise in the objective needs a bounded curvature, here 1 / (2 width).
 
     Parameters
     ----------
     epsilon, rho, delta, method : optional
         As for `PrivateLogisticRegression`.
     C : Number, optional
-        How little weights are penalized, as in scikit-learn but for rows of length 1. None: from the loss and
-        the number of columns alone, for "objective" epsilon width / 4; `C_` is what was used.
+        The inverse strength of the penalty, as in scikit-learn but for rows of length 1. By default it is computed from
+        the privacy loss and the number of columns alone; for "objective" it is epsilon width / 4. `C_` is the value
+        that was used.
     width : Number
         Half the width of the parabola, from 0.001 to 1.
     classes, bounds, row_norm, missing, fit_intercept, steps, rate, people, neighbors, ledger, rng : optional

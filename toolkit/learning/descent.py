@@ -1,13 +1,13 @@
-"""Noisy gradient descent, with noise on the sum of gradients over everybody or a random part in each step.
+"""Noisy gradient descent, with noise on the sum of gradients over everybody or a random subsample in each step.
 
-A row's gradient is at most 1 long, so that nothing has to be clipped. It is rounded to whole steps, sums are exact, and
-discrete Gaussian noise is added. Only the sums are private: each place is public once its noise is drawn.
+A row's gradient has a length of at most 1, so it need not be clipped. It is rounded to whole steps, sums are exact, and
+discrete Gaussian noise is added. The weights depend on the data only through noisy sums, so they are public.
 
-Over everybody the steps add up exactly, in Zcdp. Over a random part, in which each person is with probability
-`rate`, independently at every step, they cost less. That is computed by Google's `dp-accounting` from Rényi's
-divergence, for people who come or go and for normal noise. The law on the grid is not that: a number with
-noise of sigma differs from the normal one, rounded, by at most (2**-30 / sigma)**2 / 24 in total variation,
-which is below 2**-60. A thousandth of delta is kept for that.
+If every step uses everybody, the costs add up exactly, in Zcdp. The steps cost less if each uses a random subsample,
+which includes each person independently with probability `rate`. Google's `dp-accounting` computes this cost from
+Rényi divergences, for "add_remove" and normal noise. The noise here lies on a grid: a number with noise of standard
+deviation sigma differs from rounded normal noise by at most (2**-30 / sigma)**2 / 24 in total variation, which is below
+2**-60. A thousandth of delta is reserved for this difference.
 """
 
 import math
@@ -102,7 +102,7 @@ class NoisyGradientDescent:
 
 
 def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> float:
-    """Return an upper bound of the cost of steps over random parts, by the Rényi accountant of `dp-accounting`."""
+    """Return an upper bound on the cost of steps over subsamples, from the Rényi accountant of `dp-accounting`."""
     tool, rdp = extra("dp_accounting"), extra("dp_accounting.rdp.rdp_privacy_accountant")
     accountant = rdp.RdpAccountant(_ORDERS, tool.NeighboringRelation.ADD_OR_REMOVE_ONE)
     accountant.compose(tool.PoissonSampledDpEvent(rate, tool.GaussianDpEvent(sigma)), steps)

@@ -2,10 +2,11 @@
 
 Second moments are sums over people of products of columns, in whole steps.
 
-The products x_i x_j of one row, those off the diagonal times sqrt(2), are a vector as long as the row's length squared.
-So one row of length at most 1 that comes or goes moves the sums by at most 1, and one that is replaced by at most
-sqrt(2): |x x' - y y'|**2 = |x|**4 + |y|**4 - 2 (x . y)**2. With a target t in [-1, 1] and its products t x beside them,
-it is sqrt(2) and sqrt(9/2): with q = |x . y| the latter is at most 2 - 2 q**2 + 2 + 2 q, largest at q = 1/2.
+The products x_i x_j of one row, with those off the diagonal multiplied by sqrt(2), are a vector whose length is the
+squared length of the row. Adding or removing a row of length at most 1 therefore moves the sums by at most 1, and
+replacing one by at most sqrt(2), because |x x' - y y'|**2 = |x|**4 + |y|**4 - 2 (x . y)**2. Together with the products
+t x for a target t in [-1, 1], these bounds are sqrt(2) and sqrt(9/2): with q = |x . y|, the squared change for a
+replaced row is at most 2 - 2 q**2 + 2 + 2 q, which is largest at q = 1/2.
 
 Each product is rounded to a step of 2**-30 before it is summed, so that sums are exact and noise is whole.
 """
@@ -64,7 +65,7 @@ class Moments:
 
     @cached_property
     def mechanism(self) -> Gaussian:
-        return cast("Gaussian", additive(self.loss, self.sensitivity))  # the loss is no Pure
+        return cast("Gaussian", additive(self.loss, self.sensitivity))  # the loss is not Pure
 
     @property
     def sigma(self) -> float:
@@ -104,22 +105,22 @@ def _whole(products: Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type: ignore[misc]
     """Linear regression with differential privacy for every person in the data.
 
-    All that least squares need of the data are the sums of x x' and of x y. They are released with Gaussian
-    noise, at once; what follows from them costs nothing more. So does the ridge that keeps noise from making
-    the matrix singular: the least that lifts its smallest eigenvalue to the size of the noise.
+    Least squares depend on the data only through the sums of x x' and of x y. These are released together with Gaussian
+    noise, and everything that is computed from them has no further cost. This includes the ridge that keeps the noisy
+    matrix from being singular: the smallest ridge that raises its least eigenvalue to the size of the noise.
 
-    What a pipeline learns from the data before it comes here, as StandardScaler does, is not covered.
+    The guarantee does not cover what earlier steps of a pipeline learn from the data, such as StandardScaler.
 
     Parameters
     ----------
     epsilon : Number, optional
         The cost is Approx(epsilon, delta).
     rho : Number, optional
-        In their place: Zcdp(rho).
+        The cost Zcdp(rho), instead of `epsilon` and `delta`.
     delta : Number, optional
-        Goes with `epsilon`.
+        The delta of the cost; required with `epsilon`.
     target_bounds : tuple
-        (low, high) that y is cut to.
+        (low, high), the limits to which y is clipped.
     bounds : tuple or list or dict, optional
         As for `PrivateLogisticRegression`.
     row_norm : Number, optional
@@ -127,13 +128,13 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
     missing : str or Number, optional
         As for `PrivateLogisticRegression`.
     fit_intercept : bool
-        Whether there is a constant column.
+        Whether to add a constant column.
     neighbors : str
         "replace" or "add_remove".
     ledger : Ledger, optional
-        Is charged before a row is read.
+        The ledger that is charged before any row is read.
     rng : Generator, optional
-        For simulation; the learner then claims no privacy.
+        For simulation only; the learner then claims no privacy.
 
     References
     ----------
@@ -174,10 +175,10 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Of the last
-            two and of polars' lazy frames a part at a time is read.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. The
+            last two, and lazy frames of polars, are read in batches.
         y : array-like
-            A number per row, or the name of the column of X that holds them; a row without one adds nothing.
+            One number per row, or the name of the column of X with the numbers; rows without one are ignored.
 
         Returns
         -------
@@ -216,13 +217,13 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         Parameters
         ----------
         X : array-like
-            Rows with the columns of the fit; a missing number counts as `missing` says, "drop" as the middle
-            of its bounds.
+            Rows with the columns of the fit. Missing numbers are treated according to `missing`; "drop" inserts the
+            middle of the bounds.
 
         Returns
         -------
         Array
-            A number per row.
+            One number per row.
         """
         cells = self._rows_to_predict(X).read()
         return np.asarray(self._scaling.filled(cells) @ self.coef_ + self.intercept_)
@@ -238,7 +239,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
 
 
 def _solved(matrix: Array, products: Array, sigma: float) -> Array:
-    """Ridge regression from noisy moments: no eigenvalue is left below sigma sqrt(2 k), about the noise's largest."""
+    """Solve a ridge regression with eigenvalues of at least sigma sqrt(2 k), about the largest one of the noise."""
     values, vectors = np.linalg.eigh(matrix)
     noise = sigma * np.sqrt(2 * len(matrix))
     lifted = values + max(0.0, noise - float(values[0]))
@@ -254,22 +255,22 @@ def _ends(bounds: object) -> tuple[float, float]:
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearner):  # type: ignore[misc]
     """Principal components with differential privacy for every person in the data (Analyze Gauss).
 
-    The sum of x x' over rows with a constant is released with symmetric Gaussian noise; one replaced row
-    moves it by at most sqrt(2). Mean, covariance and components follow from it and cost nothing more. Columns
-    are in units of half their bounds: public scales in place of standard deviations.
+    The sum of x x' over rows with a constant is released with symmetric Gaussian noise; replacing one row changes it by
+    at most sqrt(2). Mean, covariance and components are computed from it at no further cost. Columns are scaled by half
+    the width of their bounds, which is public, instead of by standard deviations.
 
-    What a pipeline learns from the data before it comes here, as StandardScaler does, is not covered.
+    The guarantee does not cover what earlier steps of a pipeline learn from the data, such as StandardScaler.
 
     Parameters
     ----------
     n_components : int, optional
-        How many; None for all.
+        The number of components; None for all.
     epsilon : Number, optional
         The cost is Approx(epsilon, delta).
     rho : Number, optional
-        In their place: Zcdp(rho).
+        The cost Zcdp(rho), instead of `epsilon` and `delta`.
     delta : Number, optional
-        Goes with `epsilon`.
+        The delta of the cost; required with `epsilon`.
     bounds : tuple or list or dict, optional
         As for `PrivateLogisticRegression`.
     row_norm : Number, optional
@@ -279,9 +280,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
     neighbors : str
         "replace" or "add_remove".
     ledger : Ledger, optional
-        Is charged before a row is read.
+        The ledger that is charged before any row is read.
     rng : Generator, optional
-        For simulation; the learner then claims no privacy.
+        For simulation only; the learner then claims no privacy.
 
     References
     ----------
@@ -319,8 +320,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Of the last
-            two and of polars' lazy frames a part at a time is read.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. The
+            last two, and lazy frames of polars, are read in batches.
         y : None
             Ignored.
 
@@ -373,7 +374,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Returns
         -------
         Array
-            A column per component.
+            One column per component.
         """
         cells = self._rows_to_predict(X).read()
         filled = np.clip(np.where(np.isnan(cells), self.mean_, cells), -1e100, 1e100)
@@ -385,12 +386,12 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Parameters
         ----------
         X : array-like
-            Scores, a column per component.
+            Scores, with one column per component.
 
         Returns
         -------
         Array
-            A column per column of the data.
+            One column for each column of the data.
         """
         return np.asarray(np.asarray(X, dtype=float) @ self.components_ * self._half + self.mean_)
 
@@ -402,6 +403,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
 
 
 def _signed(components: Array) -> Array:
-    """Return the largest entry of each, of equal ones the first, is positive, so that two fits can be compared."""
+    """Return the components, with signs that make the largest entry of each positive, so that fits can be compared."""
     largest = np.array([row[index_of_largest(np.abs(row))] for row in components])
     return components * np.where(largest < 0, -1.0, 1.0)[:, None]

@@ -438,7 +438,7 @@ class ObjectivePerturbation:
 
     @cached_property
     def ridge(self) -> float:
-        """The ridge that was asked for, or the least whose determinants cost half of epsilon."""
+        """The requested ridge, or the smallest one whose determinants cost half of epsilon if that is larger."""
         half = math.expm1(min(float(self.inside) / 2, 700.0))
         return max(self.least_ridge, self.margins.curvature / half)
 
@@ -449,7 +449,7 @@ class ObjectivePerturbation:
 
     @cached_property
     def pushing(self) -> Push:
-        """The law of the push: one person's shift costs what the determinants leave."""
+        """The law of the push, whose cost is what the determinants leave of epsilon."""
         delta = float(self.loss.slack) if isinstance(self.loss, Approx) else 0.0
         return push_law(self.inside, self.determinants, self.size, self.widest, delta)
 
@@ -481,7 +481,7 @@ class ObjectivePerturbation:
 
 @lru_cache(maxsize=64)
 def zcdp_within(loss: Approx | Zcdp) -> Zcdp:
-    """Return a Zcdp that keeps to the loss: the largest, for Approx, which takes a while to find."""
+    """Return a Zcdp loss that satisfies the given loss; for Approx the largest, which takes a while to find."""
     return loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
 
 

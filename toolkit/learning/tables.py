@@ -1,7 +1,7 @@
 """Conversion of any table to rows of numbers whose length is at most 1 by public scales.
 
-What a table is follows from types and shapes; cells are read later, once they are paid for. A cell never decides
-an error: what is no number is missing. Scales are bounds of the columns, the length of a row, and a constant
+Tables are recognized by types and shapes; cells are read only after the charge. A cell never causes an error: a value
+that is not a number counts as missing. Scales are bounds of the columns, the length of a row, and a constant
 column for the intercept. None is read from the data: a mean or a spread of them would be a release of its own.
 """
 
