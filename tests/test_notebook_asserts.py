@@ -720,6 +720,20 @@ MUTANTS = {
         "each = checked_epsilon(total)",
         "cell-61",
     ),
+    "17: random answers that count as nobody": Mutant(
+        "17",
+        "toolkit.analysis.noncompliance",
+        "share * (no - r) / ((1 - share) * (yes - no))",
+        "share * no / ((1 - share) * (yes - no))",
+        "plagiarism-doubt",
+    ),
+    "17: a lie detector that shares the honest out twice": Mutant(
+        "17",
+        "toolkit.analysis.latent.group_counts",
+        "honest = admit / carriers if carriers != 0 else np.nan",
+        "honest = admit if carriers != 0 else np.nan",
+        "minarets-table",
+    ),
 }
 
 # Two standard changes, in three notebooks each.

@@ -94,7 +94,7 @@ def in_a_browser(code, folder, given=""):
 @pytest.mark.slow
 def test_all_that_notebooks_import_can_be_had_in_a_browser(tmp_path):
     sources = {path.name: imports(path) for path in RUN}
-    assert len(sources) == 15
+    assert len(sources) == 16
     assert all("toolkit" in source for source in sources.values())
     said = in_a_browser(IMPORTS, tmp_path, json.dumps(sources))
     assert said[:2] == ["03.1: right. True ε = 0.5", "sqlite3"]

@@ -8,7 +8,7 @@ from data import make_data
 from toolkit import warner
 
 FOLDER = Path(__file__).parents[2] / "data"
-BY_HAND = {"epsilons.csv"}  # facts from the literature, which no script can make
+BY_HAND = {"epsilons.csv", "published_studies.csv"}  # facts from the literature, which no script can make
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +61,21 @@ def test_every_epsilon_that_others_chose_has_its_source():
     assert rows
     assert [row["who"] for row in rows if not (row["source"] and float(row["epsilon"]) > 0)] == []
     assert [float(row["epsilon"]) for row in rows] == sorted(float(row["epsilon"]) for row in rows)
+
+
+def test_every_published_study_has_its_source_and_as_many_people_as_it_asked():
+    with (FOLDER / "published_studies.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    people = Counter()
+    for row in rows:
+        people[row["study"]] += int(row["count"])
+    assert [study for study in people if f"| `{study}` | " not in text] == []
+    assert people == {
+        "plagiarism": 2 * (310 + 96),
+        "minarets": 365 + 1256,
+        "race": 1213 + 582,
+        "nigeria": 2423,
+        "dice game": 3070,
+    }
+    assert f"| `published_studies.csv` | {len(rows)} |" in text
