@@ -1,6 +1,7 @@
 #!/bin/sh
-# Make a virtual environment with this checkout and all its extras but Spark in it, or add one package to it: with uv, five times as
-# fast, or else with pip (which is in it either way, for `%pip` in a notebook). VERSIONS=--resolution=lowest-direct asks for the lowest versions that pyproject.toml allows (uv only).
+# Make a virtual environment with this checkout, its extras and the groups of developers (all but Spark), or add one package to it.
+# uv does it five times as fast as pip. pip is there either way, for `%pip` in a notebook.
+# VERSIONS=--resolution=lowest-direct asks for the lowest versions that pyproject.toml allows (uv only).
 set -eu
 venv=$1
 package=${2:-}
@@ -22,9 +23,10 @@ newest_python() {
 }
 
 python=$(newest_python)
-extras='.[lab,collect,scale,app,analysis,accounting,files,learning,site,docs,test]'
+extras='--group site --group docs --group test --editable .[all,course]'
 
-wanted() { if [ -n "$package" ]; then "$@" "$package"; else "$@" --editable "$extras"; fi; }
+# shellcheck disable=SC2086  # $extras are several words
+wanted() { if [ -n "$package" ]; then "$@" "$package"; else "$@" $extras; fi; }
 
 if command -v uv >/dev/null 2>&1; then
     [ -n "$package" ] || say "Setting up $venv with uv ..."
@@ -48,4 +50,5 @@ if { [ -x "$venv/bin/uv" ] || pip uv 2>/dev/null; } &&
     exit
 fi
 say "... with pip, which takes another minute ..."
+pip --upgrade 'pip>=25.1'  # which knows dependency groups
 wanted pip "$versions"

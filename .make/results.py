@@ -2,7 +2,7 @@
 
 python .make/results.py local planning central=peers/bin/python oracles=peers/bin/python
 
-A name runs with this Python, `name=program` with another, in which the peers are installed (extra `peers`); `all` and
+A name runs with this Python, `name=program` with another, in which the peers are installed (group `peers`); `all` and
 `all=program` are those that are not named. A benchmark that is not named is "not run"; `SECONDS=240` ends each after
 that time, with what it had printed until then. All of them take about a quarter of an hour on two quiet cores.
 """

@@ -1,9 +1,9 @@
 """Exact noise and selection, as multiples of numpy's `Generator.laplace` per number in the same run; peers
 beside it if there.
 
-Run with `make bench`. OpenDP and diffprivlib are in the extra `peers`, for an environment of its own:
+Run with `make bench`. OpenDP and diffprivlib are in the group `peers`, for an environment of its own:
 
-    python -m venv peers && peers/bin/pip install ".[peers]" pandas && peers/bin/python benchmarks/central.py
+    python -m venv peers && peers/bin/pip install . --group peers pandas && peers/bin/python benchmarks/central.py
 
 Our noise comes from the operating system's randomness. Each figure is the best of several; the baseline is
 measured again before each block. Peers draw fewer numbers, scaled up: their cost is linear in the number.

@@ -1,9 +1,9 @@
 """Private classifiers: accuracy beside scikit-learn's without privacy, and time as a multiple of its time;
 with diffprivlib beside them if it is there.
 
-Run with `make bench`. diffprivlib is in the extra `peers`, for an environment of its own:
+Run with `make bench`. diffprivlib is in the group `peers`, for an environment of its own:
 
-    python -m venv peers && peers/bin/pip install ".[peers]" pandas && peers/bin/python benchmarks/learning.py
+    python -m venv peers && peers/bin/pip install . --group peers pandas && peers/bin/python benchmarks/learning.py
 
 The people: 20 yes/no columns with shares from 0.1 to 0.5, whose weights go from -3 to 3. Accuracies are means
 over nine data sets (SETS=30 for more) and two fits of each, on 50,000 people of their own; the seeds are

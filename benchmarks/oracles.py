@@ -3,7 +3,7 @@ run, as ratios.
 
 The others have an environment of their own, because they need versions that nothing else here needs:
 
-    python -m venv peers && peers/bin/pip install ".[peers]" && peers/bin/python benchmarks/oracles.py
+    python -m venv peers && peers/bin/pip install . --group peers && peers/bin/python benchmarks/oracles.py
 
 Ours draws a million reports from the operating system's randomness, with exact probabilities; theirs draw
 fewer, from a Mersenne twister and float thresholds, and are scaled up, which their cost, linear in the number

@@ -1,7 +1,7 @@
 """Tables of a curator beside the engine's own group sum in the same run, and their error beside other ways.
 
 Run with `make bench`, or `python benchmarks/publishing.py 10000000 100000000` for other numbers of rows. With
-OpenDP or diffprivlib installed (the extra `peers`) their means, deciles and tables stand beside ours. Tumult
+OpenDP or diffprivlib installed (the group `peers`) their means, deciles and tables stand beside ours. Tumult
 Analytics has no package for some machines: its mean and its quantile are written out here after its source.
 """
 
