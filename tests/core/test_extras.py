@@ -12,7 +12,8 @@ from toolkit.core import extras
 from toolkit.core.extras import MissingExtraError, check_engine, check_extras, extra
 from toolkit.learning import PrivateLinearRegression
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+METADATA = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+PROJECT = METADATA["project"]
 
 
 def test_every_module_belongs_to_the_extra_that_brings_it():
@@ -53,7 +54,8 @@ def test_what_is_there_is_imported():
 
 
 def test_an_engine_is_as_new_as_the_metadata_asks_for():
-    lines = [line for lines in PROJECT["optional-dependencies"].values() for line in lines]
+    extras_and_groups = [*PROJECT["optional-dependencies"].values(), *METADATA["dependency-groups"].values()]
+    lines = [line for lines in extras_and_groups for line in lines]
     for package, least in extras._OLDEST.items():
         asked = {line for line in lines if re.match(rf"{package}\b", line)}
         assert asked == {f"{package}>={'.'.join(map(str, least))}"}
