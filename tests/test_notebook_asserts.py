@@ -295,22 +295,22 @@ MUTANTS = {
     "11: no determinant": Mutant(
         "11",
         "toolkit.learning.perturbation",
-        "return push_law(self.inside, self.determinants, self",
-        "return push_law(self.inside, 0.0, self",
+        "return best_push_noise(self.epsilon_for_objective, self.determinants, self",
+        "return best_push_noise(self.epsilon_for_objective, 0.0, self",
         "blank-check",
     ),
     "11: an objective without a push": Mutant(
         "11",
         "toolkit.learning.perturbation",
-        "self.ridge, self.pushing.draw(rng), self",
-        "self.ridge, 0 * self.pushing.draw(rng), self",
+        "self.push_noise.draw(rng), self",
+        "0 * self.push_noise.draw(rng), self",
         "blank-check",
     ),
     "11: an objective with half a push": Mutant(
         "11",
         "toolkit.learning.perturbation",
-        "self.ridge, self.pushing.draw(rng), self",
-        "self.ridge, self.pushing.draw(rng) / 2, self",
+        "self.push_noise.draw(rng), self",
+        "self.push_noise.draw(rng) / 2, self",
         "blank-check",
     ),
     "11: weights without noise": Mutant(

@@ -65,7 +65,7 @@ def test_integers_beyond_a_word_are_drawn_too() -> None:
     assert far.dtype == object
     assert all(isinstance(entry, int) for entry in far)
     assert max(map(abs, far)) > 2**60
-    edge = cubes._of_cube(2**62 - 1, 50, np.random.default_rng(1))
+    edge = cubes._uniform_in_cube(2**62 - 1, 50, np.random.default_rng(1))
     assert edge.dtype == np.int64
     assert abs(int(edge.max())) < 2**62
 

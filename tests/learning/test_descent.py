@@ -66,14 +66,14 @@ def test_the_smallest_delta_is_1000_times_the_cost_of_the_grid(epsilon, steps, s
     """(1 + e**epsilon) times 2**-60 for each entry of each step."""
     least = 1000 * (1 + np.exp(epsilon)) * steps * size / 2**60
     said = {"neighbors": "add_remove", "rate": Fraction(1, 10), "steps": steps, "size": size}
-    assert descent(Approx(epsilon, least * (1 + 1e-9)), **said).steps == steps
+    assert descent(Approx(epsilon, least * (1 + 1e-9)), **said).n_steps == steps
     with pytest.raises(ValueError, match="`delta` must be larger"):
         descent(Approx(epsilon, least * (1 - 1e-9)), **said)
 
 
 def test_the_share_of_people_in_a_step_is_the_rate() -> None:
     noisy = descent(Approx(1, 1e-6), neighbors="add_remove", rate=Fraction(1, 10))
-    drawn = noisy._taking_part(40_000, np.random.default_rng(3))
+    drawn = noisy._sampled_people(40_000, np.random.default_rng(3))
     assert abs(drawn.mean() - 0.1) < 5 * np.sqrt(0.09 / 40_000)
 
 

@@ -6,10 +6,10 @@ from tests.slowly import each
 from toolkit.learning.perturbation import (
     HuberHinge,
     LogisticLoss,
-    _careful,
-    _furthest,
     _gradient,
-    _solved,
+    _gradient_norm,
+    _line_search,
+    _solve,
     in_memory,
     minimum,
     tolerance,
@@ -96,7 +96,7 @@ def test_the_tolerance_is_four_times_what_rounding_comes_to() -> None:
 
 
 def test_where_a_matrix_is_singular_the_step_is_the_shortest() -> None:
-    assert _solved(np.ones((2, 2)), np.array([2.0, 2.0])) == pytest.approx([1, 1])
+    assert _solve(np.ones((2, 2)), np.array([2.0, 2.0])) == pytest.approx([1, 1])
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), HuberHinge(0.5)], ids=["logistic", "hinge"])
@@ -110,8 +110,8 @@ def test_along_a_direction_the_lowest_point_is_found(loss) -> None:
 
     downhill = -(rows @ loss.slope(weights @ rows) + 3.0 * weights + push)
     np.testing.assert_allclose(_gradient(rows, loss, 3.0, push, weights), approx_fprime(weights, objective), atol=1e-4)
-    assert _careful(rows, loss, 3.0, push, weights) == pytest.approx(np.linalg.norm(downhill))
+    assert _gradient_norm(rows, loss, 3.0, push, weights) == pytest.approx(np.linalg.norm(downhill))
     for length in (1e-3, 0.05, 1.0):
         along = length * downhill
         there = minimize_scalar(lambda share, along=along: objective(weights + share * along), tol=1e-10).x
-        assert _furthest(rows, loss, 3.0, push, weights, along) == pytest.approx(there, rel=1e-5)
+        assert _line_search(rows, loss, 3.0, push, weights, along) == pytest.approx(there, rel=1e-5)

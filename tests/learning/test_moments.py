@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.learning.moments import STEPS, Moments, _signed, _solved, whole_moments
+from toolkit.learning.moments import STEPS, Moments, _signed, _solve_ridge, whole_moments
 
 
 def unit_rows(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
@@ -36,7 +36,7 @@ def test_the_ridge_lifts_the_least_eigenvalue_to_the_noise(sigma, least) -> None
     turned, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
     matrix, products = turned @ np.diag([0.2, 1.0, 3.0]) @ turned.T, np.array([1.0, -2.0, 0.5])
     expected = np.linalg.solve(matrix + (least - 0.2) * np.eye(3), products)
-    np.testing.assert_allclose(_solved(matrix, products, sigma), expected)
+    np.testing.assert_allclose(_solve_ridge(matrix, products, sigma), expected)
 
 
 @pytest.mark.slow

@@ -100,7 +100,7 @@ RESTS = [[], [-0.1] * 10, [1.0, -0.5], [-0.02] * 80]
 def test_the_exact_density_of_objective_perturbation_keeps_to_epsilon(loss, ridge, rest) -> None:
     for epsilon in (0.5, 2.0):
         noise = ObjectivePerturbation(Pure(epsilon), ridge, loss, 1, 100, 1.0)
-        assert log_ratio(noise.ridge, noise.pushing.scale, rest, loss) <= float(noise.inside)
+        assert log_ratio(noise.ridge, noise.push_noise.scale, rest, loss) <= float(noise.epsilon_for_objective)
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_cubic_noise_is_private_in_the_plane_and_half_of_it_is_not(loss) -> None
     one row, at a corner, in the middle of an edge or at 0, is replaced by another.
     """
     noise = ObjectivePerturbation(Pure(1), 0.3, loss, 2, 100, 1 / np.sqrt(2))
-    assert isinstance(noise.pushing, Cube)
+    assert isinstance(noise.push_noise, Cube)
     side = np.linspace(-30, 30, 241)
     w = np.array(np.meshgrid(side, side)).reshape(2, -1)
     corners = [np.array([a, b]) / np.sqrt(2) for a in (-1, 0, 1) for b in (-1, 0, 1)]
@@ -125,10 +125,10 @@ def test_cubic_noise_is_private_in_the_plane_and_half_of_it_is_not(loss) -> None
 
     for rest in ([], [corners[0] * 0.1, corners[2]]):
         worst = [
-            np.ptp([log_density([*rest, row], noise.pushing.scale * share) for row in corners], axis=0).max()
+            np.ptp([log_density([*rest, row], noise.push_noise.scale * share) for row in corners], axis=0).max()
             for share in (1.0, 0.5)
         ]
-        assert worst[0] <= float(noise.inside) < worst[1]
+        assert worst[0] <= float(noise.epsilon_for_objective) < worst[1]
 
 
 def test_without_the_jacobian_half_would_be_promised_and_0_637_be_lost() -> None:
@@ -141,16 +141,16 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
         for ridge in (1e-3, 1.0, 100.0):
             noise = ObjectivePerturbation(Pure(epsilon), ridge, LOGISTIC, 4, 1000, 1.0)
             assert noise.ridge >= ridge
-            assert noise.determinants <= float(noise.inside) / 2 * (1 + 1e-12)
+            assert noise.determinants <= float(noise.epsilon_for_objective) / 2 * (1 + 1e-12)
             ratio = PRECISE.divide(Decimal(LOGISTIC.curvature), Decimal(noise.ridge))
             assert 0 <= Decimal(noise.determinants) / PRECISE.ln(PRECISE.add(1, ratio)) - 1 < 1e-13  # rounded up
-            paid = noise.pushing.epsilon + noise.mechanism.loss.amount
+            paid = noise.push_noise.epsilon + noise.mechanism.loss.amount
             assert paid + noise.determinants <= epsilon * (1 + 1e-15)
-            assert noise.mechanism.scale < noise.pushing.scale / noise.ridge / 100  # little noise for the solver
+            assert noise.mechanism.scale < noise.push_noise.scale / noise.ridge / 100  # little noise for the solver
 
 
 @pytest.mark.parametrize(
-    ("loss", "size", "widest", "kind"),
+    ("loss", "size", "max_entry", "kind"),
     [
         (Pure(1), 3, 1.0, Ball),
         (Pure(1), 3, 0.6, Cube),
@@ -158,22 +158,22 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
         (Approx(1, 1e-6), 400, 0.05, GaussianPerturbation),
     ],
 )
-def test_the_tolerance_leaves_room_for_half_a_cell_of_the_push(loss, size, widest, kind) -> None:
-    noise = ObjectivePerturbation(loss, 5.0, LOGISTIC, size, 100, widest)
-    push = noise.pushing
+def test_the_tolerance_leaves_room_for_half_a_cell_of_the_push(loss, size, max_entry, kind) -> None:
+    noise = ObjectivePerturbation(loss, 5.0, LOGISTIC, size, 100, max_entry)
+    push = noise.push_noise
     assert isinstance(push, kind)
     with recorded([1]) as _:
         cell = float(np.abs(push.draw(None)).max())  # one step of noise
-    room = noise.tolerance - tolerance(100, LOGISTIC, noise.ridge, size, push.longest)
+    room = noise.tolerance - tolerance(100, LOGISTIC, noise.ridge, size, push.length_bound)
     assert np.sqrt(size) * cell / 2 <= room
-    assert room == pytest.approx(np.sqrt(size) * max(2.0, 2 * push.spread) / 2**30, rel=1e-3)
+    assert room == pytest.approx(np.sqrt(size) * max(2.0, 2 * push.sd) / 2**30, rel=1e-3)
 
 
 @pytest.mark.slow
 def test_gaussian_noise_in_the_objective_keeps_to_delta_on_the_line() -> None:
     """delta = integral of (p - e**epsilon q)+ over the exact densities, for pairs in one dimension."""
     noise = ObjectivePerturbation(Approx(1.0, 1e-3), 5.0, LOGISTIC, 1, 100, 1.0)
-    sigma = GaussianPerturbation(noise.inside, 1, 1e-3, noise.determinants).spread
+    sigma = GaussianPerturbation(noise.epsilon_for_objective, 1, 1e-3, noise.determinants).sd
     assert lost(noise, sigma) <= 1e-3
     assert lost(noise, sigma / 5) > 1e-3  # so that the comparison can fail
 
@@ -198,11 +198,11 @@ def test_a_push_has_the_law_that_was_calibrated() -> None:
     """The mean length of Gamma(3, scale) and the variance of a normal entry: within 5 standard errors."""
     rng = np.random.default_rng(8)
     pure = ObjectivePerturbation(Pure(1), 5.0, LOGISTIC, 3, 100, 1.0)
-    lengths = [np.linalg.norm(pure.pushing.draw(rng)) for _ in range(120)]
-    assert abs(np.mean(lengths) / (3 * pure.pushing.scale) - 1) < 5 / np.sqrt(3 * 120)
+    lengths = [np.linalg.norm(pure.push_noise.draw(rng)) for _ in range(120)]
+    assert abs(np.mean(lengths) / (3 * pure.push_noise.scale) - 1) < 5 / np.sqrt(3 * 120)
     cubic = ObjectivePerturbation(Pure(1), 5.0, LOGISTIC, 3, 100, 1 / np.sqrt(3))
-    largest = [np.abs(cubic.pushing.draw(rng)).max() for _ in range(120)]
-    assert abs(np.mean(largest) / (3 * cubic.pushing.scale) - 1) < 5 / np.sqrt(3 * 120)
-    gauss = GaussianPerturbation(cubic.inside, 3, 1e-6, cubic.determinants)
-    squares = np.concatenate([gauss.draw(rng) for _ in range(120)]) ** 2 / gauss.spread**2
+    largest = [np.abs(cubic.push_noise.draw(rng)).max() for _ in range(120)]
+    assert abs(np.mean(largest) / (3 * cubic.push_noise.scale) - 1) < 5 / np.sqrt(3 * 120)
+    gauss = GaussianPerturbation(cubic.epsilon_for_objective, 3, 1e-6, cubic.determinants)
+    squares = np.concatenate([gauss.draw(rng) for _ in range(120)]) ** 2 / gauss.sd**2
     assert abs(squares.mean() - 1) < 5 * np.sqrt(2 / 360)

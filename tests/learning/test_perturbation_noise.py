@@ -8,27 +8,27 @@ from scipy.stats import chi, gamma
 
 from toolkit.learning import PrivateLogisticRegression
 from toolkit.learning import perturbation as laws
-from toolkit.learning.perturbation import Ball, Cube, GaussianPerturbation, cubic_laplace, push_law
+from toolkit.learning.perturbation import Ball, Cube, GaussianPerturbation, best_push_noise, cubic_laplace
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1, 2), Fraction(7), Fraction(10**6)])
-@pytest.mark.parametrize(("size", "widest"), [(1, 1.0), (21, 1 / math.sqrt(21)), (500, 0.3)])
-def test_a_shift_in_cells_costs_epsilon_and_rounding_adds_next_to_nothing(epsilon, size, widest) -> None:
-    cube = Cube(epsilon, size, widest)
+@pytest.mark.parametrize(("size", "max_entry"), [(1, 1.0), (21, 1 / math.sqrt(21)), (500, 0.3)])
+def test_a_shift_in_cells_costs_epsilon_and_rounding_adds_next_to_nothing(epsilon, size, max_entry) -> None:
+    cube = Cube(epsilon, size, max_entry)
     cell = Fraction(2) ** cube.exponent
-    assert cube.shift * cell >= 2 * Fraction(widest)
-    assert 1 <= cube.scale / (2 * widest / float(epsilon)) < 1 + 2.0**-29
-    assert cell * 2**30 * size <= min(2 * Fraction(widest), 2 * Fraction(widest) / epsilon)
+    assert cube.shift * cell >= 2 * Fraction(max_entry)
+    assert 1 <= cube.scale / (2 * max_entry / float(epsilon)) < 1 + 2.0**-29
+    assert cell * 2**30 * size <= min(2 * Fraction(max_entry), 2 * Fraction(max_entry) / epsilon)
     assert np.isfinite(cube.draw(np.random.default_rng(1))).all()
 
 
 def test_the_law_with_the_smallest_variance_is_taken() -> None:
     for size in (2, 5, 21, 200):
-        cube, ball = push_law(Fraction(1), 0.1, size, 1 / math.sqrt(size)), Ball(Fraction(1), size)
+        cube, ball = best_push_noise(Fraction(1), 0.1, size, 1 / math.sqrt(size)), Ball(Fraction(1), size)
         assert isinstance(cube, Cube)
         assert cube.epsilon == 1 - Fraction(0.1)
-        assert (ball.spread / 0.9 / cube.spread) ** 2 == pytest.approx(3 * size / (size + 2), rel=1e-8)
-        assert push_law(Fraction(1), 0.0, size, 1.0) == ball
+        assert (ball.sd / 0.9 / cube.sd) ** 2 == pytest.approx(3 * size / (size + 2), rel=1e-8)
+        assert best_push_noise(Fraction(1), 0.0, size, 1.0) == ball
 
 
 def test_a_delta_makes_noise_gaussian_for_many_columns_only() -> None:
@@ -38,8 +38,8 @@ def test_a_delta_makes_noise_gaussian_for_many_columns_only() -> None:
     """
     kinds = []
     for size in (2, 21, 50, 70, 400):
-        pure, either = (push_law(Fraction(1), 0.1, size, size**-0.5, delta) for delta in (0.0, 1e-6))
-        assert either.spread <= pure.spread
+        pure, either = (best_push_noise(Fraction(1), 0.1, size, size**-0.5, delta) for delta in (0.0, 1e-6))
+        assert either.sd <= pure.sd
         kinds.append(type(either))
     assert kinds == [Cube, Cube, Cube, GaussianPerturbation, GaussianPerturbation]
 
@@ -51,16 +51,16 @@ def test_entries_have_the_spread_that_is_said() -> None:
     """
     rng = np.random.default_rng(4)
     for law in (Ball(Fraction(1), 21), Cube(Fraction(1), 21, 1 / math.sqrt(21))):
-        squares = np.array([np.mean(law.draw(rng) ** 2) for _ in range(80)]) / law.spread**2
+        squares = np.array([np.mean(law.draw(rng) ** 2) for _ in range(80)]) / law.sd**2
         assert abs(squares.mean() - 1) < 5 * squares.std() / math.sqrt(80)
         assert squares.std() / math.sqrt(80) < 0.08
-        assert law.spread * math.sqrt(21) < law.longest
+        assert law.sd * math.sqrt(21) < law.length_bound
 
 
 def test_normal_entries_have_the_spread_that_is_said() -> None:
     """Of 400: the mean square within five standard errors."""
     law = GaussianPerturbation(Fraction(1), 400, 1e-6, 0.1)
-    entries = law.draw(np.random.default_rng(4)) / law.spread
+    entries = law.draw(np.random.default_rng(4)) / law.sd
     assert np.mean(entries**2) == pytest.approx(1, abs=5 * math.sqrt(2 / 400))
 
 
@@ -72,13 +72,13 @@ def test_a_push_of_four_times_the_longest_is_negligible(size) -> None:
         Cube(Fraction(9), size, 0.3),
         GaussianPerturbation(Fraction(1), size, 1e-6, 0.1),
     )
-    for law, longest in (
-        (gamma(size), ball.longest / ball.scale),
-        (gamma(size + 1), cube.longest / cube.scale / math.sqrt(size)),
-        (chi(size), normal.longest / normal.spread),
+    for law, length_bound in (
+        (gamma(size), ball.length_bound / ball.scale),
+        (gamma(size + 1), cube.length_bound / cube.scale / math.sqrt(size)),
+        (chi(size), normal.length_bound / normal.sd),
     ):
-        assert law.logsf(4 * longest) < -100
-        assert law.logsf(longest) > -150
+        assert law.logsf(4 * length_bound) < -100
+        assert law.logsf(length_bound) > -150
 
 
 def test_bounds_make_the_push_cubic_and_a_row_norm_alone_makes_it_round(monkeypatch) -> None:
@@ -106,7 +106,7 @@ def test_a_radius_is_a_sum_that_is_accepted_with_its_share(monkeypatch) -> None:
             return np.array(numbers)
 
     monkeypatch.setattr(laws, "laplace_sampler", lambda _: Sampler())
-    monkeypatch.setattr(laws, "_of_cube", lambda radius, size, _: (radius, size))
+    monkeypatch.setattr(laws, "_uniform_in_cube", lambda radius, size, _: (radius, size))
     for r in range(4):
         kept = 0
         for pair in itertools.product(range(2 * r + 2), range(2 * r + 4)):
@@ -118,4 +118,4 @@ def test_a_radius_is_a_sum_that_is_accepted_with_its_share(monkeypatch) -> None:
             kept += radius == r
         assert kept == (2 * r + 1) ** 2
     monkeypatch.undo()
-    assert [laws._of_cube(radius, 3, None).dtype for radius in (2**62 - 1, 2**62)] == [np.int64, object]
+    assert [laws._uniform_in_cube(radius, 3, None).dtype for radius in (2**62 - 1, 2**62)] == [np.int64, object]

@@ -201,8 +201,8 @@ def test_the_push_is_for_a_shift_by_two_and_what_the_determinants_leave(bounded:
     assert float(push.scale) * -moved[0] * half / 0.125 == pytest.approx(reach / left, rel=1e-6)
     assert (solver.law, solver.size, moved[1]) == ("radial", 2, 0)
     _, last = unit_of(lambda: learner.fit(0 * X, Y), [0, 0, 2**30, 0])
-    widest = 1 / half
-    missed = ObjectivePerturbation(Pure(2), 8.0, HuberHinge(1.0), 2, 3, widest).tolerance
+    max_entry = 1 / half
+    missed = ObjectivePerturbation(Pure(2), 8.0, HuberHinge(1.0), 2, 3, max_entry).tolerance
     assert float(solver.scale) * last[0] * half * 2 / 64 == pytest.approx(2 * missed * 0.125, rel=1e-6)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
-from toolkit.learning.perturbation import divergence, least_sigma, objective_epsilon
+from toolkit.learning.perturbation import least_sigma, objective_epsilon, renyi_divergence
 
 
 def published(t: float, sigma: float) -> float:
@@ -19,9 +19,9 @@ def published(t: float, sigma: float) -> float:
 @pytest.mark.parametrize("size", [1, 21, 1000])
 def test_the_bound_on_a_grid_is_a_little_above_that_on_the_reals(sigma, size) -> None:
     for t in (0.1, 1.0, 10.0, 100.0):
-        assert divergence(t, sigma, 0.3, size) >= published(t, sigma) + 0.3
+        assert renyi_divergence(t, sigma, 0.3, size) >= published(t, sigma) + 0.3
     t = 4 * sigma  # where ndtr is 1
-    assert divergence(t, sigma, 0.0, size) <= published(t, sigma) * (1 + 1e-5 * size)
+    assert renyi_divergence(t, sigma, 0.0, size) <= published(t, sigma) * (1 + 1e-5 * size)
 
 
 def test_the_noise_for_a_cost_is_that_of_the_reference() -> None:
@@ -41,7 +41,7 @@ def test_the_noise_is_the_least_that_is_within_the_cost() -> None:
 def test_the_cost_is_that_of_the_best_order_and_hardly_above(sigma, delta) -> None:
     def at(log_t: float) -> float:
         t = math.exp(log_t)
-        return divergence(t, sigma, 0.2, 3) + math.log(1 / (delta * (1 + t))) / t - math.log(1 + 1 / t)
+        return renyi_divergence(t, sigma, 0.2, 3) + math.log(1 / (delta * (1 + t))) / t - math.log(1 + 1 / t)
 
     best = min(map(at, np.linspace(-4, 12, 16_001)))  # steps of a thousandth are off by a millionth of it
     found = objective_epsilon(sigma, delta, 0.2, 3)
@@ -70,5 +70,5 @@ def test_the_terms_of_the_bound_are_those_of_hoelders_inequality(t, sigma, size)
     rows = (1 - h) * log_moment(t / (1 - h), 4 / sigma**2)
     cells = h * size * log_moment(t / h, cell**2)
     shift = (2 / sigma + math.sqrt(size) * cell) ** 2 / 2
-    found, terms = divergence(t, sigma, 0.3, size), 0.3 + shift + (rows + cells) / t
+    found, terms = renyi_divergence(t, sigma, 0.3, size), 0.3 + shift + (rows + cells) / t
     assert terms < found == pytest.approx(terms, rel=2e-6)

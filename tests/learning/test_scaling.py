@@ -42,9 +42,9 @@ def test_wide_rows_at_the_corners_of_their_bounds_have_norm_at_most_one() -> Non
 def test_no_entry_is_wider_than_said_and_one_is_as_wide(bounds, row_norm, intercept) -> None:
     scaling = scale(bounds, row_norm, features=2, intercept=intercept)
     ends = [-np.inf, np.inf, np.nan, 0, *scaling.low, *scaling.high, *scaling.middle]
-    widest = np.abs(scaling.rows(np.array([(a, b) for a in ends for b in ends]))).max()
-    assert widest <= scaling.widest
-    assert widest == pytest.approx(scaling.widest, rel=1e-10)
+    max_entry = np.abs(scaling.rows(np.array([(a, b) for a in ends for b in ends]))).max()
+    assert max_entry <= scaling.max_entry
+    assert max_entry == pytest.approx(scaling.max_entry, rel=1e-10)
 
 
 def test_a_column_is_scaled_to_minus_one_and_one() -> None:

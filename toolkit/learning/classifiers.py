@@ -18,7 +18,7 @@ from toolkit.frames.engines.column import Column
 from toolkit.learning.base import PrivateSupervisedLearner
 from toolkit.learning.descent import NoisyGradientDescent
 from toolkit.learning.perturbation import (
-    MOST_ROWS,
+    MAX_ROWS,
     HuberHinge,
     LogisticLoss,
     MarginLoss,
@@ -36,7 +36,7 @@ Noise = OutputPerturbation | ObjectivePerturbation | NoisyGradientDescent
 class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # type: ignore[misc]
     """The base class of both classifiers, with two public classes, publicly scaled rows, and noise."""
 
-    def _margins(self) -> MarginLoss:
+    def _margin_loss(self) -> MarginLoss:
         raise NotImplementedError
 
     def fit(self, X: DataFrame | ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
@@ -64,11 +64,11 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         count = pairs.rows.count() if self.neighbors == "replace" else None
         scaling = self._scale(pairs.rows, intercept=bool(self.fit_intercept))
         assert pairs.target is not None
-        noise, labels = self._noise(MOST_ROWS if count is None else count, scaling), places(pairs.target, classes)
+        noise, labels = self._noise(MAX_ROWS if count is None else count, scaling), places(pairs.target, classes)
 
-        def parts() -> Iterator[Array]:
+        def read_batches() -> Iterator[Array]:
             rows = 0
-            for cells, column in pairs.parts():
+            for cells, column in pairs.read_batches():
                 rows += len(cells)
                 _check_rows(rows)
                 table = scaling.rows(cells)
@@ -77,7 +77,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
 
         words = f"noise {WHERE[self.method]}, {scaling.size} weights"
         slopes, constant = scaling.linear(
-            self._released(noise.price, words, lambda source: noise.weights(parts, source))
+            self._released(noise.price, words, lambda source: noise.weights(read_batches, source))
         )
         alike = type(classes[0]) is type(classes[1])
         self.classes_ = np.array(classes) if alike else np.array(classes, dtype=object)
@@ -90,40 +90,47 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         labels = places(y, _two(self.classes))
         return lambda column: labels(column) >= 0
 
-    def _noise(self, rows: int, scaling: Scale) -> Noise:
-        loss, margins, size = self._claimed_loss(), self._margins(), scaling.size
+    def _noise(self, n_rows: int, scaling: Scale) -> Noise:
+        loss, margin_loss, size = self._claimed_loss(), self._margin_loss(), scaling.size
         check_choice(self.method, "method", METHODS)
-        _check_rows(rows)
+        _check_rows(n_rows)
         if self.C is None:
-            ridge = 1 / default_strength(loss, size, self.method, margins.curvature)
+            ridge = 1 / default_strength(loss, size, self.method, margin_loss.curvature)
         else:
             ridge = 1 / float(check_positive(self.C, "C"))
         if not 1e-6 <= ridge <= 1e9:
             reject("`C` must lie between 1e-9 and 1e6", self.C, "no solver could tell the minimum")
         if self.method == "output":
-            return OutputPerturbation(loss, ridge, margins, size, rows, self.neighbors)
+            return OutputPerturbation(loss, ridge, margin_loss, size, n_rows, self.neighbors)
         if self.method == "descent":
-            return self._descent(loss, ridge, size, rows)
+            return self._descent(loss, ridge, size, n_rows)
         if self.neighbors != "replace":
             rule = "method='objective' needs neighbors='replace'"
             reject(rule, self.neighbors, "its tolerance needs a public number of rows; method='output' takes both")
         if isinstance(loss, Zcdp):
             rule = "method='objective' needs `epsilon`, with or without `delta`"
             reject(rule, "rho", "its cost is no Zcdp; method='output' takes all three")
-        return ObjectivePerturbation(loss, ridge, margins, size, rows, scaling.widest)
+        return ObjectivePerturbation(loss, ridge, margin_loss, size, n_rows, scaling.max_entry)
 
-    def _descent(self, loss: Loss, ridge: float, size: int, rows: int) -> NoisyGradientDescent:
+    def _descent(self, loss: Loss, ridge: float, size: int, n_rows: int) -> NoisyGradientDescent:
         if self.neighbors == "replace":
-            people = rows
+            n_people = n_rows
         elif self.people is None:
             reject("`people` must be said where their number is private", "none", "a guess sets the pace")
         else:
-            people = check_integer(self.people, "people")
-        share = check_probability(self.rate, "rate")
-        if share == 0:
+            n_people = check_integer(self.people, "people")
+        sampling_rate = check_probability(self.rate, "rate")
+        if sampling_rate == 0:
             reject("`rate` must be above 0", self.rate, "nobody would take part")
         return NoisyGradientDescent(
-            loss, ridge, self._margins(), size, people, self.neighbors, check_integer(self.steps, "steps"), share
+            loss,
+            ridge,
+            self._margin_loss(),
+            size,
+            n_people,
+            self.neighbors,
+            check_integer(self.steps, "steps"),
+            sampling_rate,
         )
 
     def decision_function(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
@@ -269,7 +276,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         self.fit_intercept, self.steps, self.rate, self.people = fit_intercept, steps, rate, people
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
-    def _margins(self) -> MarginLoss:
+    def _margin_loss(self) -> MarginLoss:
         return LogisticLoss()
 
     def predict_proba(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
@@ -359,7 +366,7 @@ class PrivateSVC(PrivateLinearClassifier):
         self.fit_intercept, self.steps, self.rate, self.people = fit_intercept, steps, rate, people
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
-    def _margins(self) -> MarginLoss:
+    def _margin_loss(self) -> MarginLoss:
         width = float(check_positive(self.width, "width", "a corner has no bounded curvature"))
         if not 1e-3 <= width <= 1:
             reject("`width` must lie between 0.001 and 1", self.width, "the hinge has its corner at 1")
@@ -384,8 +391,8 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
 
 
 def _check_rows(rows: int) -> None:
-    if rows > MOST_ROWS:
-        reject(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
+    if rows > MAX_ROWS:
+        reject(f"there must be at most {MAX_ROWS} rows", rows, "sums would lose too many digits")
 
 
 def _two(classes: Sequence[Label]) -> tuple[Any, Any]:

@@ -24,37 +24,39 @@ from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
 from toolkit.core.sampling import gaussian_sampler
 from toolkit.core.search import smallest_where
-from toolkit.learning.perturbation import MarginLoss, Parts, zcdp_within
+from toolkit.learning.perturbation import MarginLoss, RowBatches, zcdp_within
 
 STEPS = 2**30
 _FOR_GRID = Fraction(1, 1000)
 _ORDERS = [1.5, 2.5, 3.5, 4.5, 5.5, *range(2, 65), 80, 96, 128, 192, 256, 512]
-_LEAST = 0.25  # no less noise than that, in units of a gradient: else the grid would not be fine
+_MIN_SIGMA = 0.25  # no less noise than that, in units of a gradient: else the grid would not be fine
 
 
 @dataclass(frozen=True)
 class NoisyGradientDescent:
-    """w <- w - pace ((sum of gradients + noise) / (rate people) + w / (C people)), a fixed number of times. `people` is
-    public: their number under "replace", a guess of it under "add_remove".
+    """Noisy gradient descent with a fixed number of steps.
+
+    A step is w <- w - learning rate * ((sum of gradients + noise) / (sampling rate * people) + w / (C * people)).
+    `n_people` is public: the number of people under "replace", a guess of it under "add_remove".
     """
 
     loss: Loss
     ridge: float
-    margins: MarginLoss
+    margin_loss: MarginLoss
     size: int
-    people: int
+    n_people: int
     neighbors: str
-    steps: int
-    rate: Fraction
+    n_steps: int
+    sampling_rate: Fraction
 
     def __post_init__(self) -> None:
-        if isinstance(self.loss, Pure) or (self.rate < 1 and isinstance(self.loss, Zcdp)):
-            needed = "`rho`, or `epsilon` with `delta`" if self.rate == 1 else "`epsilon` with `delta`"
+        if isinstance(self.loss, Pure) or (self.sampling_rate < 1 and isinstance(self.loss, Zcdp)):
+            needed = "`rho`, or `epsilon` with `delta`" if self.sampling_rate == 1 else "`epsilon` with `delta`"
             reject(f"method='descent' at this rate needs {needed}", self.loss, "Gaussian noise costs that")
-        if self.rate < 1 and self.neighbors != "add_remove":
+        if self.sampling_rate < 1 and self.neighbors != "add_remove":
             rule = "a `rate` below 1 needs neighbors='add_remove'"
             reject(rule, self.neighbors, "what a random part of the people costs is known for those who come or go")
-        if self.rate < 1 and self._error > _FOR_GRID * self._slack:
+        if self.sampling_rate < 1 and self._grid_delta > _FOR_GRID * self._slack:
             reject("`delta` must be larger for so many steps", float(self._slack), "a grid is no normal law")
 
     @property
@@ -62,10 +64,10 @@ class NoisyGradientDescent:
         return self.loss.slack if isinstance(self.loss, Approx) else Fraction(0)
 
     @property
-    def _error(self) -> Fraction:
+    def _grid_delta(self) -> Fraction:
         """The delta of the grid: (1 + e**epsilon) times the total variation from the normal law, over all steps."""
         ratio = Fraction(1 + math.exp(min(float(self.loss.amount), 700.0)))
-        return ratio * self.steps * self.size / 2**60
+        return ratio * self.n_steps * self.size / 2**60
 
     @property
     def price(self) -> Loss:
@@ -74,31 +76,34 @@ class NoisyGradientDescent:
     @cached_property
     def sigma(self) -> float:
         """The standard deviation of the noise on each entry of a sum, in units of the longest gradient."""
-        if self.rate == 1:
+        if self.sampling_rate == 1:
             assert not isinstance(self.loss, Pure)
-            rho, times = zcdp_within(self.loss), 2 if self.neighbors == "replace" else 1
-            return times * math.sqrt(self.steps / (2 * float(rho.amount))) * (1 + 1e-12)
+            rho, sensitivity = zcdp_within(self.loss), 2 if self.neighbors == "replace" else 1
+            return sensitivity * math.sqrt(self.n_steps / (2 * float(rho.amount))) * (1 + 1e-12)
         delta = float(self._slack * (1 - _FOR_GRID))
-        return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)
+        return max(sampled_sigma(float(self.loss.amount), delta, float(self.sampling_rate), self.n_steps), _MIN_SIGMA)
 
-    def weights(self, parts: Parts, rng: Rng) -> Array:
+    def weights(self, read_batches: RowBatches, rng: Rng) -> Array:
         """Descend from 0 and return the last weights; every step reads the rows in batches, to save memory."""
-        longest = STEPS + math.isqrt(self.size) + 1  # a gradient in steps, with half a step for each entry
-        noise = gaussian_sampler((Fraction(self.sigma) * longest) ** 2)
-        weights, part = np.zeros(self.size), float(self.rate) * self.people
-        shrink = self.ridge / self.people
-        pace = 1 / (self.margins.curvature + shrink)
-        for _ in range(self.steps):
+        max_norm = STEPS + math.isqrt(self.size) + 1  # a gradient in steps, with half a step for each entry
+        noise = gaussian_sampler((Fraction(self.sigma) * max_norm) ** 2)
+        weights, expected_sample_size = np.zeros(self.size), float(self.sampling_rate) * self.n_people
+        ridge_per_person = self.ridge / self.n_people
+        learning_rate = 1 / (self.margin_loss.curvature + ridge_per_person)
+        for _ in range(self.n_steps):
             total = np.zeros(self.size, dtype=np.int64)
-            for rows in parts():
-                some = rows if self.rate == 1 else rows[:, self._taking_part(rows.shape[1], rng)]
-                total += np.rint(some * self.margins.slope(weights @ some) * STEPS).astype(np.int64).sum(axis=1)
-            noisy = (total + noise.draw(self.size, rng)).astype(float) / STEPS
-            weights = weights - pace * (noisy / part + shrink * weights)
+            for rows in read_batches():
+                sampled_rows = rows if self.sampling_rate == 1 else rows[:, self._sampled_people(rows.shape[1], rng)]
+                gradients = sampled_rows * self.margin_loss.slope(weights @ sampled_rows)
+                total += np.rint(gradients * STEPS).astype(np.int64).sum(axis=1)
+            noisy_gradient = (total + noise.draw(self.size, rng)).astype(float) / STEPS
+            weights = weights - learning_rate * (noisy_gradient / expected_sample_size + ridge_per_person * weights)
         return np.asarray(weights)
 
-    def _taking_part(self, people: int, rng: Rng) -> Array:
-        return np.asarray(below(self.rate.denominator, people, rng) < np.uint64(self.rate.numerator))
+    def _sampled_people(self, n_people: int, rng: Rng) -> Array:
+        return np.asarray(
+            below(self.sampling_rate.denominator, n_people, rng) < np.uint64(self.sampling_rate.numerator)
+        )
 
 
 def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> float:

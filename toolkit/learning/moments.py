@@ -29,7 +29,7 @@ from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
 from toolkit.learning.base import PrivateLearner, PrivateSupervisedLearner
-from toolkit.learning.perturbation import additive
+from toolkit.learning.perturbation import additive_mechanism
 from toolkit.learning.tables import Table, ends
 
 STEPS = 2**30
@@ -65,25 +65,25 @@ class Moments:
 
     @cached_property
     def mechanism(self) -> Gaussian:
-        return cast("Gaussian", additive(self.loss, self.sensitivity))  # the loss is not Pure
+        return cast("Gaussian", additive_mechanism(self.loss, self.sensitivity))  # the loss is not Pure
 
     @property
     def sigma(self) -> float:
         """The standard deviation of noise on the diagonal; noise off the diagonal is smaller by sqrt(2)."""
         return self.mechanism.scale / STEPS
 
-    def release(self, parts: Iterable[tuple[Array, Array | None]], rng: Rng) -> tuple[Array, Array]:
-        """Return the noisy matrix of moments and the moments with the target, from one column per person."""
+    def release(self, batches: Iterable[tuple[Array, Array | None]], rng: Rng) -> tuple[Array, Array]:
+        """Return the noisy matrix of moments and the moments with the target, from batches with a column per person."""
         sums = np.zeros(self.entries, dtype=np.int64)
-        for rows, target in parts:
+        for rows, target in batches:
             sums += whole_moments(rows, target)
         noisy = np.asarray(self.mechanism._perturb(sums, rng)) / STEPS
-        matrix = np.zeros((self.size, self.size))
-        upper = np.triu_indices(self.size)
-        count = len(upper[0])
-        matrix[upper] = noisy[:count]
-        off = matrix - np.diag(matrix.diagonal())
-        return np.diag(matrix.diagonal()) + (off + off.T) / math.sqrt(2), noisy[count:]
+        upper_triangle = np.zeros((self.size, self.size))
+        indices = np.triu_indices(self.size)
+        count = len(indices[0])
+        upper_triangle[indices] = noisy[:count]
+        off_diagonal = upper_triangle - np.diag(upper_triangle.diagonal())
+        return np.diag(upper_triangle.diagonal()) + (off_diagonal + off_diagonal.T) / math.sqrt(2), noisy[count:]
 
 
 def whole_moments(rows: Array, target: Array | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -185,24 +185,24 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         Self
             The learner, with `coef_`, `intercept_` and `loss_`.
         """
-        pairs, (low, high) = self._opened(X, y), _ends(self.target_bounds)
+        pairs, (low, high) = self._opened(X, y), _checked_target_bounds(self.target_bounds)
         scaling, half = self._scale(pairs.rows, intercept=bool(self.fit_intercept)), (high - low) / 2
         assert pairs.target is not None
         pairs.target.require_numbers("y")
         moments = Moments(self._claimed_loss(), scaling.size, self.neighbors, target=True)
 
-        def part(cells: Array, column: Any) -> tuple[Array, Array]:
-            goal = column.floats()
-            present = ~np.isnan(goal)
-            signed = np.where(present, (np.clip(goal, low, high) - low - half) / half, 0.0)
-            return scaling.rows(cells) * present, signed
+        def scale_batch(cells: Array, column: Any) -> tuple[Array, Array]:
+            target = column.floats()
+            present = ~np.isnan(target)
+            scaled_target = np.where(present, (np.clip(target, low, high) - low - half) / half, 0.0)
+            return scaling.rows(cells) * present, scaled_target
 
         def learn(source: Rng) -> tuple[Array, Array]:
-            return moments.release((part(*pair) for pair in pairs.parts()), source)
+            return moments.release((scale_batch(*pair) for pair in pairs.read_batches()), source)
 
         words = f"moments of {scaling.size} weights and a target"
         matrix, products = self._released(moments.mechanism, words, learn)
-        slopes, constant = scaling.linear(_solved(matrix, products, moments.sigma))
+        slopes, constant = scaling.linear(_solve_ridge(matrix, products, moments.sigma))
         self.coef_, self.intercept_ = slopes * half, constant * half + low + half
         self._scaling, self.loss_ = scaling, None if self.simulated_ else moments.loss
         return self
@@ -238,15 +238,15 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         return tags
 
 
-def _solved(matrix: Array, products: Array, sigma: float) -> Array:
+def _solve_ridge(matrix: Array, products: Array, sigma: float) -> Array:
     """Solve a ridge regression with eigenvalues of at least sigma sqrt(2 k), about the largest one of the noise."""
-    values, vectors = np.linalg.eigh(matrix)
-    noise = sigma * np.sqrt(2 * len(matrix))
-    lifted = values + max(0.0, noise - float(values[0]))
-    return np.asarray(vectors @ ((vectors.T @ products) / lifted))
+    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
+    min_eigenvalue = sigma * np.sqrt(2 * len(matrix))
+    shifted_eigenvalues = eigenvalues + max(0.0, min_eigenvalue - float(eigenvalues[0]))
+    return np.asarray(eigenvectors @ ((eigenvectors.T @ products) / shifted_eigenvalues))
 
 
-def _ends(bounds: object) -> tuple[float, float]:
+def _checked_target_bounds(bounds: object) -> tuple[float, float]:
     if bounds is None or isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
         reject("`target_bounds` must be (low, high)", "none", "one person's y could move everything")
     return ends(bounds, "target_bounds", "y is cut to them")
@@ -341,17 +341,17 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         matrix, _ = self._released(
             moments.mechanism,
             f"moments of {features} columns",
-            lambda source: moments.release(((scaling.rows(cells), None) for cells, _ in pairs.parts()), source),
+            lambda source: moments.release(((scaling.rows(cells), None) for cells, _ in pairs.read_batches()), source),
         )
         people = self._people(matrix, rows)
         unit = scaling.row_norm / math.sqrt(features / (features + 1))
         mean = matrix[:-1, -1] / people * unit * math.sqrt(features + 1)
         covariance = matrix[:-1, :-1] / people * unit**2 - np.outer(mean, mean)
-        values, vectors = np.linalg.eigh(covariance)
-        best = np.argsort(-values, kind="stable")[:count]
-        spread = np.maximum(values, 0.0)
-        self.components_, self.explained_variance_ = _signed(vectors[:, best].T), spread[best]
-        self.explained_variance_ratio_ = spread[best] / max(float(spread.sum()), 1e-300)
+        eigenvalues, vectors = np.linalg.eigh(covariance)
+        order = np.argsort(-eigenvalues, kind="stable")[:count]
+        variances = np.maximum(eigenvalues, 0.0)
+        self.components_, self.explained_variance_ = _signed(vectors[:, order].T), variances[order]
+        self.explained_variance_ratio_ = variances[order] / max(float(variances.sum()), 1e-300)
         self.mean_ = scaling.middle + scaling.half * mean
         self._half, self._n_features_out = scaling.half, count
         self.loss_ = None if self.simulated_ else moments.loss

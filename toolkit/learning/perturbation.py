@@ -91,83 +91,84 @@ MarginLoss = LogisticLoss | HuberHinge
 """A convex loss with 0 <= -slope <= 1 and 0 <= second derivative <= curvature."""
 
 
-MOST_ROWS = 10**8
+MAX_ROWS = 10**8
 _ROUNDING = 2.0**-53
 # Roundings of one term: 16 + 3 in a block of numpy's pairwise sums, 20 for blocks, 4 each for slope and product.
-_SUMMED = 60
-_ROUNDS = 500
-_HURRIED = 50  # after this many rounds every step uses the line search, so that the iteration ends
-_LONGEST, _HALVINGS = 2.0**20, 45
-_SAMPLED = 20_000  # with more rows, the iteration starts from the minimum over every sixteenth row
+_ROUNDINGS_PER_TERM = 60
+_MAX_ROUNDS = 500
+_LINE_SEARCH_AFTER = 50  # after this many rounds every step uses the line search, so that the iteration ends
+_MAX_STEP_SIZE, _MAX_HALVINGS = 2.0**20, 45
+_SUBSAMPLE_ABOVE = 20_000  # with more rows, the iteration starts from the minimum over every sixteenth row
 
 
-Parts: TypeAlias = Callable[[], Iterable[Array]]
+RowBatches: TypeAlias = Callable[[], Iterable[Array]]
 """A function that yields all rows in batches, with one column per person."""
 
 
-def in_memory(parts: Parts) -> Array:
-    batches = list(parts())
+def in_memory(read_batches: RowBatches) -> Array:
+    batches = list(read_batches())
     return batches[0] if len(batches) == 1 else np.concatenate(batches, axis=1)
 
 
-def tolerance(rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
+def tolerance(n_rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
     """Return the tolerance for the length of the gradient, four times a bound on its rounding error.
 
-    The minimum has ridge / 2 |w|**2 <= rows + push |w|, which bounds |w|. A margin then has an error of at most
+    The minimum has ridge / 2 |w|**2 <= n_rows + push |w|, which bounds |w|. A margin then has an error of at most
     size |w| roundings and its slope of curvature times that; the sum over people, whose terms have at most length 1,
     adds a few roundings per term.
     """
-    scale = (push + math.sqrt(push**2 + 2 * ridge * rows)) / ridge
-    people = rows * (_SUMMED + loss.curvature * (size + 2) * scale)
-    return 4 * _ROUNDING * (people + 8 * (ridge * scale + push) + 1)
+    max_norm = (push + math.sqrt(push**2 + 2 * ridge * n_rows)) / ridge
+    n_roundings = n_rows * (_ROUNDINGS_PER_TERM + loss.curvature * (size + 2) * max_norm)
+    return 4 * _ROUNDING * (n_roundings + 8 * (ridge * max_norm + push) + 1)
 
 
 def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
     """Minimize the sum of loss(w . row) plus ridge / 2 |w|**2 + push . w; `rows` has a column per person, times y."""
     weights = np.zeros(len(rows))
-    if rows.shape[1] > _SAMPLED:
-        few = np.ascontiguousarray(rows[:, ::16])
-        weights = minimum(few, loss, ridge / 16, push / 16, 1e-3 * few.shape[1])
-    pull = _gradient(rows, loss, ridge, push, weights)
-    for round_number in range(_ROUNDS):
-        if np.linalg.norm(pull) <= tolerance and _careful(rows, loss, ridge, push, weights) <= tolerance / 2:
+    if rows.shape[1] > _SUBSAMPLE_ABOVE:
+        subsample = np.ascontiguousarray(rows[:, ::16])
+        weights = minimum(subsample, loss, ridge / 16, push / 16, 1e-3 * subsample.shape[1])
+    gradient = _gradient(rows, loss, ridge, push, weights)
+    for round_number in range(_MAX_ROUNDS):
+        if np.linalg.norm(gradient) <= tolerance and _gradient_norm(rows, loss, ridge, push, weights) <= tolerance / 2:
             break
-        bent = rows * np.sqrt(loss.second_derivative(weights @ rows))
-        along = -_solved(bent @ bent.T + ridge * np.eye(len(rows)), pull)
-        moved = weights + along
-        after = _gradient(rows, loss, ridge, push, moved)
-        if round_number > _HURRIED or np.linalg.norm(after) > np.linalg.norm(pull) / 2:
-            moved = weights + _furthest(rows, loss, ridge, push, weights, along) * along
-            after = _gradient(rows, loss, ridge, push, moved)
-        weights, pull = moved, after
+        scaled_rows = rows * np.sqrt(loss.second_derivative(weights @ rows))
+        step = -_solve(scaled_rows @ scaled_rows.T + ridge * np.eye(len(rows)), gradient)
+        new_weights = weights + step
+        new_gradient = _gradient(rows, loss, ridge, push, new_weights)
+        if round_number > _LINE_SEARCH_AFTER or np.linalg.norm(new_gradient) > np.linalg.norm(gradient) / 2:
+            new_weights = weights + _line_search(rows, loss, ridge, push, weights, step) * step
+            new_gradient = _gradient(rows, loss, ridge, push, new_weights)
+        weights, gradient = new_weights, new_gradient
     return weights
 
 
-def _solved(matrix: Array, pull: Array) -> Array:
-    """Solve for Newton's step; if the matrix is numerically singular, return the shortest solution."""
+def _solve(hessian: Array, gradient: Array) -> Array:
+    """Solve for Newton's step; if the Hessian is numerically singular, return the shortest solution."""
     try:
-        return np.asarray(np.linalg.solve(matrix, pull), dtype=float)
+        return np.asarray(np.linalg.solve(hessian, gradient), dtype=float)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(matrix, pull, rcond=None)[0], dtype=float)
+        return np.asarray(np.linalg.lstsq(hessian, gradient, rcond=None)[0], dtype=float)
 
 
-def _furthest(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array, along: Array) -> float:
-    """Return the step along a direction at which the derivative of the convex objective is 0."""
-    margins, steps = weights @ rows, along @ rows
-    start, growth = float((ridge * weights + push) @ along), ridge * float(along @ along)
+def _line_search(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array, direction: Array) -> float:
+    """Return the step size along a direction at which the derivative of the convex objective is 0."""
+    margins, margin_changes = weights @ rows, direction @ rows
+    initial_slope, curvature = float((ridge * weights + push) @ direction), ridge * float(direction @ direction)
 
-    def rises(share: float) -> bool:
-        return float(loss.slope(margins + share * steps) @ steps) + start + share * growth > 0
+    def is_increasing(step_size: float) -> bool:
+        loss_slope = float(loss.slope(margins + step_size * margin_changes) @ margin_changes)
+        return loss_slope + initial_slope + step_size * curvature > 0
 
-    low, high = bracket(rises, 0.0, 1.0, _LONGEST)
-    return float(sum(bisect(rises, low, min(high, _LONGEST), max_rounds=_HALVINGS))) / 2
+    low, high = bracket(is_increasing, 0.0, 1.0, _MAX_STEP_SIZE)
+    return float(sum(bisect(is_increasing, low, min(high, _MAX_STEP_SIZE), max_rounds=_MAX_HALVINGS))) / 2
 
 
 def _gradient(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> Array:
     return np.asarray(rows @ loss.slope(weights @ rows) + ridge * weights + push)
 
 
-def _careful(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> float:
+def _gradient_norm(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> float:
     """Return the length of the gradient, with NumPy's pairwise sums over people, which round less."""
     slopes = loss.slope(weights @ rows)
     sums = np.array([np.sum(row * slopes) for row in rows])
@@ -176,8 +177,8 @@ def _careful(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: 
 
 # The laws of the push. Two laws keep to Pure(epsilon). `Ball`: one person shifts the push by at most 2 in length; its
 # length is near Gamma(d, 2 / epsilon), the direction near uniform. `Cube`: one person shifts each entry by at most 2
-# `widest`, where no row has a larger entry; its largest entry is near Gamma(d, 2 widest / epsilon). For columns with
-# bounds, no entry is larger than 1 / sqrt(d), and the variance of the second is a third of the first's (Awan and
+# `max_entry`, where no row has a larger entry; its largest entry is near Gamma(d, 2 max_entry / epsilon). For columns
+# with bounds, no entry is larger than 1 / sqrt(d), and the variance of the second is a third of the first's (Awan and
 # Slavković 2021: the best norm is that of what one person can do). `Normal` keeps to Approx, with discrete Gaussian
 # noise on each entry. What is Pure(epsilon) is Approx(epsilon, delta) as well: of all laws that keep to a loss, the
 # one with the smallest variance is taken.
@@ -195,41 +196,41 @@ def _careful(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: 
 # |p_1| + … + |p_k| cells more. Hölder's inequality with 2**-20 for that term gives the small terms below.
 
 _HOLDER = 2.0**-20  # the exponent that Hölder's inequality leaves to the cells
-_CELL = 2.0**-30  # the largest cell of the grid, in units of sigma
-_MOST = 2.0**60  # the largest sigma that is tried
-_CAUTION = 1 + 1e-9  # a factor that covers the rounding error of these computations
+_CELL_SIZE = 2.0**-30  # the largest cell of the grid, in units of sigma
+_MAX_SIGMA = 2.0**60  # the largest sigma that is tried
+_SAFETY_FACTOR = 1 + 1e-9  # a factor that covers the rounding error of these computations
 
 
-def divergence(t: float, sigma: float, determinants: float, size: int) -> float:
-    shift = (2 + math.sqrt(size) * _CELL * sigma) ** 2 / (2 * sigma**2)
+def renyi_divergence(t: float, sigma: float, determinants: float, size: int) -> float:
+    shift = (2 + math.sqrt(size) * _CELL_SIZE * sigma) ** 2 / (2 * sigma**2)
     rows = math.log(2) * (1 + size * _HOLDER) + 2 * t**2 / sigma**2 / (1 - _HOLDER)
-    cells = size * t**2 * _CELL**2 / _HOLDER / 2
-    return (determinants + shift + (rows + cells) / t) * _CAUTION
+    cells = size * t**2 * _CELL_SIZE**2 / _HOLDER / 2
+    return (determinants + shift + (rows + cells) / t) * _SAFETY_FACTOR
 
 
 def objective_epsilon(sigma: float, delta: float, determinants: float, size: int) -> float:
     """Return the smallest epsilon over all orders, by the conversion of Canonne, Kamath and Steinke (2020)."""
 
-    def at(log_order: float) -> float:
+    def epsilon_at_order(log_order: float) -> float:
         t = math.exp(log_order)
-        bound = divergence(t, sigma, determinants, size)
+        bound = renyi_divergence(t, sigma, determinants, size)
         return bound + (-math.log(delta) - math.log1p(t)) / t - math.log1p(1 / t)
 
     low, high, ratio = -5.0, 25.0, (math.sqrt(5) - 1) / 2
     for _ in range(100):  # golden section; every order is a valid bound, so nothing depends on the best one
         first, second = high - ratio * (high - low), low + ratio * (high - low)
-        low, high = (low, second) if at(first) <= at(second) else (first, high)
-    return at((low + high) / 2) + 1e-9
+        low, high = (low, second) if epsilon_at_order(first) <= epsilon_at_order(second) else (first, high)
+    return epsilon_at_order((low + high) / 2) + 1e-9
 
 
 @lru_cache(maxsize=64)
 def least_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
     """Return the smallest noise, to nine digits, that costs at most epsilon at delta, or infinity if there is none."""
 
-    def enough(sigma: float) -> bool:
+    def is_sufficient(sigma: float) -> bool:
         return objective_epsilon(sigma, delta, determinants, size) <= epsilon
 
-    return smallest_where(enough, 0.0, 1.0, rtol=1e-9, highest=_MOST)
+    return smallest_where(is_sufficient, 0.0, 1.0, rtol=1e-9, highest=_MAX_SIGMA)
 
 
 # Integer vectors with Pr[k] proportional to e**(-m / scale), m the largest size of an entry: exact, in any dimension.
@@ -251,16 +252,16 @@ def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
     sampler = laplace_sampler(unit)
     while True:
         radius = 0
-        missing = size + 1
-        while missing:
-            noise = sampler.draw(missing, rng)
-            sides = noise[noise >= 0]
-            radius, missing = radius + int(sides.sum()), missing - len(sides)
+        n_missing = size + 1
+        while n_missing:
+            noise = sampler.draw(n_missing, rng)
+            nonnegative = noise[noise >= 0]
+            radius, n_missing = radius + int(nonnegative.sum()), n_missing - len(nonnegative)
         if all(big_below(2 * (radius + i), rng) <= 2 * radius for i in range(1, size + 1)):
-            return _of_cube(radius, size, rng)
+            return _uniform_in_cube(radius, size, rng)
 
 
-def _of_cube(radius: int, size: int, rng: Rng) -> Integers:
+def _uniform_in_cube(radius: int, size: int, rng: Rng) -> Integers:
     """Draw `size` integers, each uniform on -radius … radius."""
     width = 2 * radius + 1
     if radius < 2**62:
@@ -287,11 +288,11 @@ class Ball:
         return self._law.scale
 
     @property
-    def spread(self) -> float:
+    def sd(self) -> float:
         return math.sqrt(self.size + 1) * self.scale
 
     @property
-    def longest(self) -> float:
+    def length_bound(self) -> float:
         """A length such that four times it is exceeded with probability below e**-100."""
         return (self.size + 50) * self.scale
 
@@ -301,7 +302,7 @@ class Ball:
 
 @dataclass(frozen=True)
 class Cube:
-    """Noise for a shift of at most 2 `widest` in each entry, on a grid.
+    """Noise for a shift of at most 2 `max_entry` in each entry, on a grid.
 
     Spread evenly over its cell, a shift of the push moves each entry by at most `shift` cells, the shift
     rounded up: so a density of e**(-largest entry / scale), counted in cells, moves by e**(shift / scale).
@@ -309,29 +310,29 @@ class Cube:
 
     epsilon: Fraction
     size: int
-    widest: float
+    max_entry: float
 
     @cached_property
     def exponent(self) -> int:
-        scale = 2 * Fraction(self.widest)
+        scale = 2 * Fraction(self.max_entry)
         return floor_log2(min(scale, scale / self.epsilon)) - GRID - self.size.bit_length()
 
     @cached_property
     def shift(self) -> int:
         """The sensitivity of an entry, in cells."""
-        return math.ceil(2 * Fraction(self.widest) / Fraction(2) ** self.exponent)
+        return math.ceil(2 * Fraction(self.max_entry) / Fraction(2) ** self.exponent)
 
     @property
     def scale(self) -> float:
         return float(self.shift / self.epsilon * Fraction(2) ** self.exponent)
 
     @property
-    def spread(self) -> float:
+    def sd(self) -> float:
         """The standard deviation of an entry: uniform in a cube whose radius is Gamma(d + 1, scale)."""
         return math.sqrt((self.size + 1) * (self.size + 2) / 3) * self.scale
 
     @property
-    def longest(self) -> float:
+    def length_bound(self) -> float:
         """A length such that four times it is exceeded with probability below e**-100."""
         return math.sqrt(self.size) * (self.size + 51) * self.scale
 
@@ -350,34 +351,36 @@ class GaussianPerturbation:
     determinants: float
 
     @cached_property
-    def spread(self) -> float:
+    def sd(self) -> float:
         return least_sigma(float(self.epsilon), self.delta, self.determinants, self.size)
 
     @property
-    def longest(self) -> float:
+    def length_bound(self) -> float:
         """A length such that four times it is exceeded with probability below e**-100."""
-        return (math.sqrt(self.size) + 12) * self.spread
+        return (math.sqrt(self.size) + 12) * self.sd
 
     def draw(self, rng: Rng) -> Array:
-        sigma = Fraction(self.spread)
+        sigma = Fraction(self.sd)
         exponent = floor_log2(sigma) - GRID
         cells = gaussian_sampler((sigma / Fraction(2) ** exponent) ** 2).draw(self.size, rng)
         return np.asarray(np.ldexp(cells.astype(float), exponent))
 
 
-Push: TypeAlias = Ball | Cube | GaussianPerturbation
+PushNoise: TypeAlias = Ball | Cube | GaussianPerturbation
 
 
-def push_law(epsilon: Fraction, determinants: float, size: int, widest: float, delta: float = 0.0) -> Push:
+def best_push_noise(
+    epsilon: Fraction, determinants: float, size: int, max_entry: float, delta: float = 0.0
+) -> PushNoise:
     """Return the law with the smallest variance, from public numbers; the determinants' cost is taken from epsilon."""
     remaining = epsilon - Fraction(determinants)
-    laws: list[Push] = [Ball(remaining, size), Cube(remaining, size, widest)]
+    laws: list[PushNoise] = [Ball(remaining, size), Cube(remaining, size, max_entry)]
     if delta:
         laws.append(GaussianPerturbation(epsilon, size, delta, determinants))
-    return min(laws, key=lambda law: law.spread)
+    return min(laws, key=lambda law: law.sd)
 
 
-_FOR_SOLVER = Fraction(1, 64)
+_SOLVER_SHARE = Fraction(1, 64)
 
 
 @dataclass(frozen=True)
@@ -386,16 +389,16 @@ class OutputPerturbation:
 
     loss: Loss
     ridge: float
-    margins: MarginLoss
+    margin_loss: MarginLoss
     size: int
-    rows: int
+    n_rows: int
     neighbors: str = "replace"
 
     @property
     def tolerance(self) -> float:
         """The tolerance for the length of the gradient, for the largest number of rows if it is private."""
-        rows = self.rows if self.neighbors == "replace" else MOST_ROWS
-        return tolerance(rows, self.margins, self.ridge, self.size)
+        n_rows = self.n_rows if self.neighbors == "replace" else MAX_ROWS
+        return tolerance(n_rows, self.margin_loss, self.ridge, self.size)
 
     @cached_property
     def sensitivity(self) -> Fraction:
@@ -405,15 +408,15 @@ class OutputPerturbation:
 
     @cached_property
     def mechanism(self) -> Laplace | Gaussian:
-        return additive(self.loss, self.sensitivity)
+        return additive_mechanism(self.loss, self.sensitivity)
 
     @property
     def price(self) -> Laplace | Gaussian:
         """The mechanism that a ledger is charged for, which may have a cost in more than one type of loss."""
         return self.mechanism
 
-    def weights(self, parts: Parts, rng: Rng) -> Array:
-        weights = minimum(in_memory(parts), self.margins, self.ridge, np.zeros(self.size), self.tolerance)
+    def weights(self, read_batches: RowBatches, rng: Rng) -> Array:
+        weights = minimum(in_memory(read_batches), self.margin_loss, self.ridge, np.zeros(self.size), self.tolerance)
         return np.asarray(self.mechanism._perturb(weights, rng))
 
 
@@ -422,60 +425,61 @@ class ObjectivePerturbation:
     """Noise in the objective: Laplace noise on a ball or a cube (Chaudhuri, Monteleoni and Sarwate 2011; Awan
     and Slavković 2021), for Approx also Gaussian (Redberg, Koskela and Wang 2023), under "replace".
 
-    `widest` is the largest entry that a row can have.
+    `max_entry` is the largest entry that a row can have.
     """
 
     loss: Pure | Approx
-    least_ridge: float
-    margins: MarginLoss
+    min_ridge: float
+    margin_loss: MarginLoss
     size: int
-    rows: int
-    widest: float
+    n_rows: int
+    max_entry: float
 
     @property
-    def inside(self) -> Fraction:
-        return Fraction(self.loss.amount) * (1 - _FOR_SOLVER)
+    def epsilon_for_objective(self) -> Fraction:
+        return Fraction(self.loss.amount) * (1 - _SOLVER_SHARE)
 
     @cached_property
     def ridge(self) -> float:
         """The requested ridge, or the smallest one whose determinants cost half of epsilon if that is larger."""
-        half = math.expm1(min(float(self.inside) / 2, 700.0))
-        return max(self.least_ridge, self.margins.curvature / half)
+        half = math.expm1(min(float(self.epsilon_for_objective) / 2, 700.0))
+        return max(self.min_ridge, self.margin_loss.curvature / half)
 
     @property
     def determinants(self) -> float:
         """The cost of the Jacobian: ln(1 + curvature / ridge), rounded up."""
-        return math.log1p(self.margins.curvature / self.ridge) * (1 + 1e-14)
+        return math.log1p(self.margin_loss.curvature / self.ridge) * (1 + 1e-14)
 
     @cached_property
-    def pushing(self) -> Push:
+    def push_noise(self) -> PushNoise:
         """The law of the push, whose cost is what the determinants leave of epsilon."""
         delta = float(self.loss.slack) if isinstance(self.loss, Approx) else 0.0
-        return push_law(self.inside, self.determinants, self.size, self.widest, delta)
+        return best_push_noise(self.epsilon_for_objective, self.determinants, self.size, self.max_entry, delta)
 
     @property
     def tolerance(self) -> float:
         """The tolerance for the length of the gradient, which includes half a cell of the push.
 
-        A push is taken to be at most `longest` long. One four times as long is still within what the factor
-        of four in `minimum.tolerance` leaves; its probability is below e**-100.
+        A push is assumed to be at most `length_bound` long. The factor of four in `tolerance` also covers a push four
+        times as long; a longer one has a probability below e**-100.
         """
-        typical, spread = self.pushing.longest, self.pushing.spread
-        cell = math.sqrt(self.size) * max(2.0, 2 * spread) * 2.0**-GRID
-        return tolerance(self.rows, self.margins, self.ridge, self.size, typical) + cell
+        cell = math.sqrt(self.size) * max(2.0, 2 * self.push_noise.sd) * 2.0**-GRID
+        return tolerance(self.n_rows, self.margin_loss, self.ridge, self.size, self.push_noise.length_bound) + cell
 
     @cached_property
     def mechanism(self) -> Laplace:
         """The noise on the weights, for tolerance and cell."""
         scale = 2 * Fraction(self.tolerance) / Fraction(self.ridge)
-        return Laplace.for_epsilon(Fraction(self.loss.amount) * _FOR_SOLVER, sensitivity=scale, norm="l2")
+        return Laplace.for_epsilon(Fraction(self.loss.amount) * _SOLVER_SHARE, sensitivity=scale, norm="l2")
 
     @property
     def price(self) -> Loss:
         return self.loss
 
-    def weights(self, parts: Parts, rng: Rng) -> Array:
-        weights = minimum(in_memory(parts), self.margins, self.ridge, self.pushing.draw(rng), self.tolerance)
+    def weights(self, read_batches: RowBatches, rng: Rng) -> Array:
+        weights = minimum(
+            in_memory(read_batches), self.margin_loss, self.ridge, self.push_noise.draw(rng), self.tolerance
+        )
         return np.asarray(self.mechanism._perturb(weights, rng))
 
 
@@ -486,7 +490,7 @@ def zcdp_within(loss: Approx | Zcdp) -> Zcdp:
 
 
 @lru_cache(maxsize=64)
-def additive(loss: Loss, sensitivity: Fraction) -> Laplace | Gaussian:
+def additive_mechanism(loss: Loss, sensitivity: Fraction) -> Laplace | Gaussian:
     """Noise on a vector that one person moves by at most `sensitivity` in length."""
     if isinstance(loss, Pure):
         return Laplace.for_epsilon(loss.amount, sensitivity=sensitivity, norm="l2")

@@ -48,7 +48,7 @@ class Examples:
 
     rows: Table
     target: Column | None
-    parts: Callable[[], Iterator[tuple[Array, Any]]]
+    read_batches: Callable[[], Iterator[tuple[Array, Any]]]
     """All of them; where an engine has them, some after the other, each time perhaps in another order."""
 
 
@@ -92,14 +92,14 @@ def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
         remedy = "rows of an engine have no order that another column could follow: fit(frame, 'target')"
         reject("y must name a column of X", type(y).__name__, remedy, TypeError)
     frame = Frame(x)
-    goal = [frame.column(y)] if by_name else []
+    target_columns = [frame.column(y)] if by_name else []
     rows, labels = _frame(frame, y if by_name else None), [label for label in frame.labels if not by_name or label != y]
 
-    def parts() -> Iterator[tuple[Array, Any]]:
+    def read_batches() -> Iterator[tuple[Array, Any]]:
         for part in frame.batches([*labels, y] if by_name else labels):
             yield _cells([part.column(label) for label in labels]), part.column(y) if by_name else None
 
-    return Examples(rows, goal[0] if goal else None, parts)
+    return Examples(rows, target_columns[0] if target_columns else None, read_batches)
 
 
 def numbers(cells: npt.NDArray[Any]) -> Array:
@@ -223,13 +223,13 @@ class Scale:
         return len(self.low) + self.intercept
 
     @property
-    def widest(self) -> float:
+    def max_entry(self) -> float:
         """No entry of a row is larger. Both ends of each column are brought to its scale as its cells are, as
         floats may find no middle; `_INSIDE` leaves more room than the rest of the rounding needs.
         """
         ends = np.abs((np.array([self.low, self.high]) - self.middle) / self.half)
-        entry = min(1.0, float(ends.max()) / self.row_norm)
-        return max(self._unit * entry, 1 / math.sqrt(self.size) if self.intercept else 0.0)
+        max_scaled_entry = min(1.0, float(ends.max()) / self.row_norm)
+        return max(self._unit * max_scaled_entry, 1 / math.sqrt(self.size) if self.intercept else 0.0)
 
     def rows(self, cells: Array) -> Array:
         """Scale cells; return one column per person, of length at most 1, with one row per weight."""
