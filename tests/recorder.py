@@ -260,6 +260,6 @@ def _smooth(mechanism: Any, one: Any, other: Any) -> Fraction:
     """The statistic moves by at most its smooth sensitivity, and that by a factor of e**t: where both hold
     the law is proven to cost its epsilon.
     """
-    moved = abs(one.value - other.value) / min(one.smooth, other.smooth)
-    factor = abs(math.log(one.smooth / other.smooth)) / float(mechanism.noise.smoothness)
+    moved = abs(one.value - other.value) / min(one.smooth_sensitivity, other.smooth_sensitivity)
+    factor = abs(math.log(one.smooth_sensitivity / other.smooth_sensitivity)) / float(mechanism.noise.smoothness)
     return Fraction(mechanism.loss.amount) * max(moved, Fraction(factor))

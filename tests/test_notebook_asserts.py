@@ -671,8 +671,8 @@ MUTANTS = {
     "11: a holdout that charges half": Mutant(
         "11",
         "toolkit.learning.holdout",
-        "self.loss = Pure(2 * self.answers * each)",
-        "self.loss = Pure(self.answers * each)",
+        "self.loss = Pure(2 * self.answers * epsilon_per_answer)",
+        "self.loss = Pure(self.answers * epsilon_per_answer)",
         "holdout-price-check",
     ),
     "12: a square of the last level only": Mutant(

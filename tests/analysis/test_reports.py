@@ -17,7 +17,7 @@ from toolkit.analysis.reports import (
     checked_designs,
     estimated_labels,
     is_single,
-    of_shares,
+    model_estimates_shares,
 )
 from toolkit.local import numeric, oracles
 
@@ -25,7 +25,7 @@ from toolkit.local import numeric, oracles
 @each(name=DESIGNS)
 def test_every_randomizer_is_something_that_was_asked(name: str) -> None:
     assert isinstance(DESIGNS[name], QuestionModel)
-    assert of_shares(DESIGNS[name]) == (DESIGNS[name].answer_kind != "number" or name == "square_wave")
+    assert model_estimates_shares(DESIGNS[name]) == (DESIGNS[name].answer_kind != "number" or name == "square_wave")
 
 
 def test_estimates_have_a_label_for_each_thing_that_is_estimated() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.teaching.attacks.faults import FAULTS
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.audit import running
-from toolkit.audit.auditor import ExactAudit, _claim, _judged, audit
+from toolkit.audit.auditor import ExactAudit, _claim, _judge, audit
 from toolkit.audit.bounds import epsilon_bound
 from toolkit.audit.running import shapes
 from toolkit.audit.verdict import Trial
@@ -220,21 +220,21 @@ def test_the_bound_is_that_of_the_best_trial():
 def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
     """Twenty events with a p-value of 0.004 each are what one expects among 250 true ones: no case at level 0.95."""
     trials = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1 / 20)] * 20
-    assert _judged(trials, None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
+    assert _judge(trials, None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
     alone = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1.0)]
-    assert _judged(alone, None, None, 0.05, has_claim=True) == (True, "p-value of the claim 0.004")
-    assert _judged(alone, None, None, 0.0044, has_claim=True)[0] is False  # a tenth of the error is left to the draws
+    assert _judge(alone, None, None, 0.05, has_claim=True) == (True, "p-value of the claim 0.004")
+    assert _judge(alone, None, None, 0.0044, has_claim=True)[0] is False  # a tenth of the error is left to the draws
     quiet = Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 0.6, share=0.5)
-    assert _judged([quiet, *trials[:1]], None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
+    assert _judge([quiet, *trials[:1]], None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
 
 
 def test_draws_that_do_not_follow_the_stated_law_refute_a_claim():
     """A tenth of the error is reserved for this test."""
     quiet = [Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 1.0, share=1.0)]
     told = ExactAudit(1.0, violated=False)
-    assert _judged(quiet, told, 0.004, 0.05, has_claim=True) == (True, "its draws do not follow the law that it tells")
-    assert _judged(quiet, told, 0.006, 0.05, has_claim=True)[0] is False
-    assert _judged(quiet, ExactAudit(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
+    assert _judge(quiet, told, 0.004, 0.05, has_claim=True) == (True, "its draws do not follow the law that it tells")
+    assert _judge(quiet, told, 0.006, 0.05, has_claim=True)[0] is False
+    assert _judge(quiet, ExactAudit(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 
 from toolkit.audit import auditor as searching
-from toolkit.audit.auditor import Candidate, Search, _ordered, _shared, distinct, identity
+from toolkit.audit.auditor import Candidate, Search, _rank_candidates, _split_error, distinct_inputs, identity
 from toolkit.audit.events import Event
 from toolkit.audit.running import Runner, shapes
 
@@ -24,7 +24,7 @@ def test_inputs_are_the_same_when_they_are_written_the_same():
     one, other = [1], [1]  # what is neither number nor text
     assert identity(one) == identity(one) != identity(other)
     assert identity("a" + "bc" * 2) == identity("abcbc") != identity(None) == identity(None)
-    assert len(distinct(shapes(4).values())) == 10  # eight pairs: seven of them begin with the same level
+    assert len(distinct_inputs(shapes(4).values())) == 10  # eight pairs: seven of them begin with the same level
 
 
 def test_an_input_of_several_pairs_is_run_once_for_them_all():
@@ -80,9 +80,9 @@ def candidate(name, *measures):
 def test_pairs_are_ordered_by_excess_and_promise_in_turn():
     """Each pair counts with the better of its two directions."""
     found = [candidate("a", (3, -1), (-7, -1)), candidate("b", (-2, -3), (2, 0)), candidate("c", (0, -9), (0, 5))]
-    assert [one.name for one in _ordered(found)] == ["c", "a", "b"]
-    assert [one.name for one in _ordered(found[::-1])] == ["c", "a", "b"]
-    assert [(name, event.words, pair, share) for name, event, pair, share in _shared(found[1:])] == [
+    assert [one.name for one in _rank_candidates(found)] == ["c", "a", "b"]
+    assert [one.name for one in _rank_candidates(found[::-1])] == ["c", "a", "b"]
+    assert [(name, event.words, pair, share) for name, event, pair, share in _split_error(found[1:])] == [
         ("b", "b", ("b", "B"), 0.5 / 3),
         ("c", "c", ("c", "C"), 0.5 / 3),
         ("b, reversed", "b", ("B", "b"), 0.5 / 3),

@@ -10,7 +10,7 @@ from tests.slowly import each, slowly
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.laws import GeometricLaw
-from toolkit.central.tables import Composed, MomentStatistic, first_order, pairs, second_order
+from toolkit.central.tables import Composed, MomentStatistic, covariance_statistic, mean_statistic, variance_statistic
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.frames.persons import Caps
 
@@ -33,9 +33,9 @@ def moves(coding: MomentStatistic, rows: list[list[int]], cells: int, neighbors:
 @each(laplace=[True, False], cells=[1, 2], neighbors=["replace", "add_remove"])
 def test_one_person_moves_the_entries_by_what_is_claimed(span: int, cells: int, neighbors: str, laplace: bool) -> None:
     steps = range(span + 1)
-    one = first_order(span, cells, neighbors, laplace=laplace)
-    two = second_order(span, cells, neighbors, laplace=laplace)
-    pair = pairs((span, 2), cells, neighbors)
+    one = mean_statistic(span, cells, neighbors, laplace=laplace)
+    two = variance_statistic(span, cells, neighbors, laplace=laplace)
+    pair = covariance_statistic((span, 2), cells, neighbors)
     for coding, rows in (
         (one, [[1, s] for s in steps]),
         (two, [[1, s, s * s] for s in steps]),
@@ -50,42 +50,46 @@ def test_one_person_moves_the_entries_by_what_is_claimed(span: int, cells: int, 
 def test_sensitivities_in_units_are_those_of_the_table() -> None:
     """1 in both norms where a person comes or goes, 2 (and length root of 2) where a record changes."""
     for cells, neighbors, l1 in ((3, "add_remove", 1), (3, "replace", 2), (1, "add_remove", 1), (1, "replace", 2)):
-        assert first_order(10, cells, neighbors).sensitivity.l1 == 10 * l1
-        assert first_order(10, cells, neighbors, laplace=False).sensitivity.l2_squared == 100 * l1
-        assert pairs((10, 7), cells, neighbors).sensitivity.l1 == 4900 * l1
-    assert second_order(10, 1, "replace").sensitivity.l1 == 500
-    assert second_order(10, 2, "replace").sensitivity.l1 == 200
-    assert first_order(10, 2, "replace", Caps(5, 3, 2)).sensitivity.l1 == 80  # two cells hold 4 of the 5
+        assert mean_statistic(10, cells, neighbors).sensitivity.l1 == 10 * l1
+        assert mean_statistic(10, cells, neighbors, laplace=False).sensitivity.l2_squared == 100 * l1
+        assert covariance_statistic((10, 7), cells, neighbors).sensitivity.l1 == 4900 * l1
+    assert variance_statistic(10, 1, "replace").sensitivity.l1 == 500
+    assert variance_statistic(10, 2, "replace").sensitivity.l1 == 200
+    assert mean_statistic(10, 2, "replace", Caps(5, 3, 2)).sensitivity.l1 == 80  # two cells hold 4 of the 5
 
 
-def back(coded: MomentStatistic, sums: list[int]) -> list[float]:
+def decoded_sums(coded: MomentStatistic, sums: list[int]) -> list[float]:
     """The sums of powers of t of one cell, from its entries."""
     return coded.moments(coded.integers([sums]), GeometricLaw(1.0)).sums[0].tolist()
 
 
-@pytest.mark.parametrize("coded", [first_order(6, 2, "replace"), first_order(6, 1, "replace")])
+@pytest.mark.parametrize("coded", [mean_statistic(6, 2, "replace"), mean_statistic(6, 1, "replace")])
 def test_the_way_back_gives_number_and_sum(coded: MomentStatistic) -> None:
     steps = [0, 6, 6, 3, 1]
-    assert back(coded, [5, sum(steps)]) == pytest.approx([5, sum(2 * s / 6 - 1 for s in steps)])
+    assert decoded_sums(coded, [5, sum(steps)]) == pytest.approx([5, sum(2 * s / 6 - 1 for s in steps)])
 
 
 @pytest.mark.parametrize("cells", [1, 2])
 def test_the_way_back_gives_squares_and_products(cells: int) -> None:
     x, y = np.array([0, 6, 6, 3, 1]), np.array([4, 4, 0, 1, 3])
     t, u = 2 * x / 6 - 1, 2 * y / 4 - 1
-    two = second_order(6, cells, "replace")
-    assert back(two, [5, x.sum(), (x**2).sum()]) == pytest.approx([5, t.sum(), (t**2).sum()])
-    pair = pairs((6, 4), cells, "add_remove")
+    two = variance_statistic(6, cells, "replace")
+    assert decoded_sums(two, [5, x.sum(), (x**2).sum()]) == pytest.approx([5, t.sum(), (t**2).sum()])
+    pair = covariance_statistic((6, 4), cells, "add_remove")
     sums = [int((x**i * y**j).sum()) for i in range(3) for j in range(3)]
     expected = [(t**i * u**j).sum() for i in range(3) for j in range(3)]
-    assert back(pair, sums) == pytest.approx(expected)
+    assert decoded_sums(pair, sums) == pytest.approx(expected)
 
 
 def test_entries_are_whole_and_of_any_size() -> None:
     span = 2**33
-    entries = first_order(span, 2, "add_remove").integers([[10**10, 10**10 * span], [0, 0]])
+    entries = mean_statistic(span, 2, "add_remove").integers([[10**10, 10**10 * span], [0, 0]])
     assert entries == [0, 10**10 * span, 0, 0]
-    assert all(isinstance(factor, int | Fraction) for row in second_order(3, 1, "replace").back for factor in row)
+    assert all(
+        isinstance(factor, int | Fraction)
+        for row in variance_statistic(3, 1, "replace").decoding_matrix
+        for factor in row
+    )
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
@@ -97,13 +101,13 @@ def test_several_rows_of_a_person_scale_the_sensitivity(cells: int, neighbors: s
     All of them alike and in one cell: 20 times one row's move, its square 400 times.
     """
     many, span = Caps(20), 3
-    for make in (first_order, second_order):
+    for make in (mean_statistic, variance_statistic):
         one, more = (make(span, cells, neighbors, caps, laplace=laplace) for caps in (Caps(), many))
         assert (more.sensitivity.l1, more.sensitivity.l2_squared) == (
             20 * one.sensitivity.l1,
             400 * one.sensitivity.l2_squared,
         )
-    one, more = (pairs((span, 2), cells, neighbors, caps) for caps in (Caps(), many))
+    one, more = (covariance_statistic((span, 2), cells, neighbors, caps) for caps in (Caps(), many))
     assert (more.sensitivity.l1, more.sensitivity.l2_squared) == (
         20 * one.sensitivity.l1,
         400 * one.sensitivity.l2_squared,

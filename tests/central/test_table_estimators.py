@@ -10,10 +10,10 @@ from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
 from toolkit.central.tables import (
     MomentStatistic,
     NoisyMoments,
-    first_order,
-    pairs,
+    covariance_statistic,
+    mean_statistic,
     quantile_of_combination,
-    second_order,
+    variance_statistic,
 )
 
 SPAN = 2**33
@@ -35,7 +35,7 @@ def test_the_noise_of_a_mean_is_that_of_one_vector(cells: int, neighbors: str, e
     2, 2 root 2 and 4 over epsilon; two halves of epsilon gave 14.14 and 28.28 for the first two. 4.5
     standard errors of 20,000 runs.
     """
-    coding = first_order(SPAN, cells, neighbors)
+    coding = mean_statistic(SPAN, cells, neighbors)
     one = table_estimators.mean(noisy(coding, [2000, 1000 * SPAN], 0.2, 20_000, 1))
     assert one.value.std() * 2000 == pytest.approx(expected, rel=4.5 / 200)
     assert one.se.mean() * 2000 == pytest.approx(expected, rel=0.01)
@@ -50,7 +50,7 @@ def test_the_interval_of_a_mean_covers_as_often_as_it_says(n: int, t: float, wid
     3e-5. Widths as in a simulation of 4000 runs, in which an empty interval (1.5 % at n = 50) was a point;
     here it is all of the range.
     """
-    moments = noisy(first_order(SPAN, 5, "add_remove"), [n, round(n * (1 + t) / 2 * SPAN)], 0.2, 8000, 2)
+    moments = noisy(mean_statistic(SPAN, 5, "add_remove"), [n, round(n * (1 + t) / 2 * SPAN)], 0.2, 8000, 2)
     low, high = table_estimators.mean(moments).limits(0.95)
     assert np.mean((low <= t) & (t <= high)) == pytest.approx(0.95 if n > 50 else 0.958, abs=0.01)
     assert np.mean(high - low) == pytest.approx(width, rel=0.07)
@@ -62,7 +62,7 @@ def test_an_empty_cell_has_a_valid_mean_and_an_interval_of_all_values() -> None:
 
     Nobody is there: the interval is all of the range in at least 95 % of releases.
     """
-    moments = noisy(first_order(SPAN, 5, "replace"), [0, 0], 1.0, 4000, 3)
+    moments = noisy(mean_statistic(SPAN, 5, "replace"), [0, 0], 1.0, 4000, 3)
     one = table_estimators.mean(moments)
     low, high = one.limits(0.95)
     assert np.all(np.abs(one.value) <= 1)
@@ -82,7 +82,7 @@ def test_the_interval_and_standard_error_of_a_variance_are_valid(cells: int, nei
     steps = np.random.default_rng(4).beta(2, 5, n) * span // 1
     sums = [n, int(steps.sum()), int((steps**2).sum())]
     truth = (2 / span) ** 2 * steps.var(ddof=1)
-    moments = noisy(second_order(span, cells, neighbors), sums, 1.0, 2000, 5)
+    moments = noisy(variance_statistic(span, cells, neighbors), sums, 1.0, 2000, 5)
     one = table_estimators.variance(moments)
     low, high = one.limits(0.95)
     assert np.mean((low <= truth) & (truth <= high)) > 0.935
@@ -94,7 +94,9 @@ def test_bernstein_sums_halve_the_error_of_a_variance() -> None:
     """Beta(2, 2), n = 2000, epsilon 0.2: three sums at a third of epsilon each have twice the error."""
     span, n = 2**14, 2000
     steps = np.random.default_rng(6).beta(2, 2, n) * span // 1
-    moments = noisy(second_order(span, 2, "add_remove"), [n, int(steps.sum()), int((steps**2).sum())], 0.2, 4000, 7)
+    moments = noisy(
+        variance_statistic(span, 2, "add_remove"), [n, int(steps.sum()), int((steps**2).sum())], 0.2, 4000, 7
+    )
     t = 2 * steps / span - 1
     sums = np.array([n, t.sum(), (t**2).sum()]) + np.random.default_rng(8).laplace(0, 3 / 0.2, (4000, 3))
     before = sums[:, 2] / sums[:, 0] - (sums[:, 1] / sums[:, 0]) ** 2
@@ -111,7 +113,7 @@ def test_covariances_and_correlations_are_near_and_their_errors_right() -> None:
     y = np.clip(0.5 * x + rng.normal(0, 0.26, n), -1, 1)
     s, u = ((v + 1) / 2 * span // 1 for v in (x, y))
     sums = [int((s**i * u**j).sum()) for i in range(3) for j in range(3)]
-    moments = noisy(pairs((span, span), 3, "add_remove"), sums, 1.0, 2000, 10)
+    moments = noisy(covariance_statistic((span, span), 3, "add_remove"), sums, 1.0, 2000, 10)
     both = table_estimators.covariance(moments)
     truth = 4 * np.cov(s, u)[0, 1] / span**2
     low, high = both.limits(0.95)
@@ -127,13 +129,13 @@ def test_covariances_and_correlations_are_near_and_their_errors_right() -> None:
 
 
 def test_a_correlation_without_a_variance_is_nan_and_raises_nothing() -> None:
-    coding = pairs((4, 4), 1, "add_remove")
+    coding = covariance_statistic((4, 4), 1, "add_remove")
     one = table_estimators.correlation(coding.moments([0] * 9, GeometricLaw(1.0)))
     assert np.isnan(one.value).all()
 
 
 def test_the_number_of_values_comes_along_with_its_own_error() -> None:
-    moments = noisy(first_order(SPAN, 4, "add_remove"), [300, 100 * SPAN], 0.5, 4000, 11)
+    moments = noisy(mean_statistic(SPAN, 4, "add_remove"), [300, 100 * SPAN], 0.5, 4000, 11)
     number = table_estimators.counts(moments)
     low, high = number.limits(0.95)
     assert number.value.std() == pytest.approx(number.se[0], rel=0.06)
@@ -141,7 +143,7 @@ def test_the_number_of_values_comes_along_with_its_own_error() -> None:
 
 
 def test_gaussian_noise_covers_alike() -> None:
-    coding = first_order(SPAN, 4, "add_remove", laplace=False)
+    coding = mean_statistic(SPAN, 4, "add_remove", laplace=False)
     sigma = float(coding.sensitivity.l2) / np.sqrt(2 * 0.02)
     noise = np.random.default_rng(12).normal(0, sigma, (8000, 2))
     entries = np.array(coding.integers([[100, 70 * SPAN]]), dtype=float) + noise

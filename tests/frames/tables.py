@@ -48,4 +48,4 @@ def released(frame: Any) -> dict[str, Any]:
 
 def keys_of(frame: Frame, label: Any, keys: Any, name: str) -> Keys:
     """The keys of one column of a table, as `by` reads them."""
-    return Keys.of(frame, label, as_list(keys, name), name)
+    return Keys.parse(frame, label, as_list(keys, name), name)

@@ -67,7 +67,7 @@ def test_each_row_has_the_first_of_the_items_that_holds_it(engine: str) -> None:
 def test_of_ranges_that_overlap_the_first_one_counts(engine: str) -> None:
     """In a condition they may."""
     frame = Frame(ENGINES[engine]())
-    asked = Keys.of(frame, "age", [between(30, 50), between(18, 40), 65])
+    asked = Keys.parse(frame, "age", [between(30, 50), between(18, 40), 65])
     assert asked.codes(frame).tolist() == [1, 0, 0, 2, -1]
 
 
@@ -139,19 +139,19 @@ def test_numbers_that_are_one_number_in_python_objects_are_refused() -> None:
     """A cell of 0.1 is compared as a float, so Decimal("0.1") and 0.1 would be one key."""
     frame = Frame(pd.DataFrame({"k": pd.Series([0.1, "a"], dtype=object)}))
     with pytest.raises(ValueError, match="must be distinct"):
-        Keys.of(frame, "k", [Decimal("0.1"), 0.1], "by")
+        Keys.parse(frame, "k", [Decimal("0.1"), 0.1], "by")
 
 
 def test_text_and_numbers_that_no_engine_can_hold_are_rejected() -> None:
     """The text is not Unicode, and the numbers are beyond floats."""
     frame = Frame(pd.DataFrame({"g": pd.Series(["a"], dtype="str"), "x": [np.inf]}))
     with pytest.raises(ValueError, match="must be Unicode"):
-        Keys.of(frame, "g", ["\ud800"])
+        Keys.parse(frame, "g", ["\ud800"])
     with pytest.raises(ValueError, match="got a very long number"):
-        Keys.of(frame, "x", [10**400])
+        Keys.parse(frame, "x", [10**400])
     with pytest.raises(ValueError, match="must hold a value of its type"):
-        Keys.of(frame, "x", [between(10**400, 10**401)])
-    assert Keys.of(frame, "x", [between(0, 10**400)]).codes(frame).tolist() == [-1]
+        Keys.parse(frame, "x", [between(10**400, 10**401)])
+    assert Keys.parse(frame, "x", [between(0, 10**400)]).codes(frame).tolist() == [-1]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_labels_are_the_keys_in_words() -> None:
     assert keys_of(frame, "degree", ["law", MISSING, OTHER], "by").labels == ("law", "missing", "other")
     assert keys_of(frame, "age", [3, *bands(18, 30, 45)], "by").labels == (3, "18 to under 30", "30 to 45")
     assert keys_of(frame, "came", [dt.date(2020, 1, 2)], "by").labels == ("2020-01-02",)
-    assert Keys.of(frame, "age", [*bands(18, 30, 45), MISSING]).words == (
+    assert Keys.parse(frame, "age", [*bands(18, 30, 45), MISSING]).words == (
         "age from 18 to under 30 or between 30 and 45 or missing"
     )
 

@@ -187,14 +187,14 @@ def test_every_list_of_ranges_holds_the_values_within_them(kind: str) -> None:
             [one.low <= cell <= one.high and not (one.excludes_high and cell == one.high) for one in pair]
             for cell in cells
         ]
-        assert Keys.of(frame, "x", items).codes(frame).tolist() == [
+        assert Keys.parse(frame, "x", items).codes(frame).tolist() == [
             row.index(True) if any(row) else -1 for row in holds
         ]
         if any(all(row) for row in holds):
             with pytest.raises(ValueError, match="repetitions"):
-                Keys.of(frame, "x", items, "by")
+                Keys.parse(frame, "x", items, "by")
         else:
-            Keys.of(frame, "x", items, "by")
+            Keys.parse(frame, "x", items, "by")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from toolkit.central.selection import Exponential
 from toolkit.core.arrays import object_array
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.learning import choosing
-from toolkit.learning.choosing import best_of, choose_classifier, right_answers
-from toolkit.learning.tables import one_column
+from toolkit.learning.choosing import best_of, choose_classifier, count_correct
+from toolkit.learning.tables import target_column
 
 
 def law_of_best(probabilities: Sequence[Fraction | str], stop: Fraction | float | str) -> list[Fraction]:
@@ -84,11 +84,11 @@ class Strict:
 def test_one_row_or_label_moves_the_number_of_right_answers_by_one(make: Any) -> None:
     """Also where a candidate refuses a table for one row of it, and where one label is of another type."""
     rows = [[1.0, 2.0]] * 20
-    assert right_answers([Strict()], make(rows), [1] * 20) == [20]
-    assert right_answers([Strict()], make([[math.nan, 2.0], *rows[1:]]), [1] * 20) == [19]
+    assert count_correct([Strict()], make(rows), [1] * 20) == [20]
+    assert count_correct([Strict()], make([[math.nan, 2.0], *rows[1:]]), [1] * 20) == [19]
     for label in (0, None, "x", math.nan, pd.NA, [1]):
-        assert right_answers([Strict()], make(rows), [label, *[1] * 19]) == [19]
-        assert right_answers([Strict()], make([[math.nan, 2.0], *rows[1:]]), [label, *[1] * 19]) == [19]
+        assert count_correct([Strict()], make(rows), [label, *[1] * 19]) == [19]
+        assert count_correct([Strict()], make([[math.nan, 2.0], *rows[1:]]), [label, *[1] * 19]) == [19]
 
 
 class Echo:
@@ -139,7 +139,7 @@ def test_labels_may_come_in_any_column(make: Any) -> None:
 
 
 def chosen_scores(rows: Any, labels: Any) -> list[int]:
-    return right_answers([Strict()], rows, one_column(labels).column.cells())
+    return count_correct([Strict()], rows, target_column(labels).column.cells())
 
 
 def test_what_is_no_classifier_is_refused() -> None:

@@ -10,15 +10,15 @@ from toolkit.budget import BudgetError, Ledger
 from toolkit.core.arrays import object_array
 from toolkit.core.loss import Pure
 from toolkit.learning.holdout import Thresholdout, _mean
-from toolkit.learning.tables import one_column
+from toolkit.learning.tables import target_column
 
 
 def test_the_formal_loss_is_two_answers_over_sigma_and_rows() -> None:
     reuse = Thresholdout(4000, threshold=0.04, sigma=0.01, answers=876)
     assert reuse.loss == Pure("43.8")
-    assert reuse._bar.loss == Pure("21.9")
+    assert reuse._threshold_test.loss == Pure("21.9")
     assert reuse._noise.loss == Pure("1/40")
-    assert (reuse._noise.scale, float(reuse._bar.sensitivity)) == (pytest.approx(0.01), 1 / 4000)
+    assert (reuse._noise.scale, float(reuse._threshold_test.sensitivity)) == (pytest.approx(0.01), 1 / 4000)
     assert reuse.used_loss == Pure("1/40")
     assert repr(reuse) == (
         "<Thresholdout: formal loss ε = 43.8 for 876 answers of 4,000 rows; 0 asked, 0 of them answered by the holdout>"
@@ -64,10 +64,10 @@ def test_scores_are_cut_and_never_decide_an_error_or_a_warning() -> None:
 
 def test_one_row_moves_the_holdouts_mean_by_at_most_one_over_n() -> None:
     """A score is a whole number of 2**-20, the nearest."""
-    assert [_mean(one_column([score])) * 2**20 for score in (1 / 3, 2 / 3)] == [349525, 699051]
-    base = _mean(one_column([0.3, 0.7, 0.2]))
+    assert [_mean(target_column([score])) * 2**20 for score in (1 / 3, 2 / 3)] == [349525, 699051]
+    base = _mean(target_column([0.3, 0.7, 0.2]))
     for cell in (-5.0, 0.0, 0.1, 1.0, 9.0, np.nan, np.inf, *CELLS.values()):
-        assert abs(base - _mean(one_column([cell, 0.7, 0.2]))) <= 1 / 3
+        assert abs(base - _mean(target_column([cell, 0.7, 0.2]))) <= 1 / 3
 
 
 def test_the_ledger_pays_when_it_is_made() -> None:

@@ -64,14 +64,14 @@ def test_coefficients_give_the_score_of_rows_that_were_not_cut(bounds, row_norm,
     rng = np.random.default_rng(2)
     scaling = scale(bounds, row_norm, features=2, intercept=intercept)
     values, weights = rng.uniform(3, 5, (50, 2)) * [1, -1] + [0, 8], rng.normal(size=2 + intercept)
-    slopes, constant = scaling.linear(weights)
+    slopes, constant = scaling.coefficients(weights)
     uncut = np.linalg.norm((values - scaling.middle) / scaling.half, axis=1) <= scaling.row_norm
     assert uncut.sum() > 5
     np.testing.assert_allclose((values @ slopes + constant)[uncut], (weights @ scaling.rows(values))[uncut], rtol=1e-13)
 
 
 def test_without_intercept_the_score_is_zero_at_zero() -> None:
-    assert scale((0, 10), None, features=1, intercept=False).linear(np.array([2.0]))[1] == 0
+    assert scale((0, 10), None, features=1, intercept=False).coefficients(np.array([2.0]))[1] == 0
 
 
 @pytest.mark.parametrize(

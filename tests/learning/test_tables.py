@@ -14,11 +14,11 @@ from tests.slowly import each
 from toolkit import Ledger, Zcdp
 from toolkit.frames.engines import streams
 from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA
-from toolkit.learning.tables import numbers, one_column, places, table
+from toolkit.learning.tables import class_codes, numbers, table, target_column
 
 
 def placed(target, classes):
-    return places(target.column, classes)(target.column)
+    return class_codes(target.column, classes)(target.column)
 
 
 WANTED = np.array([[1.0, 2.5], [3.0, np.nan]])
@@ -66,7 +66,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
 def test_no_cell_decides_an_error(cell) -> None:
     assert numbers(np.array([cell, 1], dtype=object))[1] == 1
     assert table([[cell, 1], [2, 3]]).read()[1].tolist() == [2, 3]
-    assert placed(one_column([cell, 1], 2), (0, 1)).tolist() == [-1, 1]
+    assert placed(target_column([cell, 1], 2), (0, 1)).tolist() == [-1, 1]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_types_and_shapes_are_refused_in_a_sentence(given, error) -> None:
     ids=lambda given: type(given).__module__.partition(".")[0],
 )
 def test_a_label_that_is_no_class_has_no_place(given) -> None:
-    assert placed(one_column(given, 3), ("no", "yes")).tolist() == [0, 1, -1]
+    assert placed(target_column(given, 3), ("no", "yes")).tolist() == [0, 1, -1]
 
 
 def test_numbers_and_truth_values_are_labels_too() -> None:
@@ -117,7 +117,7 @@ def test_numbers_and_truth_values_are_labels_too() -> None:
         ([1, "1", 0], ("0", "1"), [-1, 1, -1]),
         (np.array([2**53, 2**53 + 1, 1]), (2**53 + 1, 1), [-1, 0, 1]),
     ):
-        assert placed(one_column(given, 3), classes).tolist() == expected
+        assert placed(target_column(given, 3), classes).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -142,28 +142,28 @@ def test_classes_that_a_column_can_never_hold_are_refused_by_its_type(given, cla
     """Before anything is charged, and the same whatever is in it."""
     for rows in (2, 0):
         with pytest.raises((TypeError, ValueError), match=r"\by\b.* hold"):
-            places(one_column(given[:rows], rows).column, classes)
+            class_codes(target_column(given[:rows], rows).column, classes)
 
 
 def test_a_frame_that_is_not_in_memory_is_refused_by_its_type() -> None:
-    for call in (table, one_column):
+    for call in (table, target_column):
         with pytest.raises((TypeError, ValueError), match=r"in memory|no pairs"):
             call(pl.LazyFrame({"a": [1]}))
 
 
 def test_a_target_has_one_cell_for_each_row() -> None:
     with pytest.raises(ValueError, match="one cell for each row"):
-        one_column([1, 2], 3)
+        target_column([1, 2], 3)
     with pytest.warns(match="column-vector"):
-        assert one_column(np.ones((3, 1)), 3).rows == 3
+        assert target_column(np.ones((3, 1)), 3).rows == 3
     with pytest.warns(match="column-vector"):
-        assert one_column(pa.table({"a": [1, 2]}), 2).rows == 2
+        assert target_column(pa.table({"a": [1, 2]}), 2).rows == 2
     with pytest.raises(ValueError, match="requires y"):
-        one_column(None, 3)
+        target_column(None, 3)
     with pytest.raises(TypeError, match="sparse"):
-        one_column(csr_matrix(np.eye(2)), 2)
+        target_column(csr_matrix(np.eye(2)), 2)
     with pytest.raises(ValueError, match="Complex"):
-        one_column(np.ones(2) * 1j, 2)
+        target_column(np.ones(2) * 1j, 2)
 
 
 @pytest.mark.parametrize("missing", [None, True])
@@ -179,8 +179,8 @@ def test_a_missing_truth_value_is_read_the_same_way_as_any_other(missing, monkey
     columns = [pd.Series(cells, dtype="boolean"), pl.Series(cells), pa.array(cells)]
     frames = [column.to_frame("a") for column in columns[:2]] + [pa.table({"a": columns[2]})]
     tables = [table(frame) for frame in frames]
-    targets = [one_column(column, 3).column for column in columns]
-    labels = [places(target, (False, True)) for target in targets]
+    targets = [target_column(column, 3).column for column in columns]
+    labels = [class_codes(target, (False, True)) for target in targets]
     for name in ("learning.tables.number_or_nan", "frames.engines.column.number_or_nan", "frames.engines.cells.key"):
         monkeypatch.setattr(f"toolkit.{name}", cell_by_cell)
     for found, target, codes in zip(tables, targets, labels, strict=True):

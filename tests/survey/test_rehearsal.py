@@ -139,7 +139,7 @@ def test_a_person_of_a_panel_has_the_same_phone_and_memos_in_each_wave(sent, mon
     """Without fresh noise a report is the memo of the answer. In the second wave the people come in another
     order, and half of their answers have changed.
     """
-    monkeypatch.setattr(rehearsal, "_PHONES", 1)  # one after the other, in the order of the rows
+    monkeypatch.setattr(rehearsal, "_N_PHONES", 1)  # one after the other, in the order of the rows
     memo = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
     question = Question("cheated", "Have you?", design=memo)
     texts = {"title": "Exams", "consent": "Stop.", "check": False, "ceiling": float("inf")}
@@ -180,7 +180,7 @@ class Line:
 @pytest.mark.parametrize(("url", "path"), [("http://x", "/"), ("http://x/", "/"), ("https://x/survey/", "/survey/")])
 def test_invented_people_go_where_the_rehearsal_is_and_nowhere_else(monkeypatch, url, path):
     tried, line = replace(survey(), rehearsal=True), Line("")
-    monkeypatch.setattr(rehearsal, "_connection", lambda _: line)
+    monkeypatch.setattr(rehearsal, "_http_connection", lambda _: line)
     for page, why in ((survey().hash, "a real collection"), ("0" * 64, "something else at this address")):
         line.page = page
         with pytest.raises(ValueError, match=f"a separate collection, got {why}: open one with"):
@@ -278,7 +278,7 @@ def test_invented_people_give_every_answer_that_there_is():
         f"[{','.join(map(str, some))}]" for n in range(4) for some in combinations(range(3), n)
     }
     few = Question("few", "Which?", design=oracles.tick_boxes(10, 1.0, most=1))
-    assert {len(one) for one in rehearsal._invented(few, 100, np.random.default_rng(3))} == {0, 1}
+    assert {len(one) for one in rehearsal._draw_answers(few, 100, np.random.default_rng(3))} == {0, 1}
 
 
 def test_simulated_rows_are_not_in_the_order_of_the_answers():

@@ -13,7 +13,7 @@ import numpy as np
 from toolkit import __version__
 from toolkit.analysis.homogeneity import TableTest
 from toolkit.analysis.paper_table import escape, latex, paper_rows
-from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, has_matrix, of_shares
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, has_matrix, model_estimates_shares
 from toolkit.core.checks import check_choice, check_level, explain_call, reject
 from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
@@ -414,7 +414,7 @@ class Findings:
         """
         table = self.summary(level).astype(str)
         blocks = [Block("h1", title or "Findings"), Block("h2", "Estimates")]
-        if any(of_shares(self.designs[group.question]) and group.used for group in self.group_estimates):
+        if any(model_estimates_shares(self.designs[group.question]) and group.used for group in self.group_estimates):
             blocks.append(Block("picture", "the shares of the table, with their intervals", png=self._png(level)))
         rows = (tuple(map(str, table.columns)), *(tuple(row) for row in table.to_numpy()))
         blocks += [Block("table", rows=rows), Block("h2", "Methods")]
@@ -449,7 +449,7 @@ class Findings:
         shares = {
             self._row_label(group, option): estimate
             for group in self.group_estimates
-            if of_shares(self.designs[group.question])
+            if model_estimates_shares(self.designs[group.question])
             for option, estimate in group._entries()
             if group.used
         }

@@ -9,7 +9,14 @@ import numpy as np
 
 from toolkit.analysis.agreement import Reports, change_variance, difference_covariance, with_variance
 from toolkit.analysis.homogeneity import TableTest, rao_scott, wald_f
-from toolkit.analysis.reports import GroupEstimate, QuestionModel, Reader, empty_estimate, estimated_labels, of_shares
+from toolkit.analysis.reports import (
+    GroupEstimate,
+    QuestionModel,
+    Reader,
+    empty_estimate,
+    estimated_labels,
+    model_estimates_shares,
+)
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Labels, Mask
@@ -82,10 +89,10 @@ class SampleSource:
         codes, row_codes = self._group_codes
         return np.asarray(row_codes == codes[group])
 
-    def _with_design(self, design: QuestionModel, estimate: Estimate) -> Estimate:
+    def _add_design_details(self, design: QuestionModel, estimate: Estimate) -> Estimate:
         """Return an estimate from scores with the loss, method and notes of its design."""
-        notes = boundary_note(estimate.value, inside=None) if of_shares(design) else ()
-        if self.sample.population is not None and not of_shares(design) and design.loss is not None:
+        notes = boundary_note(estimate.value, inside=None) if model_estimates_shares(design) else ()
+        if self.sample.population is not None and not model_estimates_shares(design) and design.loss is not None:
             notes += ("the finite population is not used for a number: the error is rather too large",)
         name = "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
         return replace(
@@ -102,7 +109,7 @@ class SampleSource:
             return self.sample, {}
         if design.loss is None:  # without randomization all variance is sampling variance
             return self.sample, {"noise": 0}
-        if not of_shares(design):
+        if not model_estimates_shares(design):
             return self._without_population, {}
         return self.sample, {"noise": "shares"}
 
@@ -147,7 +154,7 @@ class SampleSource:
         if mean is None:
             return empty_estimate(reports.design)
         equal_weights, added = reports.equal_weights()
-        estimate = self._with_design(reports.design, with_variance(mean, added))
+        estimate = self._add_design_details(reports.design, with_variance(mean, added))
         if equal_weights is None:
             return estimate
         observed = where[:, None] & ~np.isnan(scores).reshape(len(scores), -1)
@@ -183,7 +190,7 @@ class SampleSource:
         if difference is None:
             return empty_estimate(design)
         difference = with_variance(difference, self._added(name, group) + self._added(name, other))
-        return replace(self._with_design(design, difference), notes=())
+        return replace(self._add_design_details(design, difference), notes=())
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
         """Estimate the first question minus the second, asked of the same people, in each group."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.reports import GroupEstimate, QuestionModel, of_shares
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, model_estimates_shares
 from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
 
 _LATEX = {
@@ -123,7 +123,9 @@ def paper_rows(
             "ε": f"{design.epsilon:.3g}".replace("inf", "∞"),
         }
         for name, design in designs.items()
-        for line in lines_of([row for row in findings if row.question == name], level, share=of_shares(design))
+        for line in lines_of(
+            [row for row in findings if row.question == name], level, share=model_estimates_shares(design)
+        )
     ]
 
 

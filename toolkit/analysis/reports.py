@@ -119,7 +119,7 @@ def estimated_labels(model: QuestionModel) -> Labels:
     return model.options[1:] if len(model.options) == 2 and model.answer_kind == "choice" else model.options
 
 
-def of_shares(model: QuestionModel) -> bool:
+def model_estimates_shares(model: QuestionModel) -> bool:
     """Return whether estimates are shares, of options or of points of a distribution, rather than a mean."""
     return model.bounds is None or hasattr(model, "_labels")
 

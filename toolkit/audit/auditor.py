@@ -30,8 +30,8 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.rounding import log_up
 
 _DIGITS = Context(prec=60)
-_ALMOST = Fraction(1, 10**40)  # tolerance for the rounding of e**epsilon to 60 digits
-_DRAWS = 20_000
+_ROUNDING_TOLERANCE = Fraction(1, 10**40)  # tolerance for the rounding of e**epsilon to 60 digits
+_N_DRAWS = 20_000
 _MIN_EXPECTED = 10
 
 
@@ -114,20 +114,20 @@ def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[floa
     violated = False
     if target is not None:
         worst = max(exact_delta(a, b, target[0]) for a, b in declared)
-        violated = worst > Fraction(target[1]) + _ALMOST
+        violated = worst > Fraction(target[1]) + _ROUNDING_TOLERANCE
     return ExactAudit(epsilon, violated)
 
 
 def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | None:
     """Return the smallest p-value, Bonferroni-corrected, of Pearson's test that outputs follow the declared law."""
-    run, many = protocol(mechanism)
+    run, run_many = protocol(mechanism)
     values = list(dict.fromkeys(value for pair in pairs.values() for value in pair))
     p_values = []
     for value in values:
         law = law_of(mechanism, value)
         if law is None:
             continue
-        outputs = many([value] * _DRAWS, rng) if many else [run(value, rng) for _ in range(_DRAWS // 4)]
+        outputs = run_many([value] * _N_DRAWS, rng) if run_many else [run(value, rng) for _ in range(_N_DRAWS // 4)]
         p_values.append(_pearson(law, outputs.tolist() if isinstance(outputs, np.ndarray) else list(outputs)))
     return min(p_values) * len(p_values) if p_values else None
 
@@ -147,8 +147,8 @@ def _pearson(law: Law, outputs: list[Any]) -> float:
     return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
 
 
-_FINALISTS = 3  # pairs that half of the runs select and the other half examine
-_CONFIRMED = 2
+_MAX_FINALISTS = 3  # pairs that half of the runs select and the other half examine
+_MAX_CONFIRMED = 2
 
 Outputs = dict[object, list[Any]]
 
@@ -173,43 +173,46 @@ class Search:
     run: Runner
     pairs: dict[str, Pair]
     target: tuple[float, float]
-    looks: dict[str, Callable[[Any], float]] | None = None
+    features: dict[str, Callable[[Any], float]] | None = None
     last_bits: bool = True
 
     def __call__(self, runs: int) -> tuple[Coding, list[Candidate]]:
         """Return the coding of outputs and the best one or two pairs, ordered by their excess over the claim."""
-        if len(self.pairs) <= _FINALISTS:
+        if len(self.pairs) <= _MAX_FINALISTS:
             coding, candidates = self._search(self.pairs, self.outputs(self.pairs.values(), runs))
-            return coding, candidates[:_CONFIRMED]
+            return coding, candidates[:_MAX_CONFIRMED]
         outputs = self.outputs(self.pairs.values(), runs // 2)
-        finalists = {candidate.name: candidate.pair for candidate in self._search(self.pairs, outputs)[1][:_FINALISTS]}
+        finalists = {
+            candidate.name: candidate.pair for candidate in self._search(self.pairs, outputs)[1][:_MAX_FINALISTS]
+        }
         more = self.outputs(finalists.values(), runs - runs // 2)
         coding, candidates = self._search(finalists, {key: outputs[key] + further for key, further in more.items()})
-        return coding, candidates[:_CONFIRMED]
+        return coding, candidates[:_MAX_CONFIRMED]
 
     def outputs(self, pairs: Iterable[Pair], runs: int) -> Outputs:
         """Return the outputs for each input, from `runs` runs in all; an input that several pairs share is run once."""
-        inputs = distinct(pairs)
+        inputs = distinct_inputs(pairs)
         return {key: self.run(value, max(runs // len(inputs), FEWEST)) for key, value in inputs.items()}
 
     def _search(self, pairs: dict[str, Pair], outputs: Outputs) -> tuple[Coding, list[Candidate]]:
-        coding = Coding.of(list(chain.from_iterable(outputs.values())), self.looks)
+        coding = Coding.of(list(chain.from_iterable(outputs.values())), self.features)
         tables = {key: coding.table(rows) for key, rows in outputs.items()}
         candidates = []
         for name, (a, b) in pairs.items():
             first, second = tables[identity(a)], tables[identity(b)]
             events = search(first, second, coding.names, target=self.target, last_bits=self.last_bits)
             candidates.append(Candidate(name, (a, b), *events))
-        return coding, _ordered(candidates)
+        return coding, _rank_candidates(candidates)
 
 
-def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _rank_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Order the pairs by excess and by promise in turn, so that near misses count where nothing exceeds the claim."""
     orders = [sorted(candidates, key=lambda candidate: -candidate.best(measure)) for measure in ("excess", "promise")]
     return list({candidate.name: candidate for rank in zip(*orders, strict=True) for candidate in rank}.values())
 
 
-def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
+def distinct_inputs(pairs: Iterable[Pair]) -> dict[object, Any]:
+    """Return the inputs of all pairs by identity, each once."""
     return {identity(value): value for value in chain.from_iterable(pairs)}
 
 
@@ -222,9 +225,9 @@ def identity(value: object) -> object:
 
 
 _TIMED_INPUTS = 4
-_FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbors, if there is one
+_SECOND_PAIR_SHARE = 0.4  # the share of the confirming runs that goes to the second pair of neighbors, if there is one
 _ZCDP_DELTA = 1e-3
-_FOR_DRAWS = 0.1  # the share of the error for the comparison of outputs with a declared law
+_MISFIT_ERROR_SHARE = 0.1  # the share of the error for the comparison of outputs with a declared law
 
 Target = tuple[float, float]
 
@@ -292,23 +295,24 @@ def audit(
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     claim = _claim(mechanism, epsilon, delta)
     target = epsilon_and_delta(claim, _ZCDP_DELTA)
-    share = check_level(level)
+    confidence = check_level(level)
     run = Runner(mechanism, check_rng(rng))
-    affordable, notes = _affordable(run, pairs, check_integer(runs, "runs", minimum=4 * FEWEST), seconds)
-    limits = target or (math.inf, 0.0)
-    coding, candidates = Search(run, pairs, limits, features, last_bits)(affordable // 2)
-    tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), limits)
+    affordable, notes = _affordable_runs(run, pairs, check_integer(runs, "runs", minimum=4 * FEWEST), seconds)
+    search_target = target or (math.inf, 0.0)
+    coding, candidates = Search(run, pairs, search_target, features, last_bits)(affordable // 2)
+    error = (1 - _MISFIT_ERROR_SHARE) * (1 - confidence)
+    trials = _confirm(run, coding, candidates, affordable - affordable // 2, error, search_target)
     exact = enumerate_laws(mechanism, pairs, target)
     misfit = law_misfit(mechanism, pairs, check_rng(rng)) if exact else None
-    violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
+    violated, evidence = _judge(trials, exact, misfit, 1 - confidence, has_claim=target is not None)
     return Verdict(
         claim=claim,
-        epsilon=max(trial.epsilon for trial in tried),
-        delta=max(trial.delta for trial in tried),
+        epsilon=max(trial.epsilon for trial in trials),
+        delta=max(trial.delta for trial in trials),
         violated=violated,
         evidence=evidence,
-        level=share,
-        tried=tuple(tried),
+        level=confidence,
+        tried=tuple(trials),
         pairs=tuple(pairs),
         runs=run.runs,
         exact=exact.epsilon if exact else None,
@@ -324,11 +328,11 @@ def _claim(mechanism: object, epsilon: Number | None, delta: Number) -> Loss | N
     return Approx(epsilon, delta) if delta != 0 else Pure(epsilon)
 
 
-def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
+def _affordable_runs(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
     """Return the number of runs that fit into the time, estimated from a few runs before the others start."""
     if seconds == math.inf:
         return runs, ()
-    pace = run.pace(list(distinct(pairs.values()).values())[:_TIMED_INPUTS], runs // 100)
+    pace = run.pace(list(distinct_inputs(pairs.values()).values())[:_TIMED_INPUTS], runs // 100)
     if pace * runs <= seconds:
         return runs, ()
     fewer = max(int(seconds / pace), 4 * FEWEST)
@@ -338,25 +342,25 @@ def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) 
     return fewer, (note,)
 
 
-def _confirmed(
+def _confirm(
     run: Runner, coding: Coding, candidates: list[Candidate], runs: int, error: float, target: Target
 ) -> list[Trial]:
     """Confirm the events of each pair of neighbors, in both directions, on fresh runs."""
-    shares = [1.0] if len(candidates) == 1 else [1 - _FOR_SECOND, _FOR_SECOND]
+    shares = [1.0] if len(candidates) == 1 else [1 - _SECOND_PAIR_SHARE, _SECOND_PAIR_SHARE]
     tables: dict[object, Array] = {}
     for candidate, share in zip(candidates, shares, strict=True):
-        for key, value in distinct([candidate.pair]).items():
+        for key, value in distinct_inputs([candidate.pair]).items():
             if key not in tables:
                 tables[key] = coding.table(run(value, max(int(share * runs / 2), FEWEST)))
     trials = []
-    for name, event, (a, b), share in _shared(candidates):
+    for name, event, (a, b), share in _split_error(candidates):
         first, second = tables[identity(a)], tables[identity(b)]
         counts = (event.count(first), len(first), event.count(second), len(second))
         trials.append(_trial(name, event.words, counts, share, share * error, target))
     return trials
 
 
-def _shared(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
+def _split_error(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
     """Split the error among all events, half for the event that exceeds the claim most and the rest evenly."""
     events = [(candidate.name, event, candidate.pair) for candidate in candidates for event in candidate.forward]
     events += [
@@ -383,17 +387,18 @@ def _trial(
     )
 
 
-def _judged(
-    tried: list[Trial], exact: ExactAudit | None, misfit: float | None, error: float, *, has_claim: bool
+def _judge(
+    trials: list[Trial], exact: ExactAudit | None, misfit: float | None, error: float, *, has_claim: bool
 ) -> tuple[bool, str]:
     """Decide whether the claim is refuted, and why; nine tenths of the error go to events, one to outputs."""
     if exact is not None and exact.violated:
         return True, "a proof: the law it tells breaks the claim, by exact enumeration"
-    if misfit is not None and misfit <= _FOR_DRAWS * error:
+    if misfit is not None and misfit <= _MISFIT_ERROR_SHARE * error:
         return True, "its draws do not follow the law that it tells"
     if not has_claim:
         return False, "a bound only, as nothing was claimed"
-    best = min(trial.p_value / trial.share for trial in tried)
+    best = min(trial.p_value / trial.share for trial in trials)
     if best >= 1:
         return False, "nothing seen speaks against the claim"
-    return best <= (1 - _FOR_DRAWS) * error, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"
+    is_refuted = best <= (1 - _MISFIT_ERROR_SHARE) * error
+    return is_refuted, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array
 
 Path = tuple[Hashable, ...]
-Look = Callable[[Any], float]
+Feature = Callable[[Any], float]
 
 # Replaces NaN, which does not compare; differences of two such numbers are still finite.
 NAN = 8e307
@@ -40,21 +40,21 @@ class Coding:
     """The meaning of the columns of a table.
 
     `paths` are the paths of the numeric columns. `labels` maps a path, or None for the shape, to the code of each label
-    that occurs there. `shape` is the shape of the outputs if they all are arrays of one shape. `looks` are further
-    features of an output by name, which come first.
+    that occurs there. `shape` is the shape of the outputs if they all are arrays of one shape. `features`
+    are numbers of an output that the caller defines by name; they come first.
     """
 
     paths: tuple[Path, ...]
     labels: dict[Path | None, dict[Hashable, float]]
     shape: tuple[int, ...] | None
-    looks: tuple[tuple[str, Look], ...] = ()
+    features: tuple[tuple[str, Feature], ...] = ()
 
     @classmethod
-    def of(cls, outputs: Sequence[Any], looks: Mapping[str, Look] | None = None) -> "Coding":
+    def of(cls, outputs: Sequence[Any], features: Mapping[str, Feature] | None = None) -> "Coding":
         """Make a coding of all that varied among these outputs, except labels that occurred only once."""
-        further, shape = tuple((looks or {}).items()), _shape(outputs)
+        named_features, shape = tuple((features or {}).items()), _shape(outputs)
         if shape is not None:
-            return cls(tuple(np.ndindex(*shape))[:WIDEST], {}, shape, further)
+            return cls(tuple(np.ndindex(*shape))[:WIDEST], {}, shape, named_features)
         numbers, label_counts = dict[Path, None](), {cast("Path | None", None): Counter[Hashable]()}
         for output, times in _tally(outputs):
             leaves, form = leaves_of(output)
@@ -66,7 +66,10 @@ class Coding:
                         numbers[path] = None
         labels = {path: _codes(counts) for path, counts in label_counts.items() if len(counts) > 1}
         return cls(
-            tuple(numbers) or ((),), {path: codes for path, codes in labels.items() if len(codes) > 1}, None, further
+            tuple(numbers) or ((),),
+            {path: codes for path, codes in labels.items() if len(codes) > 1},
+            None,
+            named_features,
         )
 
     @property
@@ -74,7 +77,7 @@ class Coding:
         kinds = (
             "the shape of the output" if path is None else f"the kind of {_path_text(path)}" for path in self.labels
         )
-        return (*(name for name, _ in self.looks), *map(_path_text, self.paths), *kinds)
+        return (*(name for name, _ in self.features), *map(_path_text, self.paths), *kinds)
 
     def table(self, outputs: Sequence[Any]) -> Array:
         body = self._array_table(outputs)
@@ -87,7 +90,7 @@ class Coding:
                 for key, output in zip(keys, outputs, strict=True)
             ]
             body = np.array(rows, dtype=np.float64)
-        extra = [[_finite(float(look(output))) for output in outputs] for _, look in self.looks]
+        extra = [[_finite(float(feature(output))) for output in outputs] for _, feature in self.features]
         return np.column_stack([*np.array(extra), body]) if extra else body
 
     def _array_table(self, outputs: Sequence[Any]) -> Array | None:

@@ -553,14 +553,14 @@ class Ledger:
         return f"{mark}{state}; {charges}; {neighbors}; {unit}; {self._record.name}"
 
 
-def _record_at(path: str | os.PathLike[str], make: Head | None) -> "FileRecord | PostgresRecord":
-    """Open the record in a file or in PostgreSQL; create it if `make` is given and there is none."""
+def _record_at(path: str | os.PathLike[str], new_head: Head | None) -> "FileRecord | PostgresRecord":
+    """Open the record in a file or in PostgreSQL; create it if `new_head` is given and there is none."""
     if not str(path).startswith(("postgresql:", "postgres:")):
-        return FileRecord(Path(path), make)
+        return FileRecord(Path(path), new_head)
     check_extras("psycopg")
     from toolkit.budget.ledger_postgres import PostgresRecord
 
-    return PostgresRecord(str(path), make)
+    return PostgresRecord(str(path), new_head)
 
 
 def _label(text: str | None) -> str:

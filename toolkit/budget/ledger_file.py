@@ -156,7 +156,7 @@ class DurableRecord:
 class FileRecord(DurableRecord):
     """A record in a SQLite file, which is created if it does not exist."""
 
-    def __init__(self, path: Path, make: Head | None) -> None:
+    def __init__(self, path: Path, new_head: Head | None) -> None:
         # An absolute path without links: a change of directory must not lead to a new file, nor a link to another note.
         self.path = self.beside = path.expanduser().resolve()
         self.name = self.path.name
@@ -165,14 +165,14 @@ class FileRecord(DurableRecord):
         if not self.path.exists():
             if noted:
                 self._refuse_older("no file")
-            if not make:
+            if not new_head:
                 rule, remedy = "the file of a ledger must exist", "Ledger(Pure(1.0), path) creates a new one"
                 reject(rule, f"no file {self.name} in {self.path.parent}", remedy, RecordError)
-        with self._connected("rwc" if make else "rw") as database:
-            if make and is_empty(database):
+        with self._connected("rwc" if new_head else "rw") as database:
+            if new_head and is_empty(database):
                 if noted:
                     self._refuse_older("an empty file")
-                create(database, make)
+                create(database, new_head)
             if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
                 upgrade(database)
             if marks(database) != (APPLICATION, VERSION):
@@ -272,12 +272,12 @@ ALTER TABLE entries ADD COLUMN terms TEXT
 HEAD = "SELECT ceiling, neighbors, mark, unit FROM main.head"
 
 
-def head_row(made: Head) -> tuple[str | None, ...]:
-    ceiling, neighbors, simulated, unit = made
+def head_row(head: Head) -> tuple[str | None, ...]:
+    ceiling, neighbors, simulated, unit = head
     return serialize(ceiling), neighbors, new_mark(simulated), unit
 
 
-def create(database: "sqlite3.Connection", made: Head) -> None:
+def create(database: "sqlite3.Connection", head: Head) -> None:
     database.execute("BEGIN IMMEDIATE")
     # Check again under the lock.
     if is_empty(database):
@@ -285,7 +285,7 @@ def create(database: "sqlite3.Connection", made: Head) -> None:
         execute_all(database, _TRIGGERS)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
-        database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", head_row(made))
+        database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", head_row(head))
     database.execute("COMMIT")
 
 

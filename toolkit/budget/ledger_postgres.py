@@ -203,7 +203,7 @@ class PostgresRecord(DurableRecord):
     _KIND = "database"
     _REMEDY = f"{COPY}; docs/production.md explains how its owner removes an invalid row"
 
-    def __init__(self, url: str, make: Head | None) -> None:
+    def __init__(self, url: str, new_head: Head | None) -> None:
         self.schema = Schema(*address(url, "ledger"))
         self.name, self.beside = f"schema {self.schema.name} of PostgreSQL", self.schema.beside
         noted = read_note(self.beside)
@@ -211,18 +211,18 @@ class PostgresRecord(DurableRecord):
         with suppress(OSError):
             self.beside.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as database:
-            if make and not self.schema.exists_in(database):
+            if new_head and not self.schema.exists_in(database):
                 if noted:
                     self._refuse_older("no schema")
-                self._create(database, make)
+                self._create(database, new_head)
             self._open(database, noted)
 
-    def _create(self, database: LedgerTransaction, made: Head) -> None:
+    def _create(self, database: LedgerTransaction, head: Head) -> None:
         self.schema.lock(database)
         # Check again under the lock.
         if not self.schema.exists_in(database):
             self.schema.make(database, _TABLES)
-            database.execute("INSERT INTO main.head VALUES (1, ?, ?, ?, ?)", head_row(made))
+            database.execute("INSERT INTO main.head VALUES (1, ?, ?, ?, ?)", head_row(head))
             execute_all(database, _TRIGGERS)
         self._commit(database)
         set_locally(database.connection, _SETTINGS)

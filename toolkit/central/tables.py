@@ -68,7 +68,7 @@ Matrix = tuple[tuple[Fraction | int, ...], ...]
 _HALF = Fraction(1, 2)
 
 
-_EVEN = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
+_UNIFORM_MOMENTS = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
 """The moments of numbers, and of pairs, that are uniform on -1 to 1, by the number of sums of powers."""
 
 _MOST_COVARIANCES = 1000
@@ -81,7 +81,7 @@ class MomentStatistic:
     Parameters
     ----------
     terms : the integer combinations of the sums of powers of steps that are released.
-    back : the matrix from these terms, divided by `unit`, to the sums of powers of t, the number first.
+    decoding_matrix : the matrix from these terms, divided by `unit`, to the sums of powers of t, the number first.
     unit : the contribution of a row to all terms together.
     sensitivity : the sensitivity of all terms of all cells.
     estimator : the function that estimates a statistic of t in each cell.
@@ -89,7 +89,7 @@ class MomentStatistic:
     """
 
     terms: Matrix
-    back: Matrix
+    decoding_matrix: Matrix
     unit: int
     sensitivity: Sensitivity
     estimator: Callable[["NoisyMoments"], "CellEstimates"]
@@ -105,8 +105,8 @@ class MomentStatistic:
 
     @cached_property
     def slopes(self) -> Array:
-        """The matrix `back` as floats, with a row for each sum of powers of t and a column for each term."""
-        return np.array([[float(factor) for factor in row] for row in self.back])
+        """The decoding matrix as floats, with a row for each sum of powers of t and a column for each term."""
+        return np.array([[float(factor) for factor in row] for row in self.decoding_matrix])
 
     def moments(self, noisy: Sequence[int], law: NoiseLaw) -> "NoisyMoments":
         """Return the sums of powers of t from terms with noise, a row per cell."""
@@ -125,64 +125,72 @@ class MomentStatistic:
     def noise(self, law: NoiseLaw) -> CellNoise:
         """Return the standard error of a cell times the number of values, for many values that are evenly spread."""
         many = 1e9
-        moments = NoisyMoments(many * np.array([_EVEN[len(self.back)]]), self.slopes / self.unit, law)
+        moments = NoisyMoments(
+            many * np.array([_UNIFORM_MOMENTS[len(self.decoding_matrix)]]), self.slopes / self.unit, law
+        )
         return CellNoise(se_times_n=many * self.factor * float(self.estimator(moments).se[0]))
 
 
 @lru_cache(maxsize=128)
-def first_order(
-    span: int, cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
+def mean_statistic(
+    span: int, n_cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
 ) -> MomentStatistic:
     """Make the statistic for counts and means, from the number and the sum of steps in 0 … span."""
-    if laplace and cells == 1 and neighbors == "replace":
+    if laplace and n_cells == 1 and neighbors == "replace":
         sensitivity = Sensitivity(
             Fraction(2 * span * caps.max_rows(1)), Fraction(2 * span * caps.max_rows(1)) ** 2, neighbors
         )
         return MomentStatistic(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, sensitivity, mean)
-    sensitivity = _times(table_shares(cells, neighbors, caps), span)
+    sensitivity = _scale_sensitivity(table_shares(n_cells, neighbors, caps), span)
     return MomentStatistic(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, sensitivity, mean)
 
 
 @lru_cache(maxsize=128)
-def second_order(
-    span: int, cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
+def variance_statistic(
+    span: int, n_cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
 ) -> MomentStatistic:
     """Make the statistic for variances, from the number, the sum and the sum of squares of steps.
 
     In one cell under "replace" with Laplace noise a row contributes 2, 2t and 2t**2 - 1. Adding or removing a row
     changes them by at most 5 in L1, and a change from t to t' by 2|t-t'|(1 + |t+t'|), at most 4.5.
     """
-    square = span**2
-    if laplace and cells == 1 and neighbors == "replace":
-        most = Fraction(5 * square * caps.max_rows(1))
-        terms = ((2 * square, 0, 0), (-2 * square, 4 * span, 0), (square, -8 * span, 8))
-        back = ((_HALF, 0, 0), (0, _HALF, 0), (Fraction(1, 4), 0, _HALF))
-        return MomentStatistic(terms, back, square, Sensitivity(most, most**2, neighbors), variance)
-    sensitivity = _times(table_shares(cells, neighbors, caps), square)
-    return MomentStatistic(_bernstein(span), _BACK, square, sensitivity, variance)
+    squared_span = span**2
+    if laplace and n_cells == 1 and neighbors == "replace":
+        l1 = Fraction(5 * squared_span * caps.max_rows(1))
+        terms = ((2 * squared_span, 0, 0), (-2 * squared_span, 4 * span, 0), (squared_span, -8 * span, 8))
+        decoding_matrix = ((_HALF, 0, 0), (0, _HALF, 0), (Fraction(1, 4), 0, _HALF))
+        return MomentStatistic(terms, decoding_matrix, squared_span, Sensitivity(l1, l1**2, neighbors), variance)
+    sensitivity = _scale_sensitivity(table_shares(n_cells, neighbors, caps), squared_span)
+    return MomentStatistic(_bernstein_coefficients(span), _DECODING_MATRIX, squared_span, sensitivity, variance)
 
 
 @lru_cache(maxsize=128)
-def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE_ROW) -> MomentStatistic:
+def covariance_statistic(spans: tuple[int, int], n_cells: int, neighbors: str, caps: Caps = ONE_ROW) -> MomentStatistic:
     """Make the statistic for covariances, from the sums of 1, y, y**2, x, x y, … for two columns of steps."""
-    first, second = (_bernstein(span) for span in spans)
+    first, second = (_bernstein_coefficients(span) for span in spans)
     unit = spans[0] ** 2 * spans[1] ** 2
-    sensitivity = _times(table_shares(cells, neighbors, caps), unit)
-    return MomentStatistic(_product(first, second), _product(_BACK, _BACK), unit, sensitivity, covariance)
+    sensitivity = _scale_sensitivity(table_shares(n_cells, neighbors, caps), unit)
+    return MomentStatistic(
+        _kronecker_product(first, second),
+        _kronecker_product(_DECODING_MATRIX, _DECODING_MATRIX),
+        unit,
+        sensitivity,
+        covariance,
+    )
 
 
-_BACK: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))
+_DECODING_MATRIX: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))
 
 
-def _bernstein(span: int) -> Matrix:
+def _bernstein_coefficients(span: int) -> Matrix:
     return ((span**2, -2 * span, 1), (0, 2 * span, -2), (0, 0, 1))
 
 
-def _product(first: Matrix, second: Matrix) -> Matrix:
+def _kronecker_product(first: Matrix, second: Matrix) -> Matrix:
     return tuple(tuple(a * b for a in row for b in other) for row in first for other in second)
 
 
-def _times(sensitivity: Sensitivity, unit: int) -> Sensitivity:
+def _scale_sensitivity(sensitivity: Sensitivity, unit: int) -> Sensitivity:
     return Sensitivity(sensitivity.l1 * unit, sensitivity.l2_squared * unit**2, sensitivity.neighbors)
 
 
@@ -360,10 +368,10 @@ def mean(moments: NoisyMoments) -> CellEstimates:
     number = np.maximum(moments.sums[:, 0], 1.0)
     value = np.clip(moments.sums[:, 1] / number, -1, 1)
     se = moments.error(np.stack([-value, np.ones_like(value)], axis=1)) / number
-    return CellEstimates(value, se, partial(_averagelimits, moments))
+    return CellEstimates(value, se, partial(_mean_limits, moments))
 
 
-def _averagelimits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
+def _mean_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     (n0, n1), (t0, t1) = moments.slopes[:2]
 
     def tail(m: Array) -> Array:

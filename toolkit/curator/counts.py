@@ -51,7 +51,7 @@ def histogram(
     values = query.frame.column(column, must_be_numeric=options is None)
     axis: Keys | Bins
     if options is not None:
-        axis = Keys.of(query.frame, column, as_list(options, "options"), "options")
+        axis = Keys.parse(query.frame, column, as_list(options, "options"), "options")
     else:
         if isinstance(edges, int):
             reject("`edges` must be a list", "a number", "edges are public: write edges=[0, 10, 20]", TypeError)

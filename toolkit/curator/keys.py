@@ -76,7 +76,7 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
 def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[Any]:
     """Describe the choice of the k most frequent options."""
     choices, unit = as_list(options, "options"), query.unit
-    axis = Keys.of(query.frame, column, choices, "options")
+    axis = Keys.parse(query.frame, column, choices, "options")
     counts_query, name = query.by(axis), axis.name
     make = TopK.for_epsilon if query.price.is_epsilon else TopK.for_rho
     limits = {"rows_per_person": unit.caps.max_rows(1), "max_total_change": unit.caps.max_rows(check_integer(k, "k"))}

@@ -37,13 +37,13 @@ def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, miss
     reads = [partial(power_sums, query.frame, query.rows, variable, 1) for variable in variables]
     if not isinstance(column, list) and (n := _public_n(query, variables)) is not None:
         return noisy_sums(query, label, [statistics.mean(variables[0].limits, n)], reads, variables, STEPS)
-    means = [_mean_of_cells(query, variable.limits) for variable in variables]
+    means = [_mean_statistic(query, variable.limits) for variable in variables]
     return noisy_sums(query, label, means, reads, variables, noise_unit)
 
 
-def _mean_of_cells(query: Query, limits: Bounds) -> tables.MomentStatistic:
+def _mean_statistic(query: Query, limits: Bounds) -> tables.MomentStatistic:
     unit, half, least = query.unit, _half(limits), limits.low_steps * limits.step
-    statistic = tables.first_order(
+    statistic = tables.mean_statistic(
         limits.span, query.rows.n_cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon
     )
     middle = float(least + limits.span * limits.step / 2)
@@ -57,7 +57,7 @@ def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, 
     if (n := _public_n(query, [variable])) is not None:
         statistic: statistics.Statistic = statistics.variance(limits, n)
     else:
-        coded = tables.second_order(
+        coded = tables.variance_statistic(
             limits.span, rows.n_cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon
         )
         statistic = replace(coded, factor=_half(limits) ** 2)
@@ -78,19 +78,21 @@ def covariance(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, 
     if (n := _public_n(query, variables)) is not None:
         statistic: statistics.Statistic = statistics.covariance((x.limits, y.limits), n)
     else:
-        statistic = replace(_pairs(query, x, y), factor=_half(x.limits) * _half(y.limits))
+        statistic = replace(_covariance_statistic(query, x, y), factor=_half(x.limits) * _half(y.limits))
     return _pair_release(query, "covariance", statistic, (x, y))
 
 
 def correlation(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
     """Describe the correlation of two columns."""
     x, y = _variables(query, pair, bounds, missing, PAIR_BITS)
-    statistic = replace(_pairs(query, x, y), estimator=tables.correlation)
+    statistic = replace(_covariance_statistic(query, x, y), estimator=tables.correlation)
     return _pair_release(query, "correlation", statistic, (x, y), notes=_LINEAR)
 
 
-def _pairs(query: Query, x: Variable, y: Variable) -> tables.MomentStatistic:
-    return tables.pairs((x.limits.span, y.limits.span), query.rows.n_cells, query.unit.neighbors, query.unit.caps)
+def _covariance_statistic(query: Query, x: Variable, y: Variable) -> tables.MomentStatistic:
+    return tables.covariance_statistic(
+        (x.limits.span, y.limits.span), query.rows.n_cells, query.unit.neighbors, query.unit.caps
+    )
 
 
 def _pair_release(

@@ -308,13 +308,17 @@ def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, s
     return fill, f"missing counted as {format_number(float(fill))}"
 
 
-def by_column(values: Any, label: Label, name: str) -> Any:
+def by_column(values: Any, label: Label, argument: str) -> Any:
     """Return the entry of `values` for one column: bounds are a mapping by column, `missing` may hold for all."""
     if isinstance(values, Mapping):
         if label not in values:
-            reject(f"`{name}` must have an entry for each column", "fewer", f"add the columns that {name}={{…}} lacks")
+            reject(
+                f"`{argument}` must have an entry for each column",
+                "fewer",
+                f"add the columns that {argument}={{…}} lacks",
+            )
         return values[label]
-    if name == "bounds":
+    if argument == "bounds":
         rule = "`bounds` must be a mapping from column to (low, high) when several columns are given"
         reject(rule, type(values).__name__, 'write bounds={"x": (0, 1), "y": (0, 100)}', TypeError)
     return values

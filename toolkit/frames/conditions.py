@@ -90,7 +90,7 @@ def parse_condition(frame: Frame, where: object) -> Condition:
     if isinstance(where, Mapping):
         conditions = dict(where.items())
         return ColumnCondition(
-            tuple(Keys.of(frame, label, _parse_items(frame, label, conditions[label])) for label in conditions)
+            tuple(Keys.parse(frame, label, _parse_items(frame, label, conditions[label])) for label in conditions)
         )
     if not callable(where):
         equal = _QUERY_SYNTAX.fullmatch(where) if isinstance(where, str) else None  # the syntax of `DataFrame.query`

@@ -154,7 +154,7 @@ def key_counts(frame: Frame, grouping: Grouping, label: Label, max_keys: int) ->
         table = source.with_rank(source.with_columns(table, {"draw": draw}), ["person"], ["draw", "k"], "rank")
         table = source.filter(table, source.col("rank") <= source.constant(max_keys))
     groups = source.group_by(table, ["k"], {"n": source.count()})
-    for value, number in source.stream(groups, "k", "n"):
+    for value, number in source.iter_key_counts(groups, "k", "n"):
         key = released_key(column.kind.name, value)
         if key is not None:
             yield key, int(number)
@@ -291,10 +291,10 @@ def _with_terms(
     return source.with_columns(table, same | codes, drop_others=True) if codes else table
 
 
-def _step_term(source: EngineTable, clamped: Expression, limits: Bounds, fill: int | None) -> Expression:
+def _step_term(source: EngineTable, clamped_values: Expression, limits: Bounds, fill: int | None) -> Expression:
     """Scale and round clamped values to steps by the operations of `Bounds.steps`, in the same order."""
     start, rate, first = limits.scaling
-    scaled = (clamped - source.constant(start) if start else clamped) * source.constant(rate)
+    scaled = (clamped_values - source.constant(start) if start else clamped_values) * source.constant(rate)
     step = source.round_to_integer(scaled) - source.constant(first) if first else source.round_to_integer(scaled)
     return step if fill is None else source.case(source.missing(step), source.constant(fill), step)
 

@@ -148,7 +148,7 @@ def parse_axes(frame: Frame, by: object) -> tuple[Keys, ...]:
     if not keys_by_label or n_cells > MAX_CELLS:
         received = f"{n_cells:,} cells" if keys_by_label else "none"
         reject(f"`by` must have 1 to {MAX_CELLS:,} cells", received, "every cell is released, even an empty one")
-    return tuple(Keys.of(frame, label, keys, "by") for label, keys in keys_by_label.items())
+    return tuple(Keys.parse(frame, label, keys, "by") for label, keys in keys_by_label.items())
 
 
 BoundsLike: TypeAlias = Sequence[Number] | npt.NDArray[Any] | Estimate

@@ -432,7 +432,7 @@ class Keys:
     is_plain: bool = False
 
     @classmethod
-    def of(cls, frame: Frame, label: object, items: Sequence[object], argument: str = "") -> "Keys":
+    def parse(cls, frame: Frame, label: object, items: Sequence[object], argument: str = "") -> "Keys":
         """Parse items, and reject those that the column's type can never hold.
 
         If `argument`, the name of the caller's argument, is given, items must also be distinct and not overlap.

@@ -30,7 +30,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.frames.engines.column import Column
-from toolkit.learning.tables import Examples, Scale, Table, examples, one_column, scale, table
+from toolkit.learning.tables import Examples, Scale, Table, examples, scale, table, target_column
 
 PROMISES = {
     "replace": "whatever one person's row is replaced by",
@@ -87,7 +87,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             reject("`delta` must lie between 1e-300 and 1", self.delta, "it is a probability")
         return Approx(amount, slack)
 
-    def _opened(self, x: DataFrame | ArrayLike, y: object, *, target: bool = True) -> Examples:
+    def _validate_data(self, x: DataFrame | ArrayLike, y: object, *, target: bool = True) -> Examples:
         """Return rows and targets after checks of types and shapes only; store the column names, which are public."""
         pairs, relation = examples(x, y, target=target), check_neighbors(self.neighbors)
         rows = pairs.rows
@@ -111,10 +111,10 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             )
         if not isinstance(self.missing, Real | Fraction):
             check_choice(self.missing, "missing", tuple(FILLS))
-        about: dict[str, Any] = {"features": rows.columns, "names": rows.names, "intercept": intercept}
-        return scale(self.bounds, self.row_norm, **about, missing=self.missing)
+        settings: dict[str, Any] = {"features": rows.columns, "names": rows.names, "intercept": intercept}
+        return scale(self.bounds, self.row_norm, **settings, missing=self.missing)
 
-    def _released(self, cost: object, kind: str, compute: Callable[[Rng], Result]) -> Result:
+    def _charge_and_compute(self, cost: object, kind: str, compute: Callable[[Rng], Result]) -> Result:
         """Charge the cost, then compute; if the computation fails, only the fact of the failure is revealed."""
         source = check_rng(self.rng)
         if self.ledger is not None:
@@ -155,10 +155,10 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = True
         return tags
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _repr_items(self) -> list[tuple[str, str]]:
         return []
 
-    def _facts_about_missing(self) -> list[tuple[str, str]]:
+    def _missing_items(self) -> list[tuple[str, str]]:
         words = "not said yet" if self.missing is None else FILLS.get(str(self.missing), f"count as {self.missing}")
         facts = [("missing numbers", words)]
         if hasattr(self, "labeled_rows_"):
@@ -166,7 +166,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             facts.append(("rows with a known label", f"{about}, {self.labeled_rows_.loss or SIMULATED})"))
         return facts
 
-    def _rows(self) -> list[tuple[str, str]]:
+    def _repr_rows(self) -> list[tuple[str, str]]:
         fitted = hasattr(self, "loss_")
         try:
             cost: object = getattr(self, "loss_", None) or self._claimed_loss()
@@ -176,13 +176,13 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         head = [("cost" if fitted else "each fit costs", str(cost)), ("promise", promise)]
         if fitted and self.simulated_:
             head = [("cost", SIMULATED)]
-        return [*head, *self._facts(), *self._facts_about_missing()]
+        return [*head, *self._repr_items(), *self._missing_items()]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803 — scikit-learn's own signature
-        return f"<{type(self).__name__}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"
+        return f"<{type(self).__name__}: {'; '.join(f'{name} {text}' for name, text in self._repr_rows())}>"
 
     def _repr_html_(self) -> str:
-        return html_table(type(self).__name__, self._rows())
+        return html_table(type(self).__name__, self._repr_rows())
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -209,11 +209,11 @@ class PrivateSupervisedLearner(PrivateLearner):
         Estimate
             The count, with noise.
         """
-        column = one_column(y).column
+        column = target_column(y).column
         is_labeled, mechanism = self._label_filter(column), Laplace.for_epsilon(epsilon)
         check_neighbors(self.neighbors)
         simulated = getattr(self, "simulated_", None)
-        self.labeled_rows_ = self._released(
+        self.labeled_rows_ = self._charge_and_compute(
             mechanism, "rows with a known label", lambda rng: mechanism.release(int(is_labeled(column).sum()), rng=rng)
         )
         # `simulated_` tells of the fit, so that a count after it must not change it.

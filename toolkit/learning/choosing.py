@@ -13,7 +13,7 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
 from toolkit.frames.engines.cells import MISSING_KEY, key
 from toolkit.learning.base import randomness_of
-from toolkit.learning.tables import one_column
+from toolkit.learning.tables import target_column
 
 Candidate = TypeVar("Candidate")
 
@@ -70,42 +70,42 @@ def choose_classifier(
     if not classifiers or not all(callable(getattr(classifier, "predict", None)) for classifier in classifiers):
         received = "none" if not classifiers else "one without `predict`"
         reject("`candidates` must be fitted classifiers", received, "the best of them is sought", TypeError)
-    truth = one_column(y).column
+    truth = target_column(y).column
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
     if ledger is not None:
         source = randomness_of(ledger, rng)
         ledger.charge(mechanism, "choice of a classifier", neighbors=relation, unit="row")
-    scores = quietly(lambda: right_answers(classifiers, X, truth.cells()), consequence="the charge remains")
+    scores = quietly(lambda: count_correct(classifiers, X, truth.cells()), consequence="the charge remains")
     index: int = mechanism.choose(range(len(classifiers)), scores, rng=source)
     return classifiers[index]
 
 
-def right_answers(candidates: Sequence[Any], rows: DataFrame | ArrayLike, labels: Sequence[Any]) -> list[int]:
+def count_correct(candidates: Sequence[Any], rows: DataFrame | ArrayLike, labels: Sequence[Any]) -> list[int]:
     """Count the rows that each candidate labels correctly, in one call or, if that fails, row by row.
 
     Each answer is compared with its label by type and value, so that no cell changes how another one is read.
     """
     truth = [key(label) for label in labels]
-    return [_right(candidate, rows, truth) for candidate in candidates]
+    return [_count_correct(candidate, rows, truth) for candidate in candidates]
 
 
-def _right(candidate: object, rows: DataFrame | ArrayLike, truth: Sequence[Hashable]) -> int:
-    answers = _predicted(candidate, rows, len(truth))
+def _count_correct(candidate: object, rows: DataFrame | ArrayLike, truth: Sequence[Hashable]) -> int:
+    answers = _predict(candidate, rows, len(truth))
     if answers is None:
-        single = [_predicted(candidate, _one_row(rows, index), 1) for index in range(len(truth))]
+        single = [_predict(candidate, _row_at(rows, index), 1) for index in range(len(truth))]
         answers = [None if answer is None else answer[0] for answer in single]
     pairs = zip(answers, truth, strict=True)
     return sum(answer is not None and answer is not MISSING_KEY and answer == label for answer, label in pairs)
 
 
-def _predicted(candidate: Any, rows: Any, count: int) -> list[Hashable] | None:
+def _predict(candidate: Any, rows: Any, count: int) -> list[Hashable] | None:
     """Return a key for the comparison of each answer, or None if there is not one answer per row."""
     with suppress(Exception):
-        return [key(answer) for answer in one_column(candidate.predict(rows), count).column.cells()]
+        return [key(answer) for answer in target_column(candidate.predict(rows), count).column.cells()]
     return None
 
 
-def _one_row(rows: Any, index: int) -> Any:
+def _row_at(rows: Any, index: int) -> Any:
     if hasattr(rows, "iloc"):
         return rows.iloc[index : index + 1]
     return rows.slice(index, 1) if hasattr(rows, "slice") else rows[index : index + 1]
@@ -158,15 +158,17 @@ def best_of(
     >>> output
     'only one'
     """
-    each, chance = check_positive(epsilon, "epsilon"), check_probability(stop, "stop")
-    if not 0 < chance < 1:
+    run_epsilon, stop_probability = check_positive(epsilon, "epsilon"), check_probability(stop, "stop")
+    if not 0 < stop_probability < 1:
         reject("`stop` must lie strictly between 0 and 1", stop, "the number of runs must be random")
     relation, source = check_neighbors(neighbors), check_rng(rng)
     if ledger is not None:
         source = randomness_of(ledger, rng)
-        ledger.charge(Pure(3 * each), "best of several runs", mechanism="best_of", neighbors=relation, unit="row")
+        ledger.charge(
+            Pure(3 * run_epsilon), "best of several runs", mechanism="best_of", neighbors=relation, unit="row"
+        )
     best = run()
-    while big_below(chance.denominator, source) >= chance.numerator:
+    while big_below(stop_probability.denominator, source) >= stop_probability.numerator:
         other = run()
         best = other if _as_number(other[0]) > _as_number(best[0]) else best
     return best

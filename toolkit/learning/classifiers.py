@@ -26,7 +26,7 @@ from toolkit.learning.perturbation import (
     OutputPerturbation,
     zcdp_within,
 )
-from toolkit.learning.tables import Scale, places
+from toolkit.learning.tables import Scale, class_codes
 
 METHODS = ("objective", "output", "descent")
 WHERE = {"objective": "in the objective", "output": "on the weights", "descent": "on every step"}
@@ -59,12 +59,12 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         Self
             The learner, with `coef_`, `intercept_`, `classes_` and `loss_`.
         """
-        pairs, classes = self._opened(X, y), _two(self.classes)
+        pairs, classes = self._validate_data(X, y), _two_classes(self.classes)
         # A private number of rows is neither counted before the charge nor used after it.
         count = pairs.rows.count() if self.neighbors == "replace" else None
         scaling = self._scale(pairs.rows, intercept=bool(self.fit_intercept))
         assert pairs.target is not None
-        noise, labels = self._noise(MAX_ROWS if count is None else count, scaling), places(pairs.target, classes)
+        noise, labels = self._noise(MAX_ROWS if count is None else count, scaling), class_codes(pairs.target, classes)
 
         def read_batches() -> Iterator[Array]:
             rows = 0
@@ -76,8 +76,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
                 yield table
 
         words = f"noise {WHERE[self.method]}, {scaling.size} weights"
-        slopes, constant = scaling.linear(
-            self._released(noise.price, words, lambda source: noise.weights(read_batches, source))
+        slopes, constant = scaling.coefficients(
+            self._charge_and_compute(noise.price, words, lambda source: noise.weights(read_batches, source))
         )
         alike = type(classes[0]) is type(classes[1])
         self.classes_ = np.array(classes) if alike else np.array(classes, dtype=object)
@@ -87,7 +87,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         return self
 
     def _label_filter(self, y: Column) -> Callable[[Column], Mask]:
-        labels = places(y, _two(self.classes))
+        labels = class_codes(y, _two_classes(self.classes))
         return lambda column: labels(column) >= 0
 
     def _noise(self, n_rows: int, scaling: Scale) -> Noise:
@@ -147,7 +147,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
             One number per row.
         """
         cells = self._rows_to_predict(X).read()
-        return np.asarray(self._scaling.filled(cells) @ self.coef_[0] + self.intercept_[0])
+        return np.asarray(self._scaling.impute(cells) @ self.coef_[0] + self.intercept_[0])
 
     def predict(self, X: DataFrame | ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
         """Predict the class of each row.
@@ -165,7 +165,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         second = self.decision_function(X) > 0
         return np.asarray(self.classes_[second.astype(int)])
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _repr_items(self) -> list[tuple[str, str]]:
         where = WHERE.get(self.method, "not said")
         classes_given = self.classes if isinstance(self.classes, tuple | list | np.ndarray) else ()
         classes = " and ".join(str(label) for label in classes_given) or "not said"
@@ -395,7 +395,7 @@ def _check_rows(rows: int) -> None:
         reject(f"there must be at most {MAX_ROWS} rows", rows, "sums would lose too many digits")
 
 
-def _two(classes: Sequence[Label]) -> tuple[Any, Any]:
+def _two_classes(classes: Sequence[Label]) -> tuple[Any, Any]:
     """Return the two classes as Python values."""
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
         reject("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)

@@ -16,7 +16,7 @@ from toolkit.core.checks import Number, check_integer, check_positive, exact_fra
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.learning.base import randomness_of
-from toolkit.learning.tables import TargetColumn, one_column
+from toolkit.learning.tables import TargetColumn, target_column
 
 _UNITS = 2**20  # a score is read as a whole number of 2**-20
 
@@ -94,24 +94,28 @@ class Thresholdout:
         self.n, self.answers = check_integer(n, "n"), check_integer(answers, "answers")
         self.threshold = exact_fraction(threshold, "threshold")
         self.sigma = check_positive(sigma, "sigma", "without noise nothing is protected")
-        each, one_row = 1 / (self.sigma * self.n), Fraction(1, self.n)
-        self.loss = Pure(2 * self.answers * each)
+        epsilon_per_answer, one_row = 1 / (self.sigma * self.n), Fraction(1, self.n)
+        self.loss = Pure(2 * self.answers * epsilon_per_answer)
         source = check_rng(rng)
         if ledger is not None:
             source = randomness_of(ledger, rng)
             ledger.charge(self.loss, "reusable holdout", mechanism="Thresholdout", neighbors="replace", unit="row")
-        self._bar = AboveThreshold(
-            self.threshold, epsilon=self.answers * each, sensitivity=one_row, count=self.answers, rng=source
+        self._threshold_test = AboveThreshold(
+            self.threshold,
+            epsilon=self.answers * epsilon_per_answer,
+            sensitivity=one_row,
+            count=self.answers,
+            rng=source,
         )
-        self._noise, self._rng = Laplace.for_epsilon(each, sensitivity=one_row), source
+        self._noise, self._rng = Laplace.for_epsilon(epsilon_per_answer, sensitivity=one_row), source
         self.queries = self.used = 0
         self._lock, self._process = threading.Lock(), os.getpid()
 
     @property
     def used_loss(self) -> Pure:
         """The formal loss if no more questions are asked, for the answers so far and the open round."""
-        each = 1 / (self.sigma * self.n)
-        return Pure(2 * self.used * each + (each if self._bar.open else 0))
+        epsilon_per_answer = 1 / (self.sigma * self.n)
+        return Pure(2 * self.used * epsilon_per_answer + (epsilon_per_answer if self._threshold_test.open else 0))
 
     def ask(self, training: ArrayLike, holdout: ArrayLike) -> Answered:
         """Compute the mean of a score, from the training set or from the holdout.
@@ -143,12 +147,12 @@ class Thresholdout:
         if holdout_scores.rows != self.n:
             reject("`holdout` must have a score for each of its rows", holdout_scores.rows, f"there are {self.n}")
         with self._lock:
-            if not self._bar.open:
+            if not self._threshold_test.open:
                 rule = "a question must come before the last answer of the holdout"
                 reject(rule, f"one after {self.answers}", "the formal loss covers that number", RuntimeError)
             mean, other = _mean(training_scores), _mean(holdout_scores)
             self.queries += 1
-            if not self._bar.ask(abs(other - mean)):
+            if not self._threshold_test.ask(abs(other - mean)):
                 return Answered(float(mean), False)
             self.used += 1
             return Answered(float(self._noise.release(other, rng=self._rng)), True)
@@ -166,7 +170,7 @@ class Thresholdout:
 
 def _scores(scores: ArrayLike, name: str) -> TargetColumn:
     """Return a column of numbers or truth values, known by its type."""
-    target = one_column(scores)
+    target = target_column(scores)
     target.column.require_numbers(f"`{name}`, a column of scores,")
     if target.rows == 0:
         reject(f"`{name}` must have scores", "none", "their mean is asked for", TypeError)

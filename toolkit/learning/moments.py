@@ -30,7 +30,7 @@ from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
 from toolkit.learning.base import PrivateLearner, PrivateSupervisedLearner
 from toolkit.learning.perturbation import additive_mechanism
-from toolkit.learning.tables import Table, ends
+from toolkit.learning.tables import Table, checked_limits
 
 STEPS = 2**30
 
@@ -185,7 +185,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         Self
             The learner, with `coef_`, `intercept_` and `loss_`.
         """
-        pairs, (low, high) = self._opened(X, y), _checked_target_bounds(self.target_bounds)
+        pairs, (low, high) = self._validate_data(X, y), _checked_target_bounds(self.target_bounds)
         scaling, half = self._scale(pairs.rows, intercept=bool(self.fit_intercept)), (high - low) / 2
         assert pairs.target is not None
         pairs.target.require_numbers("y")
@@ -201,8 +201,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
             return moments.release((scale_batch(*pair) for pair in pairs.read_batches()), source)
 
         words = f"moments of {scaling.size} weights and a target"
-        matrix, products = self._released(moments.mechanism, words, learn)
-        slopes, constant = scaling.linear(_solve_ridge(matrix, products, moments.sigma))
+        matrix, products = self._charge_and_compute(moments.mechanism, words, learn)
+        slopes, constant = scaling.coefficients(_solve_ridge(matrix, products, moments.sigma))
         self.coef_, self.intercept_ = slopes * half, constant * half + low + half
         self._scaling, self.loss_ = scaling, None if self.simulated_ else moments.loss
         return self
@@ -226,9 +226,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
             One number per row.
         """
         cells = self._rows_to_predict(X).read()
-        return np.asarray(self._scaling.filled(cells) @ self.coef_ + self.intercept_)
+        return np.asarray(self._scaling.impute(cells) @ self.coef_ + self.intercept_)
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _repr_items(self) -> list[tuple[str, str]]:
         fitted = [("fitted to", f"{self.n_features_in_} columns")] if hasattr(self, "coef_") else []
         return [("noise", "on the sums of squares and products"), *fitted]
 
@@ -249,7 +249,7 @@ def _solve_ridge(matrix: Array, products: Array, sigma: float) -> Array:
 def _checked_target_bounds(bounds: object) -> tuple[float, float]:
     if bounds is None or isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
         reject("`target_bounds` must be (low, high)", "none", "one person's y could move everything")
-    return ends(bounds, "target_bounds", "y is cut to them")
+    return checked_limits(bounds, "target_bounds", "y is cut to them")
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearner):  # type: ignore[misc]
@@ -330,7 +330,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Self
             The learner, with `components_`, `mean_`, `explained_variance_` and `loss_`.
         """
-        pairs = self._opened(X, None, target=False)
+        pairs = self._validate_data(X, None, target=False)
         rows = pairs.rows
         features = rows.columns
         count = features if self.n_components is None else check_integer(self.n_components, "n_components")
@@ -338,7 +338,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
             reject("`n_components` must be at most the number of columns", count, f"X has {features}")
         scaling = self._scale(rows)
         moments = Moments(self._claimed_loss(), features + 1, self.neighbors)
-        matrix, _ = self._released(
+        matrix, _ = self._charge_and_compute(
             moments.mechanism,
             f"moments of {features} columns",
             lambda source: moments.release(((scaling.rows(cells), None) for cells, _ in pairs.read_batches()), source),
@@ -377,8 +377,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
             One column per component.
         """
         cells = self._rows_to_predict(X).read()
-        filled = np.clip(np.where(np.isnan(cells), self.mean_, cells), -1e100, 1e100)
-        return np.asarray((filled - self.mean_) / self._half @ self.components_.T)
+        impute = np.clip(np.where(np.isnan(cells), self.mean_, cells), -1e100, 1e100)
+        return np.asarray((impute - self.mean_) / self._half @ self.components_.T)
 
     def inverse_transform(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
         """Compute the rows, in the units of the data, that have these scores.
@@ -395,7 +395,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         """
         return np.asarray(np.asarray(X, dtype=float) @ self.components_ * self._half + self.mean_)
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _repr_items(self) -> list[tuple[str, str]]:
         facts = [("noise", "on the sums of squares and products")]
         if hasattr(self, "components_"):
             facts.append(("components", f"{len(self.components_)} of {self.n_features_in_}"))

@@ -23,8 +23,8 @@ from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import ENGINE_TABLES, Frame, column_of, engine_of
 
-_FAR = 1e100  # without bounds, numbers are clipped here, so that their squares are still floats
-_INSIDE = 1 - 2.0**-40  # more than the rounding of a length, so that no row is longer than 1
+_MAX_MAGNITUDE = 1e100  # without bounds, numbers are clipped here, so that their squares are still floats
+_LENGTH_FACTOR = 1 - 2.0**-40  # more than the rounding of a length, so that no row is longer than 1
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def table(x: DataFrame | ArrayLike) -> Table:
     if kind not in "biufO":
         reject("X must be a table of numbers", f"dtype {x.dtype}", "text and dates have no size")
     if x.ndim != 2 or shape[1] == 0:
-        few = f"{shape[1]} feature(s) (shape={shape}) while a minimum of 1 is required" if x.ndim == 2 else ""
-        reject("X must have rows and columns", few or f"shape {shape}", "Reshape your data")
+        shortage = f"{shape[1]} feature(s) (shape={shape}) while a minimum of 1 is required" if x.ndim == 2 else ""
+        reject("X must have rows and columns", shortage or f"shape {shape}", "Reshape your data")
     return Table(shape[1], None, lambda: numbers(x), lambda: shape[0])
 
 
@@ -86,7 +86,7 @@ def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
     by_name = target and isinstance(y, str)
     if not by_name and engine_of(x) not in ENGINE_TABLES:
         rows = table(x)
-        column = one_column(y, rows.count()).column if target else None
+        column = target_column(y, rows.count()).column if target else None
         return Examples(rows, column, lambda: iter([(rows.read(), column)]))
     if target and not by_name:
         remedy = "rows of an engine have no order that another column could follow: fit(frame, 'target')"
@@ -113,7 +113,7 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
         return cells.astype(np.float64)
 
 
-def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes]:
+def class_codes(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes]:
     """Return a function that finds the index of each label among the classes, or -1 for other labels."""
     plain = values.parse_plain(classes, column.kind)
     if plain is not None:
@@ -122,10 +122,10 @@ def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes
         selected = [values.value_of(label, "a class") for label in classes]
         values.check_kinds(selected, column.kind, "y")
         targets = [values.to_stored_value(value, column.kind, "y") for value in selected]
-    return lambda some: values.value_codes(some, targets, as_days=False)
+    return lambda labels: values.value_codes(labels, targets, as_days=False)
 
 
-def one_column(y: Any, rows: int | None = None) -> TargetColumn:
+def target_column(y: Any, rows: int | None = None) -> TargetColumn:
     """Return the target with one cell per row; each entry of a list is a cell."""
     if y is None:
         reject("a learner requires y to be passed, but the target y is None", "None", "nothing is learnt")
@@ -134,7 +134,7 @@ def one_column(y: Any, rows: int | None = None) -> TargetColumn:
     if isinstance(y, np.ndarray) and y.ndim == 1:
         target = TargetColumn(numpy_column(y), len(y))
     elif engine_of(y) is not None or (hasattr(y, "__array__") and getattr(y, "ndim", 1) != 1):
-        target = _only_column(y)
+        target = _single_column(y)
     else:
         column = column_of(y)
         if column is None:
@@ -148,7 +148,7 @@ def one_column(y: Any, rows: int | None = None) -> TargetColumn:
     return target
 
 
-def _only_column(y: Any) -> TargetColumn:
+def _single_column(y: Any) -> TargetColumn:
     engine = engine_of(y)
     y = np.asarray(y) if engine is None else y
     shape: tuple[int, ...] = () if engine in ENGINE_TABLES else y.shape
@@ -224,38 +224,40 @@ class Scale:
 
     @property
     def max_entry(self) -> float:
-        """No entry of a row is larger. Both ends of each column are brought to its scale as its cells are, as
-        floats may find no middle; `_INSIDE` leaves more room than the rest of the rounding needs.
+        """The largest possible entry of a row.
+
+        Both bounds of each column are scaled in the same way as its cells, because the middle of two floats may not be
+        a float. `_LENGTH_FACTOR` leaves more room than all other rounding needs.
         """
-        ends = np.abs((np.array([self.low, self.high]) - self.middle) / self.half)
-        max_scaled_entry = min(1.0, float(ends.max()) / self.row_norm)
+        scaled_limits = np.abs((np.array([self.low, self.high]) - self.middle) / self.half)
+        max_scaled_entry = min(1.0, float(scaled_limits.max()) / self.row_norm)
         return max(self._unit * max_scaled_entry, 1 / math.sqrt(self.size) if self.intercept else 0.0)
 
     def rows(self, cells: Array) -> Array:
         """Scale cells; return one column per person, of length at most 1, with one row per weight."""
         rows = np.empty((self.size, len(cells)))
-        cut = rows[: len(self.low)]
+        features = rows[: len(self.low)]
         missing = np.isnan(cells)
-        cut[:] = np.where(missing, self.fill, cells).T
-        np.clip(cut, self.low[:, None], self.high[:, None], out=cut)
-        cut -= self.middle[:, None]
-        cut /= self.half[:, None]
-        lengths = np.sqrt(np.einsum("ij,ij->j", cut, cut))
-        cut *= self._unit * _INSIDE / np.maximum(lengths, self.row_norm)
+        features[:] = np.where(missing, self.fill, cells).T
+        np.clip(features, self.low[:, None], self.high[:, None], out=features)
+        features -= self.middle[:, None]
+        features /= self.half[:, None]
+        norms = np.sqrt(np.einsum("ij,ij->j", features, features))
+        features *= self._unit * _LENGTH_FACTOR / np.maximum(norms, self.row_norm)
         if self.intercept:
-            rows[-1] = _INSIDE / math.sqrt(self.size)
+            rows[-1] = _LENGTH_FACTOR / math.sqrt(self.size)
         if self.drop:
             rows *= ~missing.any(axis=1)
         return rows
 
-    def filled(self, cells: Array) -> Array:
+    def impute(self, cells: Array) -> Array:
         """Return numbers from which a score can be computed: none is missing or too large."""
-        return np.clip(np.where(np.isnan(cells), self.fill, cells), -_FAR, _FAR)
+        return np.clip(np.where(np.isnan(cells), self.fill, cells), -_MAX_MAGNITUDE, _MAX_MAGNITUDE)
 
-    def linear(self, weights: Array) -> tuple[Array, float]:
+    def coefficients(self, weights: Array) -> tuple[Array, float]:
         """Return coefficients and intercept in the units of the data, for rows that were not clipped."""
-        slopes = weights[: len(self.low)] * (self._unit * _INSIDE / self.row_norm) / self.half
-        constant = weights[-1] * _INSIDE / math.sqrt(self.size) if self.intercept else 0.0
+        slopes = weights[: len(self.low)] * (self._unit * _LENGTH_FACTOR / self.row_norm) / self.half
+        constant = weights[-1] * _LENGTH_FACTOR / math.sqrt(self.size) if self.intercept else 0.0
         return slopes, float(constant - slopes @ self.middle)
 
     @property
@@ -276,27 +278,27 @@ def scale(
     if bounds is None and row_norm is None:
         consequence = "how far one person can move the weights depends on them, and they must not be read from data"
         reject("`bounds` or `row_norm` must be said", "neither", consequence)
-    low, high = np.array(_pairs(bounds, features, names), dtype=float).T
+    low, high = np.array(_bounds_by_column(bounds, features, names), dtype=float).T
     if bounds is None:
         middle, half = np.zeros(features), np.ones(features)
     elif intercept:
         middle, half = (low + high) / 2, (high - low) / 2
     else:  # a score without intercept is 0 at 0
         middle, half = np.zeros(features), np.maximum(np.abs(low), np.abs(high))
-    longest = math.sqrt(features) if row_norm is None else float(check_positive(row_norm, "row_norm"))
-    if not 1e-100 <= longest <= _FAR:
+    max_length = math.sqrt(features) if row_norm is None else float(check_positive(row_norm, "row_norm"))
+    if not 1e-100 <= max_length <= _MAX_MAGNITUDE:
         reject("`row_norm` must lie between 1e-100 and 1e100", row_norm, "its square must be a float")
     fill = (
         (low + high) / 2 if isinstance(missing, str) else np.full(features, float(exact_fraction(missing, "missing")))
     )
     if not np.all((low <= fill) & (fill <= high)):
         reject("a number for `missing` must lie within all bounds", missing, "numbers are cut to them")
-    return Scale(low, high, middle, half, longest, intercept, fill, drop=missing == "drop")
+    return Scale(low, high, middle, half, max_length, intercept, fill, drop=missing == "drop")
 
 
-def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tuple[float, float]]:
+def _bounds_by_column(bounds: Any, features: int, names: Sequence[str] | None) -> list[tuple[float, float]]:
     if bounds is None:
-        return [(-_FAR, _FAR)] * features
+        return [(-_MAX_MAGNITUDE, _MAX_MAGNITUDE)] * features
     if isinstance(bounds, Mapping):
         if names is None or set(bounds) != set(names):
             received = f"{len(bounds)} names for {features} columns"
@@ -307,12 +309,14 @@ def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tupl
         pairs = [tuple(pairs)] * features
     if len(pairs) != features:
         reject("`bounds` must be a pair, or a pair for each column", f"{len(pairs)}", f"X has {features}")
-    return [ends(pair, "bounds", "numbers are cut to them") for pair in pairs]
+    return [checked_limits(pair, "bounds", "numbers are cut to them") for pair in pairs]
 
 
-def ends(pair: Any, name: str, consequence: str) -> tuple[float, float]:
+def checked_limits(pair: Any, name: str, consequence: str) -> tuple[float, float]:
     """Check two public numbers within ±1e100, the lower first."""
     low, high = map(float, check_bounds(pair, name, consequence))
-    if not -_FAR <= low < high <= _FAR:
-        reject(f"`{name}` must lie within ±{_FAR:g}, and apart as floats", f"{low:g} and {high:g}", consequence)
+    if not -_MAX_MAGNITUDE <= low < high <= _MAX_MAGNITUDE:
+        reject(
+            f"`{name}` must lie within ±{_MAX_MAGNITUDE:g}, and apart as floats", f"{low:g} and {high:g}", consequence
+        )
     return low, high

@@ -41,9 +41,9 @@ from toolkit.survey.questions.errors import error_location, reject_field, run_fi
 from toolkit.survey.questions.files import reject_unknown
 from toolkit.survey.questions.question import (
     Question,
-    arm_question,
     checked_questions,
     loss_over_waves,
+    question_about_arm,
     read_questions,
     station_question,
 )
@@ -220,7 +220,7 @@ class Survey:
         if self.arms is not None:
             with error_location(field="words"):
                 text = {code: phrases(code, self.words)[ARM] for code in self.languages}
-            object.__setattr__(self, "questions", (arm_question(ARM, text, self.arms), *self.questions))
+            object.__setattr__(self, "questions", (question_about_arm(ARM, text, self.arms), *self.questions))
         # Practice and check would be misleading with weak protection.
         deniable = {
             "practice": is_deniable(practicable(self.questions)),

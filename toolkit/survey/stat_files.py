@@ -79,30 +79,30 @@ class _StatFile:
     value_labels: dict[str, dict[Any, str]] = field(default_factory=dict)
     missing_codes: dict[str, list[Any]] = field(default_factory=dict)
 
-    def add(self, name: str, label: str, cells: list[Any], values: Mapping[Any, str] | None = None) -> None:
+    def add(self, name: str, label: str, cells: list[Any], value_labels: Mapping[Any, str] | None = None) -> None:
         """Add a column of numbers or texts, with an `_EmptyReason` in each empty cell."""
         has_texts = any(isinstance(cell, str) and not isinstance(cell, _EmptyReason) for cell in cells)
         self.labels[name] = _cut_text(label, _LIMITS[self.suffix]["label"], in_bytes=self.suffix == ".sav")
-        if has_texts or (not values and all(isinstance(cell, str) for cell in cells)):
+        if has_texts or (not value_labels and all(isinstance(cell, str) for cell in cells)):
             self.columns[name] = ["" if isinstance(cell, _EmptyReason) else cell for cell in cells]
             return
         codes: dict[str, Any] = (
-            {_NOT_ASKED: "a", _NO_ANSWER: "b"} if self.suffix == ".dta" else _missing_codes(cells, values)
+            {_NOT_ASKED: "a", _NO_ANSWER: "b"} if self.suffix == ".dta" else _missing_codes(cells, value_labels)
         )
         self.columns[name] = [codes.get(cell, cell) if isinstance(cell, str) else float(cell) for cell in cells]
         self.value_labels[name] = {
-            **self._value_labels(values or {}),
+            **self._value_labels(value_labels or {}),
             **{code: str(why) for why, code in codes.items()},
         }
         self.missing_codes[name] = list(codes.values())
 
-    def _value_labels(self, values: Mapping[Any, str]) -> dict[Any, str]:
+    def _value_labels(self, texts_by_code: Mapping[Any, str]) -> dict[Any, str]:
         """Return labels of the allowed length; if two would be equal, all labels are numbered."""
         max_length = _LIMITS[self.suffix]["value"]
-        labels = {code: _cut_text(text, max_length, in_bytes=True) for code, text in values.items()}
+        labels = {code: _cut_text(text, max_length, in_bytes=True) for code, text in texts_by_code.items()}
         if len(set(labels.values())) == len(labels):
             return labels
-        numbered = enumerate(values.items(), start=1)
+        numbered = enumerate(texts_by_code.items(), start=1)
         return {code: _cut_text(f"{number}. {text}", max_length, in_bytes=True) for number, (code, text) in numbered}
 
     def frame(self) -> "pd.DataFrame":
@@ -115,9 +115,9 @@ class _StatFile:
         return pd.DataFrame({name: pd.Series(cells, dtype=kinds[name]) for name, cells in self.columns.items()})
 
 
-def _missing_codes(cells: list[Any], values: Mapping[Any, str] | None) -> dict[str, float]:
+def _missing_codes(cells: list[Any], value_labels: Mapping[Any, str] | None) -> dict[str, float]:
     """Return two codes that are smaller than all numbers of a column, such as -9 and -8, or -99 and -98."""
-    lowest, power = min((*(cell for cell in cells if not isinstance(cell, str)), *(values or ()), 0)), 10
+    lowest, power = min((*(cell for cell in cells if not isinstance(cell, str)), *(value_labels or ()), 0)), 10
     while lowest <= 2 - power:
         power *= 10
     return {_NOT_ASKED: 1.0 - power, _NO_ANSWER: 2.0 - power}

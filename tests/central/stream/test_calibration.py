@@ -9,13 +9,13 @@ from toolkit.core.sampling import gaussian_sampler, laplace_sampler
 
 
 def test_noise_is_what_one_person_moves_over_the_loss() -> None:
-    pure = CalibratedNoise(Tree(52, 8, 2), Pure("1/2"), sensitivity=3, times=4)
+    pure = CalibratedNoise(Tree(52, 8, 2), Pure("1/2"), sensitivity=3, per_person=4)
     assert pure.scale == 2 * 4 * 3 / Fraction(1, 2)
     assert pure.sampler is laplace_sampler(Fraction(48))
-    fresh = CalibratedNoise(Tree(52), Zcdp("1/2"), sensitivity=2, times=5)
+    fresh = CalibratedNoise(Tree(52), Zcdp("1/2"), sensitivity=2, per_person=5)
     assert fresh.variance == 5 * 4 / Fraction(1)
     assert fresh.sampler is gaussian_sampler(Fraction(20))
-    rooted = CalibratedNoise(SquareRoot(52), Zcdp(2), sensitivity=1, times=1)
+    rooted = CalibratedNoise(SquareRoot(52), Zcdp(2), sensitivity=1, per_person=1)
     assert rooted.variance == SquareRoot(52)._l2_squared() * 2**48 / 4
 
 
@@ -53,8 +53,8 @@ def test_the_best_factorization_depends_on_loss_periods_and_window() -> None:
     """It also depends on the number of periods in which one person may appear."""
     assert [best_factorization(Pure(1), periods).levels for periods in (7, 44, 45, 365, 3650)] == [1, 1, 2, 2, 3]
     assert all(isinstance(best_factorization(Zcdp(1), periods), SquareRoot) for periods in (2, 3, 7, 52))
-    assert best_factorization(Zcdp(1), 52, times=52) == Tree(52)
-    assert isinstance(best_factorization(Zcdp(1), 52, times=13), SquareRoot)
+    assert best_factorization(Zcdp(1), 52, per_person=52) == Tree(52)
+    assert isinstance(best_factorization(Zcdp(1), 52, per_person=13), SquareRoot)
     assert [best_factorization(Pure(1), 365, window=width).levels for width in (4, 7, 28, 90)] == [1, 1, 1, 1]
 
 

@@ -14,7 +14,7 @@ from toolkit.local.oracles import bits
 @pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (0, 256), (255, 256)])
 def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int, of: int) -> None:
     """Leading words inside a cell are decided, those cut by an edge are not: no word is given to a wrong byte."""
-    law, chance = bits.ByteLaw(ones, of), Fraction(ones, of)
+    law, chance = bits.BernoulliByteLaw(ones, of), Fraction(ones, of)
     start = Fraction(0)
     for byte in range(256):
         share = chance ** byte.bit_count() * (1 - chance) ** (8 - byte.bit_count())
@@ -32,7 +32,7 @@ def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int,
 @pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (2**32 - 1, 2**32)])
 def test_finer_words_and_the_exact_draw_agree_with_the_edges(ones: int, of: int) -> None:
     """Around every edge: the 64-bit stage decides only what is beyond doubt, and the exact stage the rest."""
-    law, total = bits.ByteLaw(ones, of), of**8
+    law, total = bits.BernoulliByteLaw(ones, of), of**8
     for byte, edge in enumerate(law._edges[:-1]):
         near = edge * 2**64 // total
         for point in {max(near - 1, 0), near, min(near + 1, 2**64 - 1)}:
@@ -48,7 +48,7 @@ def test_finer_words_and_the_exact_draw_agree_with_the_edges(ones: int, of: int)
 
 
 def test_an_undecided_point_is_resolved_by_the_exact_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    law = bits.ByteLaw(3, 7)
+    law = bits.BernoulliByteLaw(3, 7)
     edge = law._edges[1]
     point = edge * 2**64 // 7**8
     cut = edge * 2**64 - point * 7**8  # the edge lies here within the last digit
@@ -60,7 +60,7 @@ def test_an_undecided_point_is_resolved_by_the_exact_draw(monkeypatch: pytest.Mo
 
 def test_a_word_that_an_edge_cuts_is_followed_by_48_bits_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every such word, with the least, a middle and the greatest continuation, against the exact edges."""
-    law = bits.ByteLaw(3, 7)
+    law = bits.BernoulliByteLaw(3, 7)
     cut = np.flatnonzero(law._table == -1)
     assert len(cut) > 200
     for rest in (0, 2**47 + 12_345, 2**48 - 1):
@@ -74,7 +74,7 @@ def test_a_word_that_an_edge_cuts_is_followed_by_48_bits_more(monkeypatch: pytes
 @pytest.mark.parametrize("rng", [np.random.default_rng(1), None])
 def test_bytes_follow_their_law(rng: np.random.Generator | None) -> None:
     """Chi-squared over 256 bytes. False alarms: 1e-6 with the seed, the same without."""
-    law = bits.ByteLaw(3, 7)
+    law = bits.BernoulliByteLaw(3, 7)
     counts = np.bincount(law.draw(400_000, rng), minlength=256)
     expected = np.diff(np.array([Fraction(edge, 7**8) for edge in law._edges]).astype(float)) * 400_000
     assert chi2.sf(((counts - expected) ** 2 / expected).sum(), 255) > 1e-6
@@ -82,7 +82,7 @@ def test_bytes_follow_their_law(rng: np.random.Generator | None) -> None:
 
 def test_a_point_on_an_edge_is_resolved_by_a_second_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     """A point that an edge divides is followed by a random number below the last edge."""
-    law, bounds = bits.ByteLaw(3, 7), []
+    law, bounds = bits.BernoulliByteLaw(3, 7), []
     points = np.array([edge * 2**64 // 7**8 for edge in law._edges[1:-1]], dtype=np.uint64)
     monkeypatch.setattr(bits, "big_below", lambda bound, _rng: bounds.append(bound) or bound - 1)
     assert law._resolve_ties(points, None).tolist() == [law.cell(int(point), 7**8 - 1) for point in points]
@@ -126,6 +126,6 @@ def test_what_is_no_report_on_these_options_is_refused(reports: object, error: t
 
 @pytest.mark.parametrize("k", [3, 8, 9, 11, 16, 18])
 def test_noise_leaves_no_bit_beyond_the_options(k: int) -> None:
-    rows = bits.draw_noise(bits.ByteLaw(9, 10), 500, k, np.random.default_rng(3))
+    rows = bits.draw_noise(bits.BernoulliByteLaw(9, 10), 500, k, np.random.default_rng(3))
     assert np.unpackbits(rows, axis=1, bitorder="little")[:, k:].sum() == 0
     assert np.all(np.abs(bits.unpack(rows, k).mean(axis=0) - 0.9) < 0.07)  # 5 standard errors

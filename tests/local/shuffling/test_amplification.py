@@ -17,16 +17,16 @@ from toolkit.local.shuffling.amplification import (
     CLAIM,
     Pair,
     Shuffled,
-    _cut,
+    _answer_pairs,
     _KAry,
-    _pairs,
+    _split_ranges,
     blanket,
     clones_2021,
     clones_2023,
     largest_local,
     local_epsilon,
     shuffled,
-    worst_composition,
+    worst_case_epsilon,
 )
 
 DELTA = 1e-6
@@ -74,7 +74,7 @@ def test_yes_no_designs_cost_the_worst_of_all_compositions(name, n, delta):
     design = YES_NO[name]
     no, yes = (Fraction(int(row[1]), design.denominator) for row in design.weights)
     found = shuffled(design, n, delta)
-    worst = worst_composition(yes, no, n, delta, design.epsilon)
+    worst = worst_case_epsilon(yes, no, n, delta, design.epsilon)
     assert (found.least, found.epsilon) == pytest.approx(worst, rel=1e-12)
 
 
@@ -231,7 +231,7 @@ def test_nothing_is_claimed_by_the_rough_search_alone(k, n, delta):
     they do.
     """
     design = k_ary(k, epsilon=1.0)
-    proven = all(blanket(pair, n, delta)(0.0) <= delta for pair in _pairs(design))
+    proven = all(blanket(pair, n, delta)(0.0) <= delta for pair in _answer_pairs(design))
     assert proven or shuffled(design, n, delta).epsilon > 0
 
 
@@ -241,14 +241,14 @@ def test_nothing_is_claimed_by_the_rough_search_alone(k, n, delta):
 )
 def test_the_blanket_is_solved_in_few_evaluations(monkeypatch, k, local, n, delta, most):
     """The blanket is met to four thousandths from above by few looks at all summands."""
-    looks, (pair,) = {}, _pairs(k_ary(k, epsilon=local))
+    looks, (pair,) = {}, _answer_pairs(k_ary(k, epsilon=local))
 
     def counted(*args, **options):
         at = blanket(*args, **options)
         return at if options else lambda epsilon: looks.setdefault(epsilon, at(epsilon))
 
     monkeypatch.setattr(amplification, "blanket", counted)
-    epsilon = amplification._solved(pair, n, delta, local)
+    epsilon = amplification._blanket_epsilon(pair, n, delta, local)
     assert math.exp(-4e-3) <= looks[epsilon] / delta <= 1
     assert len(looks) <= most
 
@@ -256,7 +256,7 @@ def test_the_blanket_is_solved_in_few_evaluations(monkeypatch, k, local, n, delt
 @pytest.mark.parametrize(("k", "local", "n", "delta"), [(3, 1, 200, 1e-3), (5, 1, 100, 1e-3), (16, 2, 1000, 1e-6)])
 def test_the_lower_bound_is_tight_where_all_others_give_a_third_answer(k, local, n, delta):
     """The lower bound lies just below the exact epsilon when all others hold one third answer."""
-    (pair,) = _pairs(k_ary(k, epsilon=local))
+    (pair,) = _answer_pairs(k_ary(k, epsilon=local))
     least, exact = amplification._lower_bound(pair, n, delta, local), blanket(pair, n, delta, third=True)
     assert exact(least * (1 + 2e-5)) < delta <= exact(least)
 
@@ -311,14 +311,14 @@ def test_every_pair_of_answers_is_looked_at_from_both_sides():
         pairs = {(chances[i], chances[j]) for i, j in itertools.permutations(range(3), 2)}
         truth = 1 - sum(chances)
         expected = {Pair.forced(truth, a, b, 1 - truth - a - b) for a, b in pairs}
-        assert set(_pairs(forced_options(3, chances))) == expected
-    assert not _pairs(forced_options(4, ["1/20", "2/20", "3/20", "3/20"]))  # seven pairs are too many
+        assert set(_answer_pairs(forced_options(3, chances))) == expected
+    assert not _answer_pairs(forced_options(4, ["1/20", "2/20", "3/20", "3/20"]))  # seven pairs are too many
 
 
 def test_of_all_pairs_of_answers_the_one_that_costs_most_counts():
     design, n, delta = forced_options(3, ["1/12", "2/12", "3/12"]), 100, 1e-3
-    found, pairs = shuffled(design, n, delta), _pairs(design)
-    for number, of in ((found.epsilon, amplification._solved), (found.least, amplification._lower_bound)):
+    found, pairs = shuffled(design, n, delta), _answer_pairs(design)
+    for number, of in ((found.epsilon, amplification._blanket_epsilon), (found.least, amplification._lower_bound)):
         costs = [of(pair, n, delta, design.epsilon) for pair in pairs]
         assert number == pytest.approx(max(costs), rel=1e-12)
         assert number > 1.1 * min(costs)
@@ -326,12 +326,12 @@ def test_of_all_pairs_of_answers_the_one_that_costs_most_counts():
 
 @pytest.mark.parametrize("options", [2, 3, 16])
 def test_the_search_for_a_local_epsilon_is_of_the_design_that_has_it(options):
-    made, searched = (_pairs(one)[0] for one in (k_ary(options, epsilon=1.3), _KAry(1.3, options)))
+    made, searched = (_answer_pairs(one)[0] for one in (k_ary(options, epsilon=1.3), _KAry(1.3, options)))
     assert astuple(made) == pytest.approx(astuple(searched), rel=1e-6)
 
 
 @pytest.mark.parametrize("parts", [1, 3, 10, 11, 12, 50])
 def test_ranges_are_cut_without_a_gap_and_without_an_overlap(parts):
-    first, last = _cut(np.array([0.0, 40.0]), np.array([10.0, 40.0]), parts)
+    first, last = _split_ranges(np.array([0.0, 40.0]), np.array([10.0, 40.0]), parts)
     assert [n for a, b in zip(first, last, strict=True) for n in np.arange(a, b + 1)] == [*range(11), 40]
     assert len(first) == min(parts, 11) + 1

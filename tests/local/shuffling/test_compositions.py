@@ -11,7 +11,7 @@ import pytest
 from tests.core.tallies import worst_delta
 from tests.work import calls
 from toolkit.local.shuffling import amplification as others
-from toolkit.local.shuffling.amplification import EACH, HEADROOM, worst_composition
+from toolkit.local.shuffling.amplification import EACH, HEADROOM, worst_case_epsilon
 from toolkit.local.shuffling.tally import Side, deltas
 
 YES_NO = {
@@ -33,7 +33,7 @@ def local(yes, no):
 @pytest.mark.parametrize(("n", "delta"), [(2, 0.05), (10, 1e-2), (50, 1e-5), (301, 1e-8), (700, 1e-5)])
 def test_the_bracket_holds_the_worst_of_all_compositions_to_five_digits(name, n, delta):
     yes, no = YES_NO[name]
-    least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
+    least, epsilon = worst_case_epsilon(yes, no, n, delta, local(yes, no))
     below, above = worst_delta(max(yes, no), min(yes, no), n, least, epsilon)
     assert above <= delta <= below
     assert epsilon <= least * (1 + 1e-5)
@@ -44,7 +44,7 @@ def test_the_bracket_holds_the_worst_of_all_compositions_to_five_digits(name, n,
 def test_the_bracket_stays_narrow_beyond_the_exhaustive_search(name):
     """The lower and upper epsilon stay close where compositions are too many to be examined one by one."""
     (yes, no), n, delta = YES_NO[name], 2 * EACH, 1e-6
-    least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
+    least, epsilon = worst_case_epsilon(yes, no, n, delta, local(yes, no))
     below, above = worst_delta(yes, no, n, least, epsilon)
     assert above <= delta <= below
     assert epsilon <= least * (1 + 1.01 * HEADROOM)
@@ -56,7 +56,7 @@ def test_no_composition_of_many_people_is_above(name, n):
     """Ends, middles and two thousand drawn at random, in both directions."""
     yes, no = max(YES_NO[name]), min(YES_NO[name])
     delta = 1e-7
-    least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
+    least, epsilon = worst_case_epsilon(yes, no, n, delta, local(yes, no))
     assert least <= epsilon <= least * (1 + 1.01 * HEADROOM)
     holders = np.concatenate([[0, 1, 2, n - 2, n - 1], np.random.default_rng(3).integers(0, n, 2000)]).astype(float)
     for side in (Side(yes, no), Side(1 - no, 1 - yes)):
@@ -81,7 +81,7 @@ def test_one_bad_composition_among_a_million_is_found(monkeypatch, worst):
         return np.where((alike <= worst) & (unlike <= 999_999 - worst) & (epsilon < 0.5), 2 * delta, 0.0)
 
     monkeypatch.setattr(others, "deltas", invented)
-    least, epsilon = worst_composition(Fraction(3, 4), Fraction(1, 4), 10**6, 1e-6, 1.1)
+    least, epsilon = worst_case_epsilon(Fraction(3, 4), Fraction(1, 4), 10**6, 1e-6, 1.1)
     assert least <= 0.5 <= epsilon <= 0.5 * (1 + 1.01 * HEADROOM)
 
 
@@ -89,7 +89,7 @@ def test_one_bad_composition_among_a_million_is_found(monkeypatch, worst):
 def test_a_million_people_are_hardly_more_work_than_a_thousand():
     for yes, no in YES_NO.values():
         few, many = (
-            calls(lambda n=n, yes=yes, no=no: worst_composition(yes, no, n, 1e-6, local(yes, no)))
+            calls(lambda n=n, yes=yes, no=no: worst_case_epsilon(yes, no, n, 1e-6, local(yes, no)))
             for n in (10**3, 10**6)
         )
         assert many < 2 * few
@@ -101,7 +101,7 @@ def test_a_million_people_are_hardly_more_work_than_a_thousand():
 def test_epsilon_falls_with_n_across_the_limit_of_exhaustive_search(name, middle):
     """More people give more privacy on both sides of the former boundary between the two methods."""
     yes, no = YES_NO[name]
-    found = [worst_composition(yes, no, n, 1e-6, local(yes, no))[1] for n in range(middle - 2, middle + 4)]
+    found = [worst_case_epsilon(yes, no, n, 1e-6, local(yes, no))[1] for n in range(middle - 2, middle + 4)]
     for before, after in itertools.pairwise(found):
         assert before * 0.98 <= after <= before * (1 + 1.01 * HEADROOM)
 
@@ -109,7 +109,7 @@ def test_epsilon_falls_with_n_across_the_limit_of_exhaustive_search(name, middle
 @pytest.mark.parametrize("delta", [1e-12, 1e-60, 1e-200])
 def test_tiny_deltas_are_met_from_above_too(delta):
     yes, no = YES_NO["skewed"]
-    least, epsilon = worst_composition(yes, no, 40, delta, local(yes, no))
+    least, epsilon = worst_case_epsilon(yes, no, 40, delta, local(yes, no))
     assert least <= epsilon <= local(yes, no)
     assert worst_delta(yes, no, 40, epsilon)[0] <= delta * (1 + 1e-9) + 1e-15
 
@@ -119,13 +119,13 @@ def test_where_delta_hardly_falls_the_search_still_ends():
     yes, no = 1 - Fraction(1, 10**6), Fraction(1, 10**6)
     flat = float(worst_delta(yes, no, 2, 5.0)[0])
     for delta in (flat * (1 - 1e-7), flat, flat * (1 + 1e-7)):
-        least, epsilon = worst_composition(yes, no, 2, delta, local(yes, no))
+        least, epsilon = worst_case_epsilon(yes, no, 2, delta, local(yes, no))
         assert worst_delta(yes, no, 2, epsilon)[0] <= delta * (1 + 1e-12)
         assert worst_delta(yes, no, 2, least)[0] >= delta * (1 - 1e-12)
 
 
 def test_a_large_delta_needs_no_epsilon():
-    assert worst_composition(Fraction(3, 4), Fraction(1, 4), 10**6, 0.1, 1.1) == (0, 0)
+    assert worst_case_epsilon(Fraction(3, 4), Fraction(1, 4), 10**6, 0.1, 1.1) == (0, 0)
 
 
 def test_both_ends_of_the_bracket_hold_where_delta_is_almost_flat(monkeypatch):
@@ -140,7 +140,7 @@ def test_both_ends_of_the_bracket_hold_where_delta_is_almost_flat(monkeypatch):
         return np.full(len(alike), delta * (1 + 2e-7 - 1e-7 * epsilon) * (1 + 9e-7))
 
     monkeypatch.setattr(others, "deltas", invented)
-    least, epsilon = worst_composition(Fraction(3, 4), Fraction(1, 4), 3, delta, 25.0)
+    least, epsilon = worst_case_epsilon(Fraction(3, 4), Fraction(1, 4), 3, delta, 25.0)
     assert 0.9 < least <= 2 <= epsilon < 25
     assert invented(None, np.zeros(1), None, epsilon, None)[0] <= delta
 
@@ -151,6 +151,6 @@ def test_the_lower_end_is_attained_where_delta_is_steep_in_epsilon(percent):
     """Close to the local epsilon of two people, delta is own (own - e**epsilon other)."""
     own, other = Fraction(percent, 100), 1 - Fraction(percent, 100)
     for delta in (1e-12, 1e-14):
-        least, _ = worst_composition(own, other, 2, delta, local(own, other))
+        least, _ = worst_case_epsilon(own, other, 2, delta, local(own, other))
         assert least > 0.999 * local(own, other)
         assert own * (own - Fraction(Context(prec=50).exp(Decimal(least))) * other) >= delta

@@ -33,7 +33,7 @@ def test_following_the_device_step_by_step_is_the_design(design) -> None:
     for truth, row in zip(design.options, design.weights.tolist(), strict=True):
         led = Counter[str | int]()
         for step in device.steps:
-            if step.answer in (None, truth):
+            if step.truth in (None, truth):
                 led[truth if step.report is None else step.report] += len(step.outcomes)
         assert sum(led.values()) == device.outcomes
         shares = [Fraction(led[report], device.outcomes) for report in design.report_options]

@@ -17,7 +17,7 @@ from toolkit.survey.questions.files import read
 from toolkit.survey.questions.question import Question, accepts, checked_questions, read_questions
 from toolkit.survey.questions.question_fields import read_design
 from toolkit.survey.questions.survey_fields import checked_languages
-from toolkit.survey.rehearsal import _frame
+from toolkit.survey.rehearsal import _answers_frame
 from toolkit.survey.spec import Survey
 
 HUGE = (10**8, 3 * 10**7, 10**18, 10**400, 1e9, 1e308, "1e999999999", "1e-999999999", "1/1" + "0" * 4000, -(10**18))
@@ -129,7 +129,7 @@ LIMITS: dict[str, tuple[Callable[[Path, int], object], int, str]] = {
         "`languages` must be at most 100",
     ),
     "people": (
-        lambda _, size: _frame(Survey("T", [FREE], consent="C"), size, np.random.default_rng()),
+        lambda _, size: _answers_frame(Survey("T", [FREE], consent="C"), size, np.random.default_rng()),
         100_000,
         "`answers` must be at most 100,000",
     ),

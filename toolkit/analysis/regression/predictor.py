@@ -311,7 +311,7 @@ def predictor(
     stacked = Covariates(np.concatenate(rows.outcome_covariates), rows.labels, lambda _: np.empty(0), None)
     columns, back = standardize(stacked)
     truths, truths_back = standardize(rows.truth_covariates)
-    shift, scale = _outcome_scaling(outcome, stacked.matrix) if family == "linear" else (0.0, 1.0)
+    shift, scale = _outcome_location_and_scale(outcome, stacked.matrix) if family == "linear" else (0.0, 1.0)
     by_cell = columns.reshape(len(rows.outcome_covariates), -1, columns.shape[1])
     model = MixtureModel(
         by_cell, truths, rows.report_likelihood, (outcome - shift) / scale, FAMILIES[family], rows.people
@@ -324,7 +324,7 @@ def predictor(
     )
 
 
-def _outcome_scaling(outcome: Array, matrix: Array) -> tuple[float, float]:
+def _outcome_location_and_scale(outcome: Array, matrix: Array) -> tuple[float, float]:
     """Return the shift and the scale that standardize an outcome; without an intercept there is no shift."""
     return (float(outcome.mean()) if len(constant_columns(matrix)) else 0.0), float(outcome.std())
 

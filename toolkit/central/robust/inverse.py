@@ -50,14 +50,14 @@ def _share_down(q: Fraction, n: int) -> int:
     return q.numerator * n // q.denominator
 
 
-def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, max_rows: int | None = None) -> Steps:
+def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, n_table_rows: int | None = None) -> Steps:
     """Return, for each grid step, the minimum number of changes that bring the Huber location within half a step of it.
 
     `cutoff` is Huber's k in units, and `unit` is the number of units in half a step. The location is at most v + 1/2 if
     the scores at v + 1/2 add up to at most 0. Until then, it is optimal to replace the value with the largest score by
-    the lowest possible value. The search takes as many rounds as for `max_rows` values, if given.
+    the lowest possible value. If `n_table_rows` is given, the search takes as many rounds as for that many values.
     """
-    n_rounds = max(len(steps) if max_rows is None else max_rows, 1).bit_length() + 1
+    n_rounds = max(len(steps) if n_table_rows is None else n_table_rows, 1).bit_length() + 1
     lower, upper = (_lowering_lengths(side, span, cutoff, unit, n_rounds) for side in (steps, span - steps))
     return np.maximum(lower, upper[::-1])
 
@@ -278,7 +278,7 @@ class InverseSensitivity:
         """The exponential mechanism for scores that one person changes by at most 1 per row."""
         return Exponential(Pure(Fraction(self.loss.amount) / self.affected_groups), Fraction(self.rows_per_person))
 
-    def lengths(self, values: Array, max_rows: int | None = None) -> Steps:
+    def lengths(self, values: Array, n_table_rows: int | None = None) -> Steps:
         """Compute the number of people who must change for each grid step to be the statistic; private.
 
         NaN is left out for a quantile or a Huber location. For a function, where the number of values is public, it
@@ -288,7 +288,7 @@ class InverseSensitivity:
         ----------
         values : array-like
             The values.
-        max_rows : int, optional
+        n_table_rows : int, optional
             The number of rows of the whole table, if the values are one group of it. The running time for a Huber
             location then does not depend on the size of the group.
 
@@ -303,7 +303,7 @@ class InverseSensitivity:
         if isinstance(self.statistic, Huber):
             cutoff = max(1, round(2 * _UNIT * self.statistic.k / self.bounds.step))
             max_cutoff = 2 * _UNIT * (self.bounds.span + 1)  # beyond this, no score is clipped
-            return huber_lengths(steps[steps >= 0], self.bounds.span, min(cutoff, max_cutoff), _UNIT, max_rows)
+            return huber_lengths(steps[steps >= 0], self.bounds.span, min(cutoff, max_cutoff), _UNIT, n_table_rows)
         max_length = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self._selection._rate))
         on_grid = (self.bounds.low_steps + np.maximum(steps, 0)) * float(self.bounds.step)
         limited = np.clip(on_grid, float(self.bounds.low), float(self.bounds.high))

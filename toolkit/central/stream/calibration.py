@@ -75,23 +75,23 @@ class GeometricSumLaw:
 class CalibratedNoise:
     """A factorization with noise that is enough for a loss: geometric noise for Pure, discrete Gaussian for Zcdp.
 
-    One person can move `times` periods by `sensitivity` each.
+    One person can move `per_person` periods by `sensitivity` each.
     """
 
     factorization: Factorization
     loss: Pure | Zcdp
     sensitivity: int
-    times: int
+    per_person: int
 
     @cached_property
     def scale(self) -> Fraction:
         """The scale of Laplace noise, which only trees have: the L1 sensitivity over epsilon."""
-        return self.factorization.l1_sensitivity(self.times) * self.sensitivity / Fraction(self.loss.amount)
+        return self.factorization.l1_sensitivity(self.per_person) * self.sensitivity / Fraction(self.loss.amount)
 
     @cached_property
     def variance(self) -> Fraction:
         """The variance of Gaussian noise, in units: the squared L2 sensitivity over 2 rho."""
-        squared = self.factorization._l2_squared(self.times) * (self.sensitivity * self.factorization._unit) ** 2
+        squared = self.factorization._l2_squared(self.per_person) * (self.sensitivity * self.factorization._unit) ** 2
         return squared / (2 * Fraction(self.loss.amount))
 
     @cached_property
@@ -122,20 +122,22 @@ calibrated_noise = lru_cache(maxsize=64)(CalibratedNoise)
 
 
 @lru_cache(maxsize=64)
-def best_factorization(loss: Pure | Zcdp, periods: int, *, window: int | None = None, times: int = 1) -> Factorization:
+def best_factorization(
+    loss: Pure | Zcdp, periods: int, *, window: int | None = None, per_person: int = 1
+) -> Factorization:
     """Return the factorization with the smallest error: fresh noise, a tree, or under Zcdp the square root."""
     factorizations: list[Factorization] = list(candidates(periods, window))
     if isinstance(loss, Zcdp):
         factorizations.append(SquareRoot(periods, window))
-    return least_error(factorizations, loss, times)
+    return least_error(factorizations, loss, per_person)
 
 
-def least_error(factorizations: Iterable[Factorization], loss: Pure | Zcdp, times: int = 1) -> Factorization:
+def least_error(factorizations: Iterable[Factorization], loss: Pure | Zcdp, per_person: int = 1) -> Factorization:
     """Return the factorization with the smallest largest standard deviation; among equals, the least mean square."""
 
     def error(factorization: Factorization) -> tuple[float, float]:
         pure = isinstance(loss, Pure)
-        squared = factorization.l1_sensitivity(times) ** 2 if pure else factorization._l2_squared(times)
+        squared = factorization.l1_sensitivity(per_person) ** 2 if pure else factorization._l2_squared(per_person)
         variance = float(squared) * factorization.error_factors**2
         return round(float(variance.max()), 9), float(variance.mean())
 

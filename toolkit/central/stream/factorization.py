@@ -62,13 +62,15 @@ class Factorization(ABC):
         """
 
     @abstractmethod
-    def l1_sensitivity(self, times: int = 1) -> Fraction:
-        """Return the L1 sensitivity of all measurements together when the counts of `times` periods change by 1 each.
+    def l1_sensitivity(self, per_person: int = 1) -> Fraction:
+        """Return the L1 sensitivity of all measurements together when the counts of `per_person` periods change.
+
+        Each count changes by at most 1.
 
         Parameters
         ----------
-        times : int
-            The number of periods.
+        per_person : int
+            The number of periods in which one person counts.
 
         Returns
         -------
@@ -77,8 +79,8 @@ class Factorization(ABC):
         """
 
     @abstractmethod
-    def _l2_squared(self, times: int = 1) -> Fraction:
-        """Return the squared L2 sensitivity when the counts of `times` periods change by 1 each."""
+    def _l2_squared(self, per_person: int = 1) -> Fraction:
+        """Return the squared L2 sensitivity when the counts of `per_person` periods change by 1 each."""
 
     @property
     @abstractmethod

@@ -113,22 +113,22 @@ class SquareRoot(Factorization):
         entries = self._root[:period][::-1] * self._unit / self._lengths[:period]
         return [int(entry) for entry in np.rint(entries)]
 
-    def l1_sensitivity(self, times: int = 1) -> Fraction:
-        widest = max(int(np.abs(self._column(period)).sum()) for period in range(1, self.periods + 1))
-        return Fraction(widest * min(times, self.periods), self._unit)
+    def l1_sensitivity(self, per_person: int = 1) -> Fraction:
+        max_norm = max(int(np.abs(self._column(period)).sum()) for period in range(1, self.periods + 1))
+        return Fraction(max_norm * min(per_person, self.periods), self._unit)
 
-    def _l2_squared(self, times: int = 1) -> Fraction:
+    def _l2_squared(self, per_person: int = 1) -> Fraction:
         """Return the squared L2 sensitivity, which is exact for one period and an upper bound for several.
 
-        The upper bound is computed from the absolute inner products of the columns of C. For each column, its `times`
-        largest products are added up; the `times` largest of these sums are then added up. Beyond 1,024 periods, the
-        bound is times**2 multiplied by the squared sensitivity for one period.
+        The upper bound is computed from the absolute inner products of the columns of C. For each column, its
+        `per_person` largest products are added up; the `per_person` largest of these sums are then added up. Beyond
+        1,024 periods, the bound is per_person**2 multiplied by the squared sensitivity for one period.
         """
-        count = min(times, self.periods)
+        count = min(per_person, self.periods)
         if count == 1 or self.periods > _GRAM_LIMIT:
             columns = (self._column(period) for period in range(1, self.periods + 1))
-            longest = max(int(entries @ entries) for entries in columns)
-            return Fraction(longest * count**2, self._unit**2)
+            max_squared_norm = max(int(entries @ entries) for entries in columns)
+            return Fraction(max_squared_norm * count**2, self._unit**2)
         matrix = np.zeros((self.periods, self.periods))
         for period in range(1, self.periods + 1):
             matrix[period - 1 :, period - 1] = self._column(period)

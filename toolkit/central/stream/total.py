@@ -91,12 +91,15 @@ class RunningTotal:
         self.window = None if window is None else check_integer(window, "window")
         self.neighbors, self.sensitivity = check_neighbors(neighbors), check_integer(sensitivity, "sensitivity")
         self.per_person = None if per_person is None else _check_per_person(per_person, self.periods)
-        step, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
+        step, n_periods = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
         if factorization is None:
-            factorization = best_factorization(noise_loss, self.periods, window=self.window, times=times)
+            factorization = best_factorization(noise_loss, self.periods, window=self.window, per_person=n_periods)
         else:
             self._check_factorization(factorization)
-        self._noise, self._decoder = calibrated_noise(factorization, noise_loss, step, times), factorization._decoder()
+        self._noise, self._decoder = (
+            calibrated_noise(factorization, noise_loss, step, n_periods),
+            factorization._decoder(),
+        )
         self._rng, self._lock, self._process = check_rng(rng), threading.Lock(), os.getpid()
         self._counts, self._measurements = list[int](), list[tuple[int, ...]]()
 

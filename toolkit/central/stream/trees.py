@@ -71,12 +71,12 @@ class Tree(Factorization):
     def _settings(self) -> list[Any]:
         return ["tree", self.branches, self.levels, self.window]
 
-    def l1_sensitivity(self, times: int = 1) -> Fraction:
-        return Fraction(self.levels * min(times, self.periods))
+    def l1_sensitivity(self, per_person: int = 1) -> Fraction:
+        return Fraction(self.levels * min(per_person, self.periods))
 
-    def _l2_squared(self, times: int = 1) -> Fraction:
+    def _l2_squared(self, per_person: int = 1) -> Fraction:
         """Return the squared move in the L2 norm: on each level it is largest when the periods share blocks."""
-        count, total = min(times, self.periods), 0
+        count, total = min(per_person, self.periods), 0
         for level in range(self.levels):
             size = self.branches**level
             full, rest = divmod(count, size)

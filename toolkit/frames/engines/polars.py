@@ -84,13 +84,13 @@ class PolarsColumn(Column):
         import polars as pl
 
         padded, table = self._padded(pl.String), HashTable.of(texts)
-        categories: Any = None if table else pl.Enum(texts)
+        enum_type: Any = None if table else pl.Enum(texts)
 
         def batch_codes(start: int) -> Codes:
             batch = padded.slice(start, _BATCH_ROWS)
             if table:
                 return table.codes(batch)
-            codes = batch.cast(categories, strict=False).to_physical()
+            codes = batch.cast(enum_type, strict=False).to_physical()
             return np.asarray(codes.cast(pl.Int64).fill_null(-1).to_numpy())
 
         starts = range(0, len(padded), _BATCH_ROWS)
@@ -345,7 +345,7 @@ class PolarsLazyTable(EngineTable):
         table = rows.collect(engine="streaming").fill_null(0)
         return {name: table[name].to_numpy() for name in table.columns}
 
-    def stream(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def iter_key_counts(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
         yield from rows.sort(key).select(key, number).collect(engine="streaming").iter_rows()
 
     def _series(self, values: Sequence[Any]) -> Any:

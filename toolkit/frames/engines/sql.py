@@ -246,7 +246,7 @@ class DuckDbTable(SqlTable):
         columns = np.array([[number or 0 for number in row] for row in result.fetchall()], dtype=object)
         return dict(zip(names, columns.reshape(-1, len(names)).T, strict=True))
 
-    def stream(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def iter_key_counts(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
         result = self._table.query("confidential", f"select {key}, {number} from {rows} order by {key}")
         for batch in _record_batches(result):
             yield from (
@@ -323,7 +323,7 @@ class SparkTable(SqlTable):
             table = self._run(f"select * from {rows}").toArrow()
         return {name: table.column(name).fill_null(0).to_numpy() for name in table.column_names}
 
-    def stream(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def iter_key_counts(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
         with _silenced_loggers(self._table):
             for value, count in self._run(f"select {key}, {number} from {rows} order by {key}").toLocalIterator():
                 yield _plain_key(value), count

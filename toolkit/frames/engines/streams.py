@@ -158,7 +158,7 @@ class EngineTable(ABC):
         """Compute a table and return its columns of integers, with 0 for an empty sum."""
 
     @abstractmethod
-    def stream(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
+    def iter_key_counts(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
         """Iterate over sorted keys with their counts; the table is fetched in batches."""
 
 

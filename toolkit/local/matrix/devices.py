@@ -47,11 +47,11 @@ _NOTES = {
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction: on these outcomes give `report` (None: the truth), if the true answer is `answer` (None: any)."""
+    """An instruction: on these outcomes give `report` (None: the truth), if the true answer is `truth` (None: any)."""
 
     outcomes: tuple[str, ...]
     report: str | int | None
-    answer: str | int | None = None
+    truth: str | int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,10 +127,10 @@ def nearest_devices(
     """Return the devices that distinguish the answers, nearest first, then by number of outcomes."""
     devices = []
     for name, outcomes in (*_COMMON_DEVICES, *_n_slips(denominator)):
-        parts = _apportioned_outcomes(weights, denominator, form, len(outcomes))
-        if parts is None:
+        apportioned = _apportioned_outcomes(weights, denominator, form, len(outcomes))
+        if apportioned is None:
             continue
-        table, forced = parts
+        table, forced = apportioned
         try:
             design = make_design(table, len(outcomes))
         except ValueError:  # with too few outcomes, rounding makes two answers equal
@@ -140,8 +140,8 @@ def nearest_devices(
             for row, weights_row in zip(table, weights.tolist(), strict=True)
             for part, weight in zip(row, weights_row, strict=True)
         )
-        alike = forced if options == report_options else None
-        steps = _steps(outcomes, table, alike, options, report_options)
+        forced_outcomes = forced if options == report_options else None
+        steps = _steps(outcomes, table, forced_outcomes, options, report_options)
         note = _NOTES.get(name, "")
         devices.append(Device(name, len(outcomes), _instruction_text(steps), design, float(distance), note, steps))
     return tuple(sorted(devices, key=lambda device: (device.distance, device.outcomes)))
@@ -183,8 +183,11 @@ def _steps(
 ) -> tuple[Step, ...]:
     """Return the instructions for the outcomes, for any answer or for each answer separately."""
     if forced is not None:
-        spread = _assign_outcomes(outcomes, forced, options)
-        return (*(Step(subset, option) for subset, option in spread), Step(tuple(outcomes[sum(forced) :]), None))
+        assigned_outcomes = _assign_outcomes(outcomes, forced, options)
+        return (
+            *(Step(subset, option) for subset, option in assigned_outcomes),
+            Step(tuple(outcomes[sum(forced) :]), None),
+        )
     return tuple(
         Step(subset, report, option)
         for option, row in zip(options, table, strict=True)
@@ -202,20 +205,20 @@ def _assign_outcomes(
 
 
 def _instruction_text(steps: Sequence[Step]) -> str:
-    if all(step.answer is None for step in steps):
+    if all(step.truth is None for step in steps):
         return " ".join(
             f"{_format_outcomes(step.outcomes)}: "
             + ("answer truthfully." if step.report is None else f'say "{step.report}".')
             for step in steps
         )
-    answers = dict.fromkeys(step.answer for step in steps)
+    truths = dict.fromkeys(step.truth for step in steps)
     rows = {
-        answer: "; ".join(
-            f'{_format_outcomes(step.outcomes)} report "{step.report}"' for step in steps if step.answer == answer
+        truth: "; ".join(
+            f'{_format_outcomes(step.outcomes)} report "{step.report}"' for step in steps if step.truth == truth
         )
-        for answer in answers
+        for truth in truths
     }
-    return " ".join(f'If your answer is "{answer}": {row}.' for answer, row in rows.items())
+    return " ".join(f'If your answer is "{truth}": {row}.' for truth, row in rows.items())
 
 
 def _format_outcomes(outcomes: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ _ONES = _BITS.sum(axis=1).astype(np.uint8)
 _UNDECIDED = -1
 
 
-class ByteLaw:
+class BernoulliByteLaw:
     """The law of a byte of eight independent bits, each 1 with probability exactly numerator / denominator.
 
     The 256 bytes are consecutive cells of the interval from 0 to 1, and a uniform point falls into one of them. Its
@@ -82,7 +82,7 @@ def rows_per_chunk(k: int) -> int:
     return max(4096, CHUNK // bytes_per_row(k))
 
 
-def draw_noise(law: ByteLaw, n_rows: int, k: int, rng: Rng) -> Packed:
+def draw_noise(law: BernoulliByteLaw, n_rows: int, k: int, rng: Rng) -> Packed:
     """Draw rows of k independent bits; the unused bits of the last byte are zero."""
     sample = law.draw(n_rows * bytes_per_row(k), rng).reshape(n_rows, bytes_per_row(k))
     if k % 8:
@@ -91,7 +91,7 @@ def draw_noise(law: ByteLaw, n_rows: int, k: int, rng: Rng) -> Packed:
 
 
 def draw_rows(
-    other_law: ByteLaw,
+    other_law: BernoulliByteLaw,
     truth_law: Categorical,
     codes: Codes,
     k: int,
@@ -100,12 +100,12 @@ def draw_rows(
 ) -> Packed:
     """Draw a row per answer: its bit by `truth_law`, the others by `other_law`; `adjust_rows` may then change them."""
     reports = np.empty((len(codes), bytes_per_row(k)), dtype=np.uint8)
-    for part in chunks(len(codes), rows_per_chunk(k), "randomizing"):
-        answers = codes[part]
+    for chunk in chunks(len(codes), rows_per_chunk(k), "randomizing"):
+        answers = codes[chunk]
         rows = draw_noise(other_law, len(answers), k, rng)
         set_bits(rows, answers, truth_law.draw(len(answers), rng))
         adjust_rows(rows, answers)
-        reports[part] = rows
+        reports[chunk] = rows
     return reports
 
 
@@ -134,9 +134,9 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
     """Count the rows in which each bit is set, each row `times` times."""
     # Counting the 256 values of each byte and then their bits is faster than unpacking the rows.
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
-    for part in chunks(len(packed), rows_per_chunk(k), "counting"):
-        for bit_column, total in zip(packed[part].T, sums, strict=True):
-            total += count_codes(bit_column, None if times is None else times[part], 256) @ _BITS
+    for chunk in chunks(len(packed), rows_per_chunk(k), "counting"):
+        for byte_column, total in zip(packed[chunk].T, sums, strict=True):
+            total += count_codes(byte_column, None if times is None else times[chunk], 256) @ _BITS
     return sums.ravel()[:k]
 
 

@@ -153,13 +153,13 @@ class Subset(Oracle):
         return bits.draw_rows(*self._bit_laws, codes, len(self.options), rng, adjust_rows)
 
     @cached_property
-    def _bit_laws(self) -> tuple[bits.ByteLaw, Categorical]:
+    def _bit_laws(self) -> tuple[bits.BernoulliByteLaw, Categorical]:
         """The distributions of the other bits and of the answer's bit, before `_adjust_sizes` corrects the sizes."""
         # The expected size is somewhat below `size`, because adding an option is quicker than removing one.
         spread = math.sqrt(self.size * (1 - self.size / len(self.options)))
         rate = max(self.size - spread, 0) / len(self.options)
         truth_law = Categorical([self._total_weight - self._inside_weight, self._inside_weight])
-        return bits.ByteLaw(int(rate * _RATE_DENOMINATOR), _RATE_DENOMINATOR), truth_law
+        return bits.BernoulliByteLaw(int(rate * _RATE_DENOMINATOR), _RATE_DENOMINATOR), truth_law
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         if self.size == 1:

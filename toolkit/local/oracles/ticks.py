@@ -118,8 +118,8 @@ class CappedBoxes(Boxes):
         reject(rule, f"more from {n_over} of {n_people} people", "the promised epsilon does not cover more ticks")
 
     @cached_property
-    def _flip_law(self) -> bits.ByteLaw:
-        return bits.ByteLaw(self.flip, self.denominator)
+    def _flip_law(self) -> bits.BernoulliByteLaw:
+        return bits.BernoulliByteLaw(self.flip, self.denominator)
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)

@@ -83,8 +83,8 @@ class Unary(Oracle):
         return bits.draw_rows(*self._bit_laws, codes, len(self.options), rng)
 
     @cached_property
-    def _bit_laws(self) -> tuple[bits.ByteLaw, Categorical]:
-        return bits.ByteLaw(self.other, self.denominator), Categorical([self.denominator - self.own, self.own])
+    def _bit_laws(self) -> tuple[bits.BernoulliByteLaw, Categorical]:
+        return bits.BernoulliByteLaw(self.other, self.denominator), Categorical([self.denominator - self.own, self.own])
 
     def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)

@@ -42,7 +42,7 @@ _SAMPLE = 17  # the number of compositions that are evaluated first
 _RANGES, _PARTS = 128, 4  # the number of initial ranges, and of parts into which a failing range is split
 
 
-def worst_composition(yes: Fraction, no: Fraction, n: int, delta: float, local: float) -> tuple[float, float]:
+def worst_case_epsilon(yes: Fraction, no: Fraction, n: int, delta: float, local: float) -> tuple[float, float]:
     """Return a lower and an upper bound of the largest epsilon at `delta` over all compositions of the others' answers.
 
     `yes` and `no` are the probabilities of a yes report from people with either answer. `local` is the epsilon of one
@@ -54,7 +54,9 @@ def worst_composition(yes: Fraction, no: Fraction, n: int, delta: float, local: 
         sides.append(Side(1 - q, 1 - p))
     least, epsilon = 0.0, 0.0
     for side in sides:
-        least, epsilon = _Search(side, min(n, MOST_PEOPLE) - 1, delta, local).settled(least, epsilon)
+        least, epsilon = _Search(side, min(n, MOST_PEOPLE) - 1, delta, local).bounds_over_all_compositions(
+            least, epsilon
+        )
     return least * (1 - _LEAST_HEADROOM), epsilon
 
 
@@ -65,41 +67,43 @@ class _Search:
     delta: float
     local: float
 
-    def settled(self, least: float, epsilon: float) -> tuple[float, float]:
+    def bounds_over_all_compositions(self, least: float, epsilon: float) -> tuple[float, float]:
         """Raise both bounds until the upper one holds for all compositions."""
-        least, epsilon = self._raised(np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon)
-        ranges = _cut(np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES)
+        least, epsilon = self._raise_bounds(np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon)
+        ranges = _split_ranges(
+            np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES
+        )
         while len(ranges[0]) and epsilon < self.local:
             first, last = ranges
-            open_ = deltas(self.side, first, self.others - last, epsilon, self.delta) > self.delta
-            first, last = first[open_], last[open_]
-            alone = first[first == last]
-            if len(alone):
-                least, epsilon = self._raised(alone, least, epsilon)
-            ranges = _cut(first, last, _PARTS)
+            is_undecided = deltas(self.side, first, self.others - last, epsilon, self.delta) > self.delta
+            first, last = first[is_undecided], last[is_undecided]
+            single_compositions = first[first == last]
+            if len(single_compositions):
+                least, epsilon = self._raise_bounds(single_compositions, least, epsilon)
+            ranges = _split_ranges(first, last, _PARTS)
         return least, epsilon
 
-    def _raised(self, holders: Array, least: float, epsilon: float) -> tuple[float, float]:
+    def _raise_bounds(self, holders: Array, least: float, epsilon: float) -> tuple[float, float]:
         """Raise both bounds as far as the worst of these compositions requires."""
 
-        def at(tried: float) -> float:
-            return float(deltas(self.side, holders, self.others - holders, tried, self.delta).max())
+        def delta_at(candidate: float) -> float:
+            return float(deltas(self.side, holders, self.others - holders, candidate, self.delta).max())
 
-        if at(epsilon) <= self.delta:
+        if delta_at(epsilon) <= self.delta:
             return least, epsilon
-        least = max(least, epsilon_at(at, self.delta * (1 + _ROUNDED_UP), self.local, self._guess()))
+        least = max(least, epsilon_at(delta_at, self.delta * (1 + _ROUNDED_UP), self.local, self._initial_epsilon()))
         raised = max(least, epsilon) * (1 + (_LEAST_HEADROOM if self.others < EACH else HEADROOM))
-        if at(raised) > self.delta:  # delta is nearly flat there, so the margin was not enough
-            raised = max(raised, epsilon_at(at, self.delta * (1 - _ROUNDED_UP), self.local, raised))
+        if delta_at(raised) > self.delta:  # delta is nearly flat there, so the margin was not enough
+            raised = max(raised, epsilon_at(delta_at, self.delta * (1 - _ROUNDED_UP), self.local, raised))
         return least, min(raised, self.local)
 
-    def _guess(self) -> float:
+    def _initial_epsilon(self) -> float:
         p, q = float(self.side.p), float(self.side.q)
         variance = (self.others + 1) * max(p * (1 - p), q * (1 - q))
         return 0.7 * (p - q) * math.sqrt(2 * math.log(1 / self.delta) / variance)
 
 
-def _cut(first: Array, last: Array, parts: int) -> tuple[Array, Array]:
+def _split_ranges(first: Array, last: Array, parts: int) -> tuple[Array, Array]:
     """Split ranges of whole numbers into `parts` of nearly equal length, or into single numbers."""
     indices = np.arange(parts + 1)
     edges = first[:, None] + np.floor((last - first + 1)[:, None] * indices / parts)
@@ -114,7 +118,7 @@ CLAIM = (
     "reports; otherwise claim the local epsilon"
 )
 
-_MOST_PAIRS = 6
+_MAX_PAIRS = 6
 _ROUGH, _CLOSE = 60, 400  # the number of summands for the search and for the lower bound
 _TINY_DELTA = 1e-250
 _HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta), so that the first candidate is usually confirmed
@@ -222,16 +226,16 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
         return Shuffled(
             local, slack, local=local, n=people, least=local, basis="the local epsilon, as nothing is gained"
         )
-    yes_no, pairs = _yes_no(reports), _pairs(reports)
+    yes_no, pairs = _yes_probabilities(reports), _answer_pairs(reports)
     if yes_no:
-        least, epsilon = worst_composition(*yes_no, people, small, local)
+        least, epsilon = worst_case_epsilon(*yes_no, people, small, local)
         basis = "the worst of all compositions of the others' answers"
     elif pairs:
         least, basis = max(_lower_bound(pair, people, small, local) for pair in pairs), "blanket"
-        epsilon = max(_solved(pair, people, small, local) for pair in pairs)
+        epsilon = max(_blanket_epsilon(pair, people, small, local) for pair in pairs)
     else:
         least, basis = 0.0, "clones"
-        epsilon = _solved(Pair.any_randomizer(local), people, small, local)
+        epsilon = _blanket_epsilon(Pair.any_randomizer(local), people, small, local)
     amount = min(epsilon, local)
     return Shuffled(amount, slack, local=local, n=people, least=min(least, amount), basis=basis)
 
@@ -281,7 +285,7 @@ class _KAry:
         return Fraction(1 / (math.exp(self.epsilon) + self.options - 1))
 
 
-def _yes_no(reports: object) -> tuple[Fraction, Fraction] | None:
+def _yes_probabilities(reports: object) -> tuple[Fraction, Fraction] | None:
     """Return the probabilities of the second report given the second and the first answer, if there are two of each."""
     if isinstance(reports, _KAry):
         lie = reports.lie
@@ -292,7 +296,7 @@ def _yes_no(reports: object) -> tuple[Fraction, Fraction] | None:
     return second, first
 
 
-def _pairs(reports: object) -> tuple[Pair, ...]:
+def _answer_pairs(reports: object) -> tuple[Pair, ...]:
     """Return the distinct pairs of answers if reports are the truth or drawn from a fixed law, else an empty tuple."""
     if isinstance(reports, _KAry):
         return (
@@ -309,7 +313,7 @@ def _pairs(reports: object) -> tuple[Pair, ...]:
         return ()
     counts = Counter(least.tolist())
     pairs = sorted((a, b) for a in counts for b in counts if a != b or counts[a] > 1)
-    if len(pairs) > _MOST_PAIRS:
+    if len(pairs) > _MAX_PAIRS:
         return ()
     parts = [(Fraction(part, total) for part in (truth, a, b, total - truth - a - b)) for a, b in pairs]
     return tuple(Pair.forced(*part) for part in parts)
@@ -320,7 +324,7 @@ def _lower_bound(pair: Pair, n: int, delta: float, local: float) -> float:
     return epsilon_at(blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)) * (1 - 1e-5)
 
 
-def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
+def _blanket_epsilon(pair: Pair, n: int, delta: float, local: float) -> float:
     """Solve for the epsilon at which the blanket's delta is `delta`, from above.
 
     The search uses few summands; its result is corrected and confirmed with all of them.

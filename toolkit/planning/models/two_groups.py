@@ -150,16 +150,16 @@ def plan_two_groups(
         critical_value(confidence, sides),
         float(check_positive(ratio, "ratio", "it compares numbers of people")),
     )
-    truth = None if detect is None else float(check_probability(detect, "detect"))
+    true_share = None if detect is None else float(check_probability(detect, "detect"))
     n_people = people_for_target(
         n,
         margin,
         power,
         confidence,
         lambda target: case.people_for_margin(guess, target),
-        lambda target: case.people_for_power(guess, truth, target),
+        lambda target: case.people_for_power(guess, true_share, target),
     )
-    reached = None if truth is None else case.power(guess, truth, n_people)
+    reached = None if true_share is None else case.power(guess, true_share, n_people)
     how = "counted from the binomial laws" if case.is_exact(n_people) else "by the normal approximation"
     notes = () if reached is None else (f"{sides}-sided test at {100 * (1 - confidence):.3g} %, power {how}",)
     size = case.sizes(n_people)
@@ -167,10 +167,10 @@ def plan_two_groups(
 
 
 def _check_pair(p: tuple[Number, Number]) -> tuple[float, float]:
-    chances = tuple(float(check_probability(chance, "p")) for chance in p)
-    if len(chances) != 2 or chances[0] == chances[1]:
+    probabilities = tuple(float(check_probability(probability, "p")) for probability in p)
+    if len(probabilities) != 2 or probabilities[0] == probabilities[1]:
         reject("`p` must be two different probabilities", p, "write p=(0.7, 0.3), for example")
-    return chances[0], chances[1]
+    return probabilities[0], probabilities[1]
 
 
 @dataclass(frozen=True)
@@ -217,24 +217,28 @@ class _TwoGroupCase:
     def is_exact(self, n_people: int) -> bool:
         return max(self.sizes(n_people)) <= _MAX_EXACT_N
 
-    def power(self, null: float, truth: float, n_people: int) -> float:
+    def power(self, null: float, true_share: float, n_people: int) -> float:
         """Return the probability of an estimate more than z standard errors from the null, on one or both sides."""
         two_sided = self.z == critical_value(self.level, 2)
         if not self.is_exact(n_people):
-            return float(ndtr(abs(truth - null) / self._se(truth, n_people) - self.z))
-        start, weights = self.design.carrier_coefficients(self.p)
-        parts, spread, chance = [], [], []
-        for weight, yes, size in zip(weights, self.yes(truth), self.sizes(n_people), strict=True):
-            counts, likely = binomial_support(size, float(yes))
+            return float(ndtr(abs(true_share - null) / self._se(true_share, n_people) - self.z))
+        constant, weights = self.design.carrier_coefficients(self.p)
+        weighted_shares, variances, probability_by_group = [], [], []
+        for weight, yes, size in zip(weights, self.yes(true_share), self.sizes(n_people), strict=True):
+            counts, probabilities = binomial_support(size, float(yes))
             share = counts / size
-            parts.append(weight * share)
-            spread.append(weight**2 * share * (1 - share) / (size - 1))
-            chance.append(likely)
-        apart = start + np.add.outer(*parts) - null
-        beyond = self.z * np.sqrt(np.add.outer(*spread))
-        side = 1.0 if truth > null else -1.0
-        hits = np.abs(apart) > beyond if two_sided else side * apart > beyond
-        return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # if all answers are equal, there is no interval
+            weighted_shares.append(weight * share)
+            variances.append(weight**2 * share * (1 - share) / (size - 1))
+            probability_by_group.append(probabilities)
+        deviation = constant + np.add.outer(*weighted_shares) - null
+        critical_deviation = self.z * np.sqrt(np.add.outer(*variances))
+        direction = 1.0 if true_share > null else -1.0
+        is_rejected = (
+            np.abs(deviation) > critical_deviation if two_sided else direction * deviation > critical_deviation
+        )
+        return float(
+            probability_by_group[0] @ (is_rejected & (critical_deviation > 0)) @ probability_by_group[1]
+        )  # if all answers are equal, there is no interval
 
     def people_for_margin(self, share: float, margin: float) -> int:
         if self.model == "cheater_detection" and margin <= self.other_share / 2:
@@ -242,11 +246,11 @@ class _TwoGroupCase:
             reject(f"`margin` must be above half the share of cheaters, {self.other_share / 2:g}", margin, consequence)
         return smallest_integer_where(lambda n_people: self.margin(share, n_people) <= margin, 1, 64)
 
-    def people_for_power(self, null: float, truth: float | None, target: float) -> int:
-        if truth is None or truth == null:
-            reject("`detect` must be another share with `power`", truth, "write detect=0.2, for example")
-        z = (self.z + float(ndtri(target))) / abs(truth - null)
-        rough = max(2, math.ceil((self._se(truth, 10**6) * z) ** 2 * 10**6))
+    def people_for_power(self, null: float, true_share: float | None, target: float) -> int:
+        if true_share is None or true_share == null:
+            reject("`detect` must be another share with `power`", true_share, "write detect=0.2, for example")
+        z = (self.z + float(ndtri(target))) / abs(true_share - null)
+        rough = max(2, math.ceil((self._se(true_share, 10**6) * z) ** 2 * 10**6))
         if not self.is_exact(math.ceil(1.2 * rough)):
             return rough
-        return enough_people(lambda n_people: self.power(null, truth, n_people), max(2, int(0.8 * rough)), target)
+        return enough_people(lambda n_people: self.power(null, true_share, n_people), max(2, int(0.8 * rough)), target)

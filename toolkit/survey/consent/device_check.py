@@ -177,7 +177,7 @@ def _outcome_tries(
     cases = [
         (step.outcomes[0], truth, truth if step.report is None else step.report)
         for step in device.steps
-        for truth in (question.options if step.answer is None else [step.answer])
+        for truth in (question.options if step.truth is None else [step.truth])
     ]
     cases.sort(key=lambda case: case[1] == case[2])
     first = cases[0]

@@ -10,7 +10,7 @@ from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice
 
-Line = tuple[str, tuple[str, ...]]
+InstructionLine = tuple[str, tuple[str, ...]]
 """A sentence, and the outcomes of the device that it is about."""
 
 _DEVICES = {"a coin": "device_coin", "two coins, one after the other": "device_two_coins", "a die": "device_die"}
@@ -24,18 +24,18 @@ def device_of(question: Question) -> Device[Design] | None:
     return next((device for device in devices if device.exact and device._is_simple_to_use), None)
 
 
-def instructions(question: Question, language: str, own_words: Own | None = None) -> list[Line]:
+def instructions(question: Question, language: str, own_words: Own | None = None) -> list[InstructionLine]:
     """Return the instructions line by line, from the researcher's text, the innocent question, or the device."""
     if question.instructions is not None:
         return [(text_in(question.instructions, language), ())]
     voice = Voice(phrases(language, own_words, "paper"))
     if question.innocent is not None:
-        return [(line, ()) for line in _innocent(question, question.innocent["born"], language, voice)]
+        return [(line, ()) for line in _innocent_question(question, question.innocent["born"], language, voice)]
     device = device_of(question)
     if device is None:
         return []
     use = voice.say("device_use", device=device_words(device, voice))
-    return [(use, ()), *((_step(step, question, language, voice), step.outcomes) for step in device.steps)]
+    return [(use, ()), *((_step_sentence(step, question, language, voice), step.outcomes) for step in device.steps)]
 
 
 def device_words(device: Device[Design], voice: Voice) -> str:
@@ -44,10 +44,10 @@ def device_words(device: Device[Design], voice: Voice) -> str:
     return voice.say(_DEVICES[device.name])
 
 
-def _innocent(question: Question, born: str, language: str, voice: Voice) -> list[str]:
+def _innocent_question(question: Question, birthdays: str, language: str, voice: Voice) -> list[str]:
     """Return the innocent question about a birthday, and the rule that combines both answers into a report."""
     names = voice.phrases["months"].split("|")
-    first, last = month_span(born)
+    first, last = month_span(birthdays)
     months = names[first] if first == last else voice.say("to", first=names[first], last=names[last])
     labels = [voice.quoted(question.label(option, language, voice.phrases)) for option in question.report_options]
     triangular = has_matrix(question.design) and question.design.procedure == "triangular"
@@ -56,13 +56,13 @@ def _innocent(question: Question, born: str, language: str, voice: Voice) -> lis
     return [voice.say("innocent_ask", months=months), voice.say(kind, **dict(zip(slots, labels, strict=True)))]
 
 
-def _step(step: Step, question: Question, language: str, voice: Voice) -> str:
+def _step_sentence(step: Step, question: Question, language: str, voice: Voice) -> str:
     def name(option: str | int | None) -> str:
         return voice.quoted(question.label(option, language, voice.phrases))  # type: ignore[arg-type]
 
     outcomes = outcome_words(step.outcomes, voice)
-    if step.answer is not None:
-        return voice.say("device_case", answer=name(step.answer), outcomes=outcomes, report=name(step.report))
+    if step.truth is not None:
+        return voice.say("device_case", answer=name(step.truth), outcomes=outcomes, report=name(step.report))
     if step.report is None:
         return voice.say("device_truth", outcomes=outcomes)
     return voice.say("device_say", outcomes=outcomes, report=name(step.report))

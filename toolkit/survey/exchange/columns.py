@@ -49,8 +49,8 @@ class ColumnFinder:
         self._raw, self._names = raw, names
         self._by_end, self._by_text = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
         for name in map(str, raw.frame):
-            self._by_end[_end(name)].append(name)
-            for text in {_plain(name), _plain(raw.texts.get(name, ""))}:
+            self._by_end[_last_part(name)].append(name)
+            for text in {_normalize(name), _normalize(raw.texts.get(name, ""))}:
                 self._by_text[text].append(name)
 
     def column(self, name: str, texts: Sequence[str] = ()) -> str | None:
@@ -60,9 +60,9 @@ class ColumnFinder:
             # Where each option has a column, the name is what those columns have in common.
             return columns if isinstance(columns, str) and columns in self._raw.frame else None
         names = [name, *(column_name_in_file(name, suffix) for suffix in (".sav", ".dta"))]
-        if exact := [option for option in names if option in self._raw.frame]:
-            return exact[0]
-        for matches in (self._by_end[name.casefold()], *(self._by_text[_plain(text)] for text in texts)):
+        if exact_matches := [column for column in names if column in self._raw.frame]:
+            return exact_matches[0]
+        for matches in (self._by_end[name.casefold()], *(self._by_text[_normalize(text)] for text in texts)):
             if len(matches) > 1:
                 advice = f"{_NOTHING}; say which, columns={{{name!r}: {matches[0]!r}}}"
                 reject(f"one column must be that of {name!r}", ", ".join(matches[:4]), advice)
@@ -70,64 +70,68 @@ class ColumnFinder:
                 return matches[0]
         return None
 
-    def boxes(self, name: str, texts: Sequence[str], lists: Sequence[Sequence[str]]) -> list[str] | None:
+    def boxes(self, name: str, texts: Sequence[str], option_names: Sequence[Sequence[str]]) -> list[str] | None:
         """Return the column of each option, or None.
 
-        `lists` has the names of all options: as in the survey, as in a form, and in each language.
+        `option_names` has the names of all options: as in the survey, as in a form, and in each language.
         """
         columns = self._names.get(name, name)
         if not isinstance(columns, str):
-            return self._named_boxes(name, columns, lists)
+            return self._named_boxes(name, columns, option_names)
         if name in self._names and columns in self._raw.frame:
             return None
-        if boxes := self._boxes_by_text(columns, lists) or self._own_boxes(columns, len(lists[0])):
+        if boxes := self._boxes_by_text(columns, option_names) or self._exported_boxes(columns, len(option_names[0])):
             return boxes
-        numbers = [str(number) for number in range(1, len(lists[0]) + 1)]
+        numbers = [str(number) for number in range(1, len(option_names[0]) + 1)]
         padded = [number.zfill(3) for number in numbers]
         endings: dict[str, list[Sequence[str]]]
-        endings = {"names": [*lists, numbers], "numbers": [numbers], "SQ001": [padded]}
+        endings = {"names": [*option_names, numbers], "numbers": [numbers], "SQ001": [padded]}
         endings["codes"] = endings["names"]
         for box in _BOX_NAMES.values():
             starts = [
                 box.start.format(column=columns, text=text) for text in (texts if "{text}" in box.start else [""])
             ]
             pairs = [(start, names) for start in starts for names in endings[box.endings]]
-            matches = [(boxes, names) for start, names in pairs if (boxes := self._all(start, names, box.end))]
+            matches = [
+                (boxes, names) for start, names in pairs if (boxes := self._matching_columns(start, names, box.end))
+            ]
             if not matches:
                 continue
             boxes, names = matches[0]
             # Where options are numbers, a code may be an option or its position.
             if box.endings == "codes" and any(other != boxes for other, _ in matches):
-                _reject_boxes(name, "numbers that may be options or positions", lists[0], boxes)
+                _reject_boxes(name, "numbers that may be options or positions", option_names[0], boxes)
             start = boxes[0][: -len(f"{names[0]}{box.end}")]
-            self._check_extra(name, boxes, (start, box.end), lists[0], numbered=box.endings == "numbers")
+            self._check_extra(name, boxes, (start, box.end), option_names[0], numbered=box.endings == "numbers")
             return boxes
         return None
 
-    def _all(self, prefix: str, endings: Sequence[str], suffix: str) -> list[str] | None:
-        matches = [self._ending(f"{prefix}{ending}{suffix}") for ending in endings]
+    def _matching_columns(self, prefix: str, endings: Sequence[str], suffix: str) -> list[str] | None:
+        matches = [self._columns_ending_with(f"{prefix}{ending}{suffix}") for ending in endings]
         return [names[0] for names in matches] if all(len(names) == 1 for names in matches) else None
 
-    def _ending(self, end: str) -> list[str]:
-        return [name for name in self._by_end.get(_end(end), []) if _has_path(name, end)]
+    def _columns_ending_with(self, end: str) -> list[str]:
+        return [name for name in self._by_end.get(_last_part(end), []) if _has_path(name, end)]
 
-    def _own_boxes(self, column: str, options: int) -> list[str] | None:
+    def _exported_boxes(self, column: str, options: int) -> list[str] | None:
         """Return the columns that `toolkit export` writes."""
         numbers = range(1, options + 1)
         for suffix in (".sav", ".dta"):
-            if boxes := self._all("", [column_name_in_file(f"{column}__{number}", suffix) for number in numbers], ""):
+            if boxes := self._matching_columns(
+                "", [column_name_in_file(f"{column}__{number}", suffix) for number in numbers], ""
+            ):
                 return boxes
         return None
 
-    def _boxes_by_text(self, column: str, lists: Sequence[Sequence[str]]) -> list[str] | None:
+    def _boxes_by_text(self, column: str, option_names: Sequence[Sequence[str]]) -> list[str] | None:
         """Return numbered columns by the option that ends their wording.
 
         The numbers alone say less: Qualtrics skips those of deleted options.
         """
         pattern = re.compile(rf"{re.escape(column)}_\d+", re.IGNORECASE)
-        texts = {name: _plain(text) for name, text in self._raw.texts.items() if text and pattern.fullmatch(name)}
-        for options in lists if texts else ():
-            ends = {option: f" - {_plain(option)}" for option in options}
+        texts = {name: _normalize(text) for name, text in self._raw.texts.items() if text and pattern.fullmatch(name)}
+        for options in option_names if texts else ():
+            ends = {option: f" - {_normalize(option)}" for option in options}
             owners = {}
             for name, text in texts.items():
                 # Of two options that fit, as "beer" and "root - beer", the longer one is meant.
@@ -137,14 +141,16 @@ class ColumnFinder:
                 return [by_option[option] for option in options]
         return None
 
-    def _named_boxes(self, name: str, columns: Mapping[Any, str], lists: Sequence[Sequence[str]]) -> list[str]:
+    def _named_boxes(self, name: str, columns: Mapping[Any, str], option_names: Sequence[Sequence[str]]) -> list[str]:
         """Return the columns that the caller names, by options in any of their names."""
         by_name = {str(option): column for option, column in columns.items()}
-        by_option = [next((by_name[x] for x in names if x in by_name), None) for names in zip(*lists, strict=True)]
-        pairs = zip(lists[0], by_option, strict=True)
+        by_option = [
+            next((by_name[x] for x in names if x in by_name), None) for names in zip(*option_names, strict=True)
+        ]
+        pairs = zip(option_names[0], by_option, strict=True)
         if absent := [option for option, column in pairs if column not in self._raw.frame]:
             rule = f"`columns` must name a column of the file for each option of {name!r}"
-            reject(rule, f"none for {', '.join(absent[:8])}", f"{_NOTHING}; {_boxes_advice(name, lists[0], [])}")
+            reject(rule, f"none for {', '.join(absent[:8])}", f"{_NOTHING}; {_boxes_advice(name, option_names[0], [])}")
         return [str(column) for column in by_option]
 
     def _check_extra(
@@ -170,7 +176,7 @@ def _boxes_advice(name: str, options: Sequence[str], boxes: Sequence[str]) -> st
     return f"say which, columns={{{name!r}: {{{options[0]!r}: {column!r}, …}}}}"
 
 
-def _end(name: str) -> str:
+def _last_part(name: str) -> str:
     return re.split(r"[/.]", name)[-1].casefold()
 
 
@@ -179,5 +185,5 @@ def _has_path(name: str, end: str) -> bool:
     return folded.endswith((f"/{end}".casefold(), f".{end}".casefold()))
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.split()).casefold()

@@ -290,7 +290,7 @@ def localized_question(question: Question, language: str) -> Question:
     return copied
 
 
-def arm_question(name: str, text: Mapping[str, str], probabilities: Mapping[str, Fraction]) -> Question:
+def question_about_arm(name: str, text: Mapping[str, str], probabilities: Mapping[str, Fraction]) -> Question:
     """Return a plain question about the arm, which the device answers at random without showing the question."""
     question = Question(
         name, text, options=list(probabilities), labels={arm: dict.fromkeys(text, arm) for arm in probabilities}

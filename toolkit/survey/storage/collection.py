@@ -273,13 +273,13 @@ class Collection:
     def count_outstanding_uses(self) -> int:
         """Return the number of unspent station uses, for each of which a report may still be on a tablet."""
         with self._reading() as (session, _):
-            return len(_outstanding_uses(session))
+            return len(_outstanding_use_hashes(session))
 
     def return_uses(self, hashes: Sequence[bytes]) -> None:
         """Spend the uses that a station returns; hashes that are not uses of stations are ignored."""
         with self._lock, self._engine.writing() as session:
             self._check_info(session)
-            session.spend(sorted(_outstanding_uses(session) & set(hashes)))
+            session.spend(sorted(_outstanding_use_hashes(session) & set(hashes)))
 
     def invitation_hashes(self) -> list[bytes]:
         """Return the SHA-256 hashes of all invited tokens, sorted, for the next wave."""
@@ -384,7 +384,7 @@ class Collection:
         return self._survey_cache[1]
 
 
-def _outstanding_uses(session: Session) -> set[bytes]:
+def _outstanding_use_hashes(session: Session) -> set[bytes]:
     """Return the hashes of station uses that are neither spent nor returned."""
     all_uses = bytes.fromhex(session.get_setting(_USES_SETTING) or "")
     uses = [all_uses[start : start + HASH_BYTES] for start in range(0, len(all_uses), HASH_BYTES)]

@@ -17,8 +17,8 @@ from toolkit.frames.engines.cells import key
 from toolkit.frames.engines.column import Column
 from toolkit.teaching.attacks.equivalence_classes import (
     as_column,
-    read_cells,
     read_columns,
+    read_without_quoting,
     row_classes,
     value_codes,
     values_of,
@@ -163,7 +163,7 @@ def background(
     rows = np.flatnonzero(is_match)
     _, first_rows, counts = np.unique(value_codes(sensitive_column)[rows], return_index=True, return_counts=True)
     shares, names = (counts / len(rows)).tolist(), [values[rows[i]] for i in first_rows]
-    return read_cells(lambda: dict(zip(names, shares, strict=True)))
+    return read_without_quoting(lambda: dict(zip(names, shares, strict=True)))
 
 
 def _isin(values: list[Any], options: Sequence[Any]) -> Mask:
@@ -368,4 +368,4 @@ def possible_values(sensitive: ArrayLike, releases: Sequence[GeneralizedTable]) 
         for row, group in zip(rows.tolist(), classes.tolist(), strict=True):
             possible[row] &= present[group]
     by_code = dict(zip(row_codes, values, strict=True))
-    return read_cells(lambda: [{by_code[code] for code in person} for person in possible])
+    return read_without_quoting(lambda: [{by_code[code] for code in person} for person in possible])

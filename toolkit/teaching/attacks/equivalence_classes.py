@@ -44,34 +44,34 @@ def read_columns(frame: Any, columns: Any = None) -> dict[Any, Column]:
 
 def as_column(values: Any) -> Column:
     """Convert a Series, an array or a list to a column; the cells of a list keep their own types."""
-    return read_cells(lambda: column_of(values) or numpy_column(object_array(values)))
+    return read_without_quoting(lambda: column_of(values) or numpy_column(object_array(values)))
 
 
-def values_of(values: Column) -> npt.NDArray[Any]:
+def values_of(column: Column) -> npt.NDArray[Any]:
     """Return the values of a column as an array, numeric if they are numbers, otherwise of objects."""
-    cells = read_cells(values.cells)
-    is_plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
-    return np.array(cells) if is_plain and not values.kind.is_long else object_array(cells)
+    cells = read_without_quoting(column.cells)
+    is_plain = column.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
+    return np.array(cells) if is_plain and not column.kind.is_long else object_array(cells)
 
 
-def value_codes(values: Column) -> Codes:
+def value_codes(column: Column) -> Codes:
     """Return the values as integer codes from 0, in increasing order; missing values share the first code."""
-    kind = values.kind
-    return read_cells(
-        lambda: _number_codes(values) if kind.name in _ORDERED and not kind.is_long else _cell_codes(values)
+    kind = column.kind
+    return read_without_quoting(
+        lambda: _number_codes(column) if kind.name in _ORDERED and not kind.is_long else _cell_codes(column)
     )
 
 
-def _number_codes(values: Column) -> Codes:
-    numbers, missing = comparable_numbers(values, as_days=False)
+def _number_codes(column: Column) -> Codes:
+    numbers, missing = comparable_numbers(column, as_days=False)
     numbering = np.zeros(len(numbers), dtype=np.int64)
     numbering[~missing] = np.unique(numbers[~missing], return_inverse=True)[1] + bool(missing.any())
     return numbering
 
 
-def _cell_codes(values: Column) -> Codes:
+def _cell_codes(column: Column) -> Codes:
     """Number the distinct cells; texts, numbers and dates are compared only with cells of their own kind."""
-    cells = [person_key(cell) for cell in values.cells()]
+    cells = [person_key(cell) for cell in column.cells()]
     distinct = dict.fromkeys(cells)
     if None in distinct:
         raise TypeError("a cell of another type")
@@ -82,7 +82,7 @@ def _cell_codes(values: Column) -> Codes:
     return np.array([code_of_cell[cell] for cell in cells], dtype=np.int64)
 
 
-def read_cells(
+def read_without_quoting(
     read: Callable[[], Result],
     rule: str = "columns must hold texts, numbers or dates",
     received: str = "cells that cannot be compared",
@@ -105,7 +105,7 @@ def join_codes(columns: list[Codes]) -> tuple[Codes, int]:
 
 def row_classes(columns: Mapping[Any, Column]) -> Codes:
     """Return the index of each row's equivalence class, from 0 to the number of classes - 1."""
-    combined, _ = join_codes([value_codes(values) for values in columns.values()])
+    combined, _ = join_codes([value_codes(column) for column in columns.values()])
     return np.asarray(np.unique(combined, return_inverse=True)[1], dtype=np.int64)
 
 

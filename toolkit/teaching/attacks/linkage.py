@@ -15,8 +15,8 @@ from toolkit.teaching.attacks.equivalence_classes import (
     as_column,
     count_singletons,
     join_codes,
-    read_cells,
     read_columns,
+    read_without_quoting,
     row_classes,
     value_codes,
 )
@@ -136,10 +136,12 @@ def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
     (array([0]), array([1]), 2)
     """
     anonymous_columns, public_columns = read_columns(anonymous, on), read_columns(public, on)
-    cells = {name: read_cells(values.cells) for name, values in anonymous_columns.items()}
+    cells = {name: read_without_quoting(values.cells) for name, values in anonymous_columns.items()}
     n = len(next(iter(cells.values())))
     # Both tables are numbered together, so that equal combinations have the same class.
-    classes = row_classes({name: as_column([*cells[name], *read_cells(public_columns[name].cells)]) for name in cells})
+    classes = row_classes(
+        {name: as_column([*cells[name], *read_without_quoting(public_columns[name].cells)]) for name in cells}
+    )
     anonymous_classes, public_classes = classes[:n], classes[n:]
     n_classes = int(classes.max()) + 1
     anonymous_counts = np.bincount(anonymous_classes, minlength=n_classes)

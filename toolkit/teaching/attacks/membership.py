@@ -17,7 +17,7 @@ from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.teaching.attacks.equivalence_classes import read_cells
+from toolkit.teaching.attacks.equivalence_classes import read_without_quoting
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +266,7 @@ def _canary_scores(
 ) -> tuple[list[float], list[float]]:
     """Return the scores of a canary by models trained with it, and by models trained without it."""
     row, label = canary
-    table, classes = float_array(rows, "rows").copy(), read_cells(lambda: np.array(labels))
+    table, classes = float_array(rows, "rows").copy(), read_without_quoting(lambda: np.array(labels))
     if table.ndim != 2 or len(classes) != len(table) or np.shape(row) != table.shape[1:]:
         rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
         reject(rule, "others", "give a canary with as many columns as the rows: canary=(row, label)")

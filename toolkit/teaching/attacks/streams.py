@@ -19,7 +19,7 @@ from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import check_integer, check_level, float_array, reject
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.teaching.attacks.equivalence_classes import read_cells
+from toolkit.teaching.attacks.equivalence_classes import read_without_quoting
 from toolkit.teaching.attacks.membership import Roc, roc
 
 Publish: TypeAlias = Callable[[Sequence[int], np.random.Generator], ArrayLike]
@@ -215,4 +215,4 @@ def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rn
 
 
 def _whole(counts: Sequence[int]) -> list[int]:
-    return read_cells(lambda: [int(count) for count in float_array(counts, "counts")])
+    return read_without_quoting(lambda: [int(count) for count in float_array(counts, "counts")])

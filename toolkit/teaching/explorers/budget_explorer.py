@@ -228,13 +228,13 @@ def _epsilon_per_answer(answers: int) -> str:
     return f"{math.floor(share * 10**digits) / 10**digits:.{digits}f}"
 
 
-def _draw_beliefs(ax: Axes, row: dict[str, Any], years: int, prior: float) -> None:
-    """Draw the highest and the lowest belief by years, and the prior as a dashed line."""
+def _draw_beliefs(ax: Axes, row: dict[str, Any], marked_year: int, prior: float) -> None:
+    """Draw the highest and the lowest belief by years, a dot at `marked_year`, and the prior as a dashed line."""
     high, low = ([100 * updated_belief(prior, factor**sign) for factor in row["factor"]] for sign in (1, -1))
     ax.plot(YEARS, high, color=BLUE, linewidth=2.5)
     ax.plot(YEARS, low, color=BLUE, linewidth=1.5, linestyle=":")
     ax.axhline(100 * prior, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(10, 100 * prior + 2, "before", ha="right", va="bottom", color=INK, fontsize=9)
-    ax.plot([years], [high[years - 1]], "o", color=VERMILLION, markersize=9)
+    ax.plot([marked_year], [high[marked_year - 1]], "o", color=VERMILLION, markersize=9)
     ax.set(ylim=(0, 104), ylabel="belief, %", xlabel="years (left: more private)", xticks=YEARS)
     ax.spines[["top", "right"]].set_visible(False)
