@@ -47,6 +47,30 @@ def test_rrreg_gives_the_same_shares_of_a_likert_question() -> None:
     assert np.allclose(estimate.se, errors, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("design", "counts", "value", "se"),
+    [
+        (crosswise("1/4"), {"different": 112, "same": 198}, 0.223, 0.055),
+        (crosswise("1/4"), {"different": 80, "same": 230}, 0.016, 0.050),
+        (warner(1), {"no": 89, "yes": 7}, 0.073, 0.027),
+        (warner(1), {"no": 95, "yes": 1}, 0.010, 0.010),
+    ],
+    ids=["partial", "severe", "partial, directly", "severe, directly"],
+)
+def test_the_published_shares_of_plagiarism(design: Design, counts: dict[str, int], value: float, se: float) -> None:
+    """Jann, Jerke and Krumpal, Public Opinion Quarterly 76 (2012); counts of GLMMRR's data `Plagiarism`. Errors of the
+    direct questions are those of a share, by hand.
+    """
+    estimate = design.estimate_counts(counts)
+    assert (round(float(estimate), 3), round(estimate.se, 3)) == (value, se)
+
+
+def test_the_published_forced_response_in_nigeria() -> None:
+    """Blair, Imai and Zhou, JASA 110 (2015); complete rows of rr's data `nigeria`: 826 yes of 2,423."""
+    estimate = forced("1/6", "1/6").estimate_counts({"no": 1597, "yes": 826})
+    assert math.isclose(float(estimate), (826 / 2423 - 1 / 6) / (2 / 3), rel_tol=1e-12)
+
+
 @each(prevalence=[0.0, 0.05, 0.3, 0.5, 1.0], p=[0.1, 0.3, 0.6, 0.75, 0.9])
 def test_warners_variance_identity(p: float, prevalence: float) -> None:
     """Warner 1965, equation 5: [1 / (16 (p - 1/2)**2) - (x - 1/2)**2] / n."""

@@ -98,6 +98,16 @@ def test_the_lie_detector_has_the_reference_numbers() -> None:
     assert "outside" in outside.estimate.notes[1]
 
 
+def test_the_published_lie_detector_of_the_minaret_ban() -> None:
+    """Heck and Moshagen, Journal of Statistical Software 85(2), 2018; data `minarets` of RRreg, by Radukic and Musch
+    (2014): 564 people with p = 2/12 and 692 with p = 10/12.
+    """
+    found = lie_detector([[191, 373], [294, 398]], p=("2/12", "10/12"))
+    assert found.estimate.value.round(6).tolist() == [0.870695, 0.635806]
+    assert found.estimate.se.round(6).tolist() == [0.041118, 0.017344]
+    assert round(found.groups.best, 4) == -832.8508
+
+
 def test_the_profile_interval_of_honesty_follows_the_likelihood() -> None:
     """The likelihood of every share of carriers on a grid, at the limits: lower than the highest by 1.92."""
     found = lie_detector([[330, 670], [780, 220]], p=(0.3, 0.8))

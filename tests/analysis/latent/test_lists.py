@@ -68,6 +68,17 @@ def test_least_squares_of_the_race_survey_are_the_published_ones() -> None:
     assert fit.difference.se == pytest.approx(0.050, abs=5e-4)
 
 
+def test_maximum_likelihood_of_the_race_survey_is_the_published_one() -> None:
+    """Imai (2011), JASA 106, table 1, constrained binomial likelihood; age in tens of years, which R's list prints with
+    two digits.
+    """
+    value = [-5.508, 1.675, 0.64, 0.846, -0.315, 1.191, -0.292, 0.03, -0.251, -0.516]
+    se, digit = [1.021, 0.559, 0.16, 0.494, 0.474], np.array([6e-4, 6e-4, 5e-3, 6e-4, 6e-4])
+    fit = list_experiment("y ~ south + age + male + college", race(), treatment="treat", items=3, method="ml")
+    assert np.all(np.abs(fit.value - value) < np.tile(digit, 2))
+    assert np.all(np.abs(fit.se[:5] - se) < digit)
+
+
 def test_least_squares_do_not_depend_on_the_unit_of_a_covariate() -> None:
     frame = race().assign(born=lambda one: 365 * (1991 - 10 * one["age"]))
     by_age, by_birth = (

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.analysis.reference_survey import COVARIATES, DIE, survey
+from toolkit import crosswise, unrelated
 from toolkit.analysis import logistic
 from toolkit.analysis.regression.margins import Effect, margin_effects
 
@@ -136,6 +137,35 @@ def test_a_model_without_covariates_has_the_design_based_estimate() -> None:
     assert abs(found.value - 0.331616149) < 1e-9
     assert abs(found.se - 0.014816085) < 1e-9
     assert np.allclose(found.interval().low, 0.301947, atol=1e-6)
+
+
+HONEST = {  # of people who are known not to have cheated: the design, and how many gave each report
+    "crosswise": [(crosswise("0.1595"), (117, 417)), (crosswise("0.1971"), (155, 384))],
+    "unrelated": [
+        (unrelated("0.778", "0.490"), (156, 27)),
+        (unrelated("0.778", "0.493"), (164, 20)),
+        (unrelated("0.778", "0.495"), (154, 33)),
+        (unrelated("0.778", "0.521"), (167, 18)),
+    ],
+}
+
+
+@pytest.mark.parametrize(("method", "value", "se"), [("crosswise", 0.114, 0.021), ("unrelated", 0.028, None)])
+def test_the_published_false_positives_of_the_dice_game(method: str, value: float, se: float | None) -> None:
+    """Höglinger and Jann, PLOS ONE 13 (2018), e0201770; counts of GLMMRR's data `MTURK`. One share for all versions of
+    the device, by maximum likelihood.
+    """
+    designs = {version: design for version, (design, _) in enumerate(HONEST[method])}
+    counts = [numbers for _, numbers in HONEST[method]]
+    frame = pd.DataFrame(
+        {
+            "report": np.concatenate([np.repeat([0, 1], numbers) for numbers in counts]),
+            "version": np.repeat(list(designs), [sum(numbers) for numbers in counts]),
+        }
+    )
+    found = logistic("report ~ 1", frame, designs, design_by="version").margins()
+    assert round(float(found), 3) == value
+    assert se is None or round(found.se, 3) == se
 
 
 def test_a_posterior_warns_and_averages_to_the_prevalence() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.analysis.reference_survey import DIE, LIKERT, UNRELATED, WARNER, survey
 from tests.slowly import each
+from toolkit import unrelated
 from toolkit.analysis import Sample, estimates, logistic
 from toolkit.local import numeric, oracles
 
@@ -146,6 +147,27 @@ def test_a_finite_population_lessens_the_sampling_error_only() -> None:
     assert plain < hidden < NESTED.mean(SCORES).se
     everybody = np.ones(len(DATA), dtype=bool)
     assert finite.difference(SCORES, everybody, everybody, noise="shares").se == pytest.approx(0, abs=1e-9)
+
+
+HORVITZ = {  # the innocent question's prevalence, yes of 710, the estimate and its variance as RRTCS prints them
+    "copied": ("1/12", 328, 0.8406103, 0.001389716),
+    "fought": ("1/10", 180, 0.4070423, 0.001045196),
+    "bullied": ("20/30", 280, 0.1220657, 0.001337415),
+    "bullying": ("1/10", 81, 0.128169, 0.0005597858),
+    "drug": ("10/30", 164, 0.1286385, 0.000991658),
+    "sex": ("1/12", 53, 0.06596244, 0.000383954),
+}
+
+
+def test_the_real_survey_of_rrtcs_has_its_twelve_published_numbers() -> None:
+    """R's RRTCS 0.0.4, data HorvitzDataRealSurvey and their vignette: 710 of 10,777 students were asked the sensitive
+    or an innocent question by a coin. RRTCS prints seven digits.
+    """
+    frame = pd.DataFrame({name: np.arange(710) < yes for name, (_, yes, *_) in HORVITZ.items()}).astype(int)
+    designs = {name: unrelated(p="1/2", prevalence=share) for name, (share, *_) in HORVITZ.items()}
+    found = estimates(frame, designs, sample=Sample(population=10_777))
+    for name, (_, _, value, variance) in HORVITZ.items():
+        assert (found[name].value, found[name].se ** 2) == pytest.approx((value, variance), rel=5e-7)
 
 
 def test_a_census_has_the_error_of_the_randomization() -> None:
