@@ -98,8 +98,8 @@ class Collector:
     def attach(cls, database: str) -> "Collector":
         """Find the collection in a database, for example after a restart of the kernel.
 
-        A running server keeps running. Results do not depend on the page; a warning is raised if this version of the
-        toolkit makes a different page from the collection's.
+        A running server keeps running. A warning is raised if this version of the toolkit makes a page that differs
+        from the collection's. The results do not depend on the page.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Collector:
 
     @property
     def url(self) -> str:
-        """The link for respondents: the public URL of the collection, else the address of its server."""
+        """The link for respondents: the public URL of the collection, or otherwise the address of its server."""
         url = self.status().url
         if url is None:
             reject("a link needs a running server", "none", "start it again with collect()", background.CollectError)
@@ -172,8 +172,8 @@ class Collector:
         Returns
         -------
         pandas.DataFrame
-            All reports of a closed collection, and whole steps of an open one; `attrs["remarks"]` says how many are
-            missing.
+            All reports of a closed collection, or the whole steps of reports of an open one; `attrs["remarks"]` states
+            how many are missing.
         """
         visible = disclose(self._store, self.survey)
         frame = reports_table(self.survey, visible.bodies)
@@ -196,13 +196,13 @@ class Collector:
         method : str, optional
             "mle" for shares inside 0 to 1; by default the estimates are unbiased.
         minimum : int, optional
-            Number of people below which an estimate is withheld, by default the survey's. The results mention a
-            different number.
+            Number of people below which an estimate is withheld; by default the survey's minimum. The results mention
+            any other number.
 
         Returns
         -------
         Results
-            The estimates, as from `toolkit.survey.results.estimate`.
+            The estimates, as returned by `toolkit.survey.results.estimate`.
         """
         groups = checked_groups(self.survey, by)
         visible = disclose(self._store, self.survey, groups)
@@ -216,9 +216,9 @@ class Collector:
         Parameters
         ----------
         path : str or Path
-            A .csv, .parquet or .feather file, or with labels a .sav file for SPSS or a .dta file for Stata.
+            A .csv, .parquet or .feather file, or a file with labels for SPSS (.sav) or Stata (.dta).
         language : str, optional
-            Language of the labels, by default the first of the survey.
+            Language of the labels; by default the survey's first language.
 
         Returns
         -------
@@ -237,7 +237,7 @@ class Collector:
         method: str | None = None,
         registration: str | Path | None = None,
     ) -> Path:
-        """Write a report on a closed collection for readers; estimates are withheld for groups below its minimum.
+        """Write a report on a closed collection, which withholds estimates for groups below the survey's minimum.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Collector:
         method : str, optional
             "mle" for shares inside 0 to 1; by default the estimates are unbiased.
         registration : str or Path, optional
-            Preregistration file, with which the report marks exploratory results.
+            Preregistration file; the report marks results that were not registered as exploratory.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class Collector:
         Raises
         ------
         ValueError
-            If the collection is not closed, or another survey was registered.
+            If the collection is not closed, or the registration belongs to another survey.
         """
         if self._store.state() is not State.CLOSED:
             rule = "a report needs a closed collection"
@@ -302,9 +302,9 @@ class Collector:
     def station(self, uses: int) -> str:
         """Make a link for a station, a device of the researchers on which `uses` people can answer.
 
-        Open the link once on the device while there is a network; people can then answer without one. The link admits
-        this number of reports, whoever holds it, and reveals nothing about reports that were sent. A second link,
-        opened on the same device, adds its uses.
+        Open the link once on the device while it is online; people can then answer offline. Anybody who holds the link
+        can send this number of reports, but learns nothing about reports that were sent. A second link that is opened
+        on the same device adds its uses.
 
         Parameters
         ----------
@@ -332,7 +332,7 @@ class Collector:
         return link
 
     def pause(self) -> None:
-        """Stop accepting reports for now; phones keep theirs and try again."""
+        """Stop accepting reports for now; phones keep their reports and try again later."""
         self._store.set_state(State.PAUSED)
 
     def resume(self) -> None:
@@ -342,13 +342,13 @@ class Collector:
     def close(self, *, anyway: bool = False) -> Status:
         """Close the collection permanently: stop its server and remove all traces of the order of the reports.
 
-        The key that decrypts reports from stations is deleted as well. A station returns its unused uses when it is
+        The key that decrypts reports from stations is deleted as well. A station returns its remaining uses when it is
         removed from its tablet.
 
         Parameters
         ----------
         anyway : bool
-            Whether to close even though uses of stations are outstanding; reports that wait on their tablets are lost.
+            Whether to close although stations have outstanding uses; reports that still wait on their tablets are lost.
 
         Returns
         -------
@@ -410,8 +410,8 @@ def collect(
     """Collect answers on respondents' own phones: create the database, open the collection, and serve the form.
 
     The server is a separate process that keeps running after the notebook's kernel ends; the same call reconnects to
-    it. A notebook shows the link, its QR code, the number of reports and, once there are as many as the survey's
-    minimum, the estimates so far, in steps.
+    it. A notebook shows the link, its QR code and the number of reports. Once the survey's minimum is reached, it also
+    shows the estimates so far, which change in steps.
 
     Parameters
     ----------
@@ -609,14 +609,14 @@ def serve(survey: Survey | str | Path, database: str | None = None, options: Ser
     Errors are written to stderr. On SIGTERM or SIGINT the server finishes the requests in progress and stops. It holds
     the same lock as a background server, so that `status` and `close` find it if the same user calls them.
 
-    Raises `RetryError` if a retry may succeed. A given port or key file is not stored with the collection, because each
-    of several servers has its own, and because a server needs only the privilege to write reports.
+    Raises `RetryError` if a retry may succeed. If `options` has a port or a key file, it is not stored with the
+    collection: several servers may use different ones, and a server needs only the privilege to write reports.
     """
     background.check_system()
     from toolkit.survey.serving import process
     from toolkit.survey.serving.lock import LockedError
 
-    # Outside of `try`, because a retry does not help if the survey is invalid.
+    # This is outside of `try`, because a retry does not help if the survey is invalid.
     survey = survey if isinstance(survey, Survey) else Survey.load(survey)
     try:
         collector, prepared = prepare(survey, database, options, store_key_path=options.issuer_key is None)

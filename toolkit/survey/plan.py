@@ -161,7 +161,7 @@ def plan_table(survey_plan: SurveyPlan) -> list[tuple[str, ...]]:
 
 
 def margin_text(row: PlannedQuestion, margin: float | None) -> str:
-    """Format a margin with its unit, rounded up so that it never looks better than it is; "" for None."""
+    """Format a margin with its unit, rounded up so that it never looks better than it is; return "" for None."""
     if margin is None:
         return ""
     if not math.isfinite(margin):  # a distribution has no single margin, and an empty group has no margin
@@ -230,7 +230,7 @@ def plan_margins(
 
 
 def _difference_notes(questions: Sequence[Question], rows: Sequence[PlannedQuestion]) -> list[str]:
-    """Return notes on the margins of differences between arms; variances add up because the people differ."""
+    """Return notes on the margins of differences between arms; variances add up because no person is in two arms."""
     by_name = {row.question: row for row in rows}
     notes = []
     for first, second in arm_pairs(questions):
@@ -281,7 +281,7 @@ def _bounds(question: Question) -> tuple[float, float]:
 
 
 def _assumed_truth(question: Question, guess: Any) -> tuple[Any, str]:
-    """Return the assumed truth and its description; by default answers are equally common, or in mid-range."""
+    """Return the assumed truth and its description; by default options are equally common, and numbers in mid-range."""
     if guess is not None:
         is_list = isinstance(guess, Sequence) and not isinstance(guess, str)
         truth = (
@@ -316,7 +316,7 @@ def _share_asked(question: Question, questions: Sequence[Question]) -> Fraction:
 
 
 def _share_answering(question: Question, answers: Sequence[str | int]) -> Fraction:
-    """Return the share of people who give one of these answers: exact for arms, otherwise with uniform answers."""
+    """Return the share of people who give one of these answers: exact for arms, otherwise assuming uniform answers."""
     if question.draw_probabilities is None:
         return Fraction(len(answers), len(question.options))
     return sum((question.draw_probabilities[question.options.index(answer)] for answer in answers), Fraction(0))

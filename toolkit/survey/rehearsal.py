@@ -1,9 +1,9 @@
 """Simulated respondents for rehearsals and teaching, who answer a survey over the network like real phones.
 
 Each simulated person has a true answer, randomizes it by the same rules as the phone's page, and sends the report to
-the server. This is for invented answers only, because real ones must never leave the respondent's own device. The
-reports go to a collection that was opened as a rehearsal and carry its hash, so that no server mistakes them for real
-ones.
+the server. This is for invented answers only, because real answers must never leave the respondent's own device. The
+reports are sent to a collection that was opened as a rehearsal. They contain its hash, so that no server mistakes them
+for real reports.
 """
 
 import hashlib
@@ -52,15 +52,17 @@ def rehearse(
         A rehearsal made by `collect(survey, rehearsal=True)`; real collections are rejected. For a rehearsal that is
         served elsewhere, pass its survey followed by its address.
     *answers : int, pandas.DataFrame, mapping or sequence
-        The number of people, who then answer at random, or their true answers: a frame with a column per question,
-        a mapping from question to answers, or, for a single question, a list. Answers are labels or numbers, or lists
-        of labels for questions with several answers. A column "understood" has the results of the comprehension check,
-        which everybody passes without this column. In a survey with waves, row i is the same person with the same
-        phone in each wave; if the rows differ, a column "person" identifies them. A generator may follow.
+        The number of people, who then answer at random, or the true answers: a frame with a column per question, a
+        mapping from question to answers, or, for a single question, a list. Answers are labels or numbers, or lists of
+        labels for questions with several answers. A column "understood" has the results of the comprehension check,
+        which everybody passes without this column. In a survey with waves, row i is the same person with the same phone
+        in each wave; if the rows differ, a column "person" identifies them. The generator `rng` may be given as the
+        last positional argument.
     rng : numpy.random.Generator, optional
-        Generator for reproducible invented people.
+        A generator for simulations; the default is the operating system's randomness.
     links : sequence of str, optional
-        Single-use links, one per person, if the survey needs them; a collector makes them itself.
+        Single-use links, one per person, if the survey needs them and no collector is given, which would make them
+        itself.
 
     Returns
     -------

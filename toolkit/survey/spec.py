@@ -87,41 +87,42 @@ class Survey:
     languages : sequence of str
         Language codes; plain strings are in the first language.
     consent : str or mapping
-        What people agree to, in the researcher's words. A privacy statement is generated from the designs and added.
+        The text that people agree to, in the researcher's words. A privacy statement is generated from the designs and
+        added.
     controller : str or mapping, optional
-        Who is responsible. The fields controller, contact, purpose, retention, publication and approval are required if
-        the survey is served to other machines.
+        The person or institution responsible. The fields controller, contact, purpose, retention, publication and
+        approval are required if the survey is served to other machines.
     contact : str or mapping, optional
         A contact for respondents.
     purpose : str or mapping, optional
         The purpose of the survey.
     retention : str or mapping, optional
-        How long answers are kept.
+        The period for which answers are kept.
     publication : str or mapping, optional
-        What is published.
+        A statement of the results that are published.
     withdrawal : str or mapping, optional
-        How an answer can be withdrawn; without it respondents read that this is impossible.
+        Instructions for withdrawing an answer; without them respondents read that this is impossible.
     approval : str or mapping, optional
-        Who approved the survey.
+        The body that approved the survey.
     hashes : str or mapping, optional
-        Where the page's two hashes can be compared; never required.
+        A place at which the page's two hashes can be compared; never required.
     protection : mapping, optional
         Texts for the data protection impact assessment, by name: legal_basis, subjects, processors, transfers, officer,
         authority, review (a date) and necessity. They are not shown to respondents and not part of the hash.
     debrief : str or mapping, optional
-        A text on every final screen: after sending, after a rejection, and for those who do not take part.
+        A text on every final screen: after sending, after a rejection, and for people who do not take part.
     help : str or mapping, optional
-        Where to find help, such as a helpline; shown on every final screen, collapsed below every question, and on the
+        A source of help, such as a helpline; shown on every final screen, collapsed below every question, and on the
         printed consent page.
     completion : str, optional
-        A payment code on the final screen of those who have answered: the same for everybody, or with "link" the last
-        eight characters of the personal link, which identify an invitation but no report.
+        A payment code on the final screen of people who have answered: a code that is the same for everybody, or with
+        "link" the last eight characters of the personal link, which identify an invitation but not a report.
     practice : bool or int
         Whether there is a practice question, whose answer is never sent, or the number of practice questions. Practice
         is skipped above epsilon 3, where it would be misleading.
     check : bool or "device"
         Whether there is a comprehension check, whose result is sent. It asks whether a report reveals the truth; with
-        "device" it asks, with two tries, which report results from an answer. Like practice, it is skipped above
+        "device" it asks which report results from an answer, and allows two tries. Like practice, it is skipped above
         epsilon 3.
     access : str
         "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
@@ -137,12 +138,12 @@ class Survey:
     words : mapping, optional
         Texts of the page by language and name, for languages that the toolkit does not have.
     step : int
-        Number of reports by which the results of an open collection advance.
+        Number of new reports after which the results of an open collection are updated.
     rehearsal : bool
         Whether this is a trial: all screens, results and files state so, and its reports have a different hash.
     waves : int
-        How often the same people are asked. With several waves questions need a `Memo`, and each wave has a separate
-        collection.
+        The number of times that the same people are asked. With several waves, questions need a `Memo`, and each wave
+        has a separate collection.
     wave : int
         The number of this wave.
     panel : Panel or mapping, optional
@@ -155,9 +156,9 @@ class Survey:
         Whether several people may answer on one phone; only with open access and a single wave.
     field : mapping, optional
         Settings for stations, on which many people answer one after the other, even without a network:
-        {"station": "kiosk"} for an unattended device, {"station": "interviewer"} for a device that is handed over. A
-        question in mode "auto" is then asked with the wheel, unless {"auto": True} allows the device to learn the
-        truth.
+        {"station": "kiosk"} for an unattended device, {"station": "interviewer"} for a device that an interviewer hands
+        over. A question in mode "auto" is then asked with the wheel, unless {"auto": True} allows the device to learn
+        the truth.
 
     Examples
     --------
@@ -211,7 +212,7 @@ class Survey:
 
     def __post_init__(self) -> None:
         self._check_fields()
-        with error_location():  # converts all errors to SurveyError
+        with error_location():  # this converts all errors to SurveyError
             self._lint()
 
     def _check_fields(self) -> None:
@@ -253,7 +254,7 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """The maximum privacy loss of one respondent over all waves; never less than the first wave announced."""
+        """The maximum privacy loss of one respondent over all waves, at least the loss announced in the first wave."""
         return consenting.loss(self.questions, self.waves, consenting.earlier_loss(self))
 
     @property
@@ -447,9 +448,9 @@ class Survey:
         Parameters
         ----------
         answers : int, pandas.DataFrame, mapping or sequence
-            Number of people, who then answer at random, or their true answers, as for `toolkit.rehearse`.
+            The number of people, who then answer at random, or the true answers, as for `toolkit.rehearse`.
         rng : numpy.random.Generator, optional
-            A generator for reproducible reports.
+            A generator for simulations; the default is the operating system's randomness.
 
         Returns
         -------
@@ -519,7 +520,7 @@ _MOST_ANSWERS = 8
 
 
 def survey_table(title: str, questions: Sequence[Question], language: str, own_words: Own | None, waves: int) -> str:
-    """Return a table of the questions as HTML in one language, with the privacy loss over all waves."""
+    """Return an HTML table of the questions in one language, with the privacy loss over all waves."""
     head = "".join(f"<th style='text-align:left'>{head}</th>" for head in _HEADINGS)
     rows = "".join(_table_row(question, language, own_words, waves) for question in questions)
     often = "" if waves == 1 else f", in {waves} waves"

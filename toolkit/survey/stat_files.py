@@ -27,7 +27,7 @@ _SET_RANDOMIZERS = ("capped_boxes", "subset", "unary")
 _RESERVED_WORDS = re.compile(
     r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with|byte|double|float|if|in|int|long|using|str\d+", re.IGNORECASE
 )
-"""Reserved words of SPSS and Stata, which cannot be the name of a column."""
+"""Reserved words of SPSS and Stata, which cannot be used as column names."""
 
 
 class _EmptyReason(str):

@@ -1,1 +1,1 @@
-"""The consent text and page data, generated from the designs, and the linter that rejects what would break them."""
+"""The consent text and page data, generated from the designs, and a linter for rules that would break promises."""

@@ -1,4 +1,4 @@
-"""The comprehension check about the randomization device: what is sent or chosen for a given outcome."""
+"""The comprehension check about the randomization device, which asks what a given outcome means for the report."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -27,7 +27,7 @@ SheetTry = tuple[Question, int]
 """A try as a question on a sheet of paper, and the index of its right answer."""
 
 TRIES = 2
-"""Number of tries, each about another case."""
+"""The number of tries, each about a different case."""
 
 _FROM_RIGHT = "\u200f"
 
@@ -39,7 +39,7 @@ def device_tries(questions: Sequence[Question], interface: Interface, own_words:
         if practicable(questions)
         else _weakest_first(questions)
     )
-    if subjects[0].mode == "auto":  # reports yes and no, named as on the wheel
+    if subjects[0].mode == "auto":  # the reports are yes and no, and have the names on the wheel
         options, reports = _labels(subjects[0], interface, own_words)
         marks = zip("AB", reports, strict=True)
         marked = [
@@ -65,7 +65,7 @@ def device_tries(questions: Sequence[Question], interface: Interface, own_words:
 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
-    """Return the tries on paper, about the least private question with a suitable device; none without a check."""
+    """Return the tries on paper, about the least private question with a suitable device; [] without a check."""
     interface, own_words = page_words(survey), survey.words
     for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
         device = device_of(question)
@@ -99,7 +99,7 @@ def chance(answers: int) -> tuple[Fraction, Fraction]:
 def quoted(phrasebook: Mapping[str, str], label: str) -> str:
     """Return a label in quotation marks, without isolates, since the sentence around it already has them.
 
-    A label that begins with a right-to-left mark is isolated from right to left, even if a Latin letter follows.
+    A label that begins with a right-to-left mark is isolated as right-to-left text, even if a Latin letter follows.
     """
     text = filled(phrasebook["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
     return text.replace("\u2068", "\u2067") if label.startswith(_FROM_RIGHT) else text
@@ -139,7 +139,7 @@ def _three(
 
 
 def _apart(mark: str, code: str) -> str:
-    """Prefix a Latin letter with a mark in right-to-left languages, as browsers decide by the first letter."""
+    """Prefix a Latin letter with a direction mark in right-to-left languages, as browsers go by the first letter."""
     return f"{_FROM_RIGHT}{mark}" if is_right_to_left(code) else mark
 
 
@@ -172,7 +172,7 @@ def _order_tries(question: Question, interface: Interface, own_words: object) ->
 def _outcome_tries(
     question: Question, device: Device[Design], interface: Interface, own_words: Own | None
 ) -> list[DeviceTry]:
-    """Return two tries about outcomes of a device, preferably ones in which the report differs from the truth."""
+    """Return two tries about outcomes of a device, preferably outcomes for which the report differs from the truth."""
     _, reports = _labels(question, interface, own_words)
     cases = [
         (step.outcomes[0], truth, truth if step.report is None else step.report)
@@ -208,7 +208,7 @@ def _lines(question: Question, interface: Interface, own_words: Own | None) -> d
 
 
 def _forced(question: Question) -> list[int]:
-    """Return the codes of reports that some outcome forces whatever the truth."""
+    """Return the codes of the reports that some outcome forces for every truth."""
     design = question.design
     if not has_matrix(design) or not (question.mode == "guided" or design.procedure == "forced"):
         return []

@@ -11,13 +11,13 @@ from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice
 
 InstructionLine = tuple[str, tuple[str, ...]]
-"""A sentence, and the outcomes of the device that it is about."""
+"""A sentence, and the outcomes of the device to which it applies."""
 
 _DEVICES = {"a coin": "device_coin", "two coins, one after the other": "device_two_coins", "a die": "device_die"}
 
 
 def device_of(question: Question) -> Device[Design] | None:
-    """Return the device of a question that is randomized by hand; custom instructions and birthdays need none."""
+    """Return the device of a question that is randomized by hand; None for custom instructions and birthdays."""
     if question.design is None or question.instructions is not None or question.innocent is not None:
         return None
     devices = question.design.devices() if has_matrix(question.design) else ()

@@ -1,8 +1,8 @@
 """Checks that reject a survey with rules that could reveal a randomized answer, or with unreadable texts.
 
-Anything that depends on a randomized answer without being randomized itself reveals something about it: which question
-comes next, who is asked, who may decline. The survey format has no such rules, and this module finds those that could
-be built from others.
+Anything that depends on a randomized answer without being randomized itself reveals something about it: the next
+question, the people who are asked, or the right to decline. The survey format has no such rules, and this module finds
+combinations of other rules with the same effect.
 """
 
 import math
@@ -34,11 +34,11 @@ SHEET_TRIES = ("understood_1", "understood_2")
 """The columns with the answers to the comprehension check on paper."""
 
 RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "serial", *SHEET_TRIES)
-"""Names that the page or the results use themselves."""
+"""Names that are reserved for the page and the results."""
 
-_MAX_ORDERS = 3  # options whose separate instructions on a wheel people can follow
+_MAX_ORDERS = 3  # the largest number of options with separate instructions that people can follow on a wheel
 
-_SENTENCE = 300  # characters of a text that are searched for a claim at once
+_SENTENCE = 300  # the number of characters that are searched for a claim at once
 
 MOST_DIGITS = 15
 """Largest number of digits before the decimal point of a plain number, which a float can hold exactly."""
@@ -128,7 +128,7 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own_wo
 
 
 def check_claims(prose: Mapping[str, Text | None], questions: Sequence[Question], own_words: Own | None) -> None:
-    """Reject titles and own words that make claims about what happens to answers; warn about such texts.
+    """Reject titles and custom page texts that claim something about what happens to answers; warn about other texts.
 
     The page itself describes what happens to answers, from the designs.
     """
@@ -159,7 +159,7 @@ def _warn_of_claim(text: str | Text | None, question: str | None, field: str) ->
 
 
 def _claim(text: str) -> str | None:
-    """Return what a text claims about answers, or None.
+    """Return the part of a text that makes a claim about answers, or None.
 
     The text is searched sentence by sentence, and long sentences in chunks, because the time grows with the cube of the
     length that is searched at once.
@@ -313,7 +313,7 @@ def warn_of_public_facts(questions: Sequence[Question]) -> None:
 def warn_of_months(questions: Sequence[Question]) -> None:
     """Warn of a share in twelfths for birthdays in certain months, because no month has a twelfth of all days."""
     names = {name for code in LANGUAGES for name in phrases(code, None, "paper")["months"].lower().split("|")}
-    months = re.compile(rf"\b({'|'.join(sorted(names - {'may', 'march'}))})\b")  # which are also other words
+    months = re.compile(rf"\b({'|'.join(sorted(names - {'may', 'march'}))})\b")  # these two are also ordinary words
     for question in questions:
         share = innocent_share(question.design) if question.design and has_matrix(question.design) else None
         if share is None or question.innocent is not None or (12 * share).denominator != 1:
@@ -342,9 +342,9 @@ def check_wheels(questions: Sequence[Question]) -> None:
 
 
 def largest(questions: Sequence[Question]) -> int:
-    """Return an upper bound of the size of the answers of the longest possible submission, in bytes."""
+    """Return an upper bound on the size of the answers in the longest possible submission, in bytes."""
     total = 0
-    for question in questions:  # four bytes per character of text; every code of a list
+    for question in questions:  # a character has up to four bytes, and a list may contain every code
         codes = 0 if question.kind == "number" else 5 * len(question.options)
         total += len(question.name) + 30 + (4 * LONGEST_ANSWER if question.free_text else codes)
     return total

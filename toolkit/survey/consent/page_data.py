@@ -56,7 +56,7 @@ def page_words(survey: Any) -> dict[str, dict[str, str]]:
 
 
 def _own_words(survey: Any) -> dict[str, dict[str, str]]:
-    """Return the researcher's own texts for the page, without those of the promise; a rehearsal marks headings."""
+    """Return the researcher's own texts for the page except the promise, with marked headings in a rehearsal."""
     own_words = {
         code: {key: text for key, text in texts.items() if not key.startswith(PROMISE_PREFIX)}
         for code, texts in (survey.words or {}).items()
@@ -73,7 +73,7 @@ def headings(survey: Any) -> dict[str, str]:
 def consent_layers(
     survey: Any, language: str, *, check: bool | str | None = None, paper: bool = False
 ) -> list[consent.Layer]:
-    """Return the consent text in layers: the consequence, who asks, what can be learned, what is stored, the choices.
+    """Return the consent text in layers: the consequence, who asks, what can be learned, what is stored, and choices.
 
     `check` replaces the survey's comprehension check.
     """
@@ -92,7 +92,7 @@ def practicable(questions: Sequence[Question]) -> list[Question]:
 
 
 def is_deniable(questions: Sequence[Question]) -> bool:
-    """Tell whether nobody can be sure of an answer, without which practice and check would be misleading."""
+    """Return whether nobody can be sure of an answer; otherwise practice and check would be misleading."""
     return bool(questions) and max(question.loss.epsilon for question in questions) <= WEAK_EPSILON
 
 
@@ -161,7 +161,7 @@ _REVIEWED = 12  # words per question on the review screen
 
 
 def minutes(page: Mapping[str, Any], language: str) -> int:
-    """Return the minutes that a survey takes if all texts that are not collapsed are read, rounded up.
+    """Return the number of minutes, rounded up, that a survey takes if all texts that are not collapsed are read.
 
     Odds that were shown before are collapsed, and randomized reports are shown only for the first two questions with
     the same odds.
@@ -191,7 +191,7 @@ def shown_question(
     own_words: Own | None = None,
     waves: int = 1,
 ) -> dict[str, Any]:
-    """Return the page's data of one question; `others` are the questions that `show_if` may name."""
+    """Return the page's data for one question; `others` are the questions that `show_if` may name."""
 
     def in_languages(label: str | Text | None) -> dict[str, str] | None:
         text = None if label is None else in_language(label, languages[0])
@@ -228,13 +228,13 @@ def shown_question(
 
 
 def _odds(question: Question, language: str, own_words: Own | None, waves: int) -> list[str]:
-    """Return the odds, with a note that they are approximate if a birthday decides, as births vary by season."""
+    """Return the odds, with a note that they are approximate for birthdays, because births vary by season."""
     note = [] if question.innocent is None else [phrases(language, own_words, "paper")["innocent_days"]]
     return [*consent.odds(question, language, own_words, waves=waves), *note]
 
 
 def _instructions(question: Question, languages: Sequence[str], own_words: Own | None) -> dict[str, str] | None:
-    """Return the instructions for randomizing by hand by language, or None if nothing is done by hand."""
+    """Return the instructions for manual randomization by language, or None if nothing is randomized by hand."""
     if question.mode != "physical" and question.instructions is None:
         return None
     lines = {code: [line for line, _ in instructions(question, code, own_words)] for code in languages}
@@ -242,7 +242,7 @@ def _instructions(question: Question, languages: Sequence[str], own_words: Own |
 
 
 def _weights(chances: Sequence[Fraction]) -> list[int]:
-    """Return probabilities as integer weights, with which a phone draws."""
+    """Return probabilities as integer weights, from which a phone draws."""
     whole = math.lcm(*(share.denominator for share in chances))
     return [int(share * whole) for share in chances]
 

@@ -33,7 +33,7 @@ def missing(stated: Stated) -> list[str]:
 
 @dataclass(frozen=True)
 class Layer:
-    """A section of the consent text: what everybody reads, and what can be expanded below it."""
+    """A section of the consent text, with sentences that are always shown and sentences that can be expanded."""
 
     name: str
     open: tuple[str, ...]
@@ -74,7 +74,7 @@ def stated_layers(
 
 
 def merged(layers: Sequence[Layer]) -> list[Layer]:
-    """Return the sections in reading order, and join those of the same name."""
+    """Join layers with the same name, and return the sections in reading order."""
     by_name: dict[str, Layer] = {}
     for layer in layers:
         by_name[layer.name] = by_name[layer.name] + layer if layer.name in by_name else layer
@@ -93,10 +93,10 @@ _LONGEST = 120
 
 
 def promise(survey: Any, language: str, check: bool | str, send: str, *, paper: bool) -> list[Layer]:
-    """Return the statement in four sections: the consequence, what can be learned, what is stored, the choices.
+    """Return the statement in four sections: the consequence, what can be learned, what is stored, and the choices.
 
     The odds are not included, because they are shown with each question. `check` is the comprehension check, `send` the
-    label of the button that sends, and `paper` tells whether sheets are handed in. Several waves are described
+    label of the button that sends, and `paper` states whether sheets are handed in. Several waves are described
     together; a later wave never promises less than the first one did.
     """
     questions, waves, own_words, least = survey.questions, survey.waves, survey.words, earlier_loss(survey)
@@ -129,12 +129,12 @@ def promise(survey: Any, language: str, check: bool | str, send: str, *, paper: 
 
 
 def _also(questions: Sequence[Question], paper: bool) -> list[str]:
-    """Return the additional table of phrases that the statement needs: the one for paper, or none."""
+    """Return the name of the additional table of phrases that the statement needs, if it needs one."""
     return ["paper"] if paper or any(question.innocent is not None for question in questions) else []
 
 
 def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
-    """Return the sentence that the questions are chosen at random, in a survey with arms."""
+    """Return the sentence that questions are chosen at random, if the survey has arms."""
     return [voice.say("arms")] if any(question.draw_probabilities is not None for question in questions) else []
 
 
@@ -158,7 +158,7 @@ def _unprotected(questions: Sequence[Question], language: str, voice: Voice, pap
 
 
 def until(last: Day | None, language: str, own_words: Own | None) -> list[str]:
-    """Return the sentence about the last day of the survey, if it has one; own words must then include it."""
+    """Return the sentence about the survey's last day, if it has one; custom texts must then include this sentence."""
     odds_sentences = phrases(language, own_words)
     if last is None:
         return []
@@ -171,7 +171,7 @@ def until(last: Day | None, language: str, own_words: Own | None) -> list[str]:
 def odds(
     question: Question, language: str, own_words: Own | None = None, *, waves: int = 1, ratio: bool = False
 ) -> list[str]:
-    """Return the sentences on how often each answer leads to each report, and on what a report proves at most.
+    """Return the sentences on how often each answer leads to each report, and on the most that a report can prove.
 
     `ratio` adds a sentence with the largest likelihood ratio.
     """
@@ -208,11 +208,12 @@ def earlier_loss(survey: Any) -> Pure:
 
 
 def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -> Pure:  # noqa: B008 (a frozen value)
-    """Return the largest privacy loss of one respondent in all waves, but at `least` what the first wave promised.
+    """Return the largest privacy loss of one respondent over all waves.
 
-    An anchor counts like any other question, because the promise must hold even if its answer is not everybody's.
-    Questions that only some people are asked count fully, and of several arms the one with the largest loss counts. The
-    practice question is never sent and costs nothing. Plain answers are not protected and are not included.
+    The result is at least `least`, the loss that the first wave promised. An anchor counts like any other question,
+    because the promise must hold even for people whose true answer differs. Questions that only some people are asked
+    count fully, and only the arm with the largest loss counts. The practice question is never sent and costs nothing.
+    Plain answers are not protected and are not included.
     """
     arms = next((question.options for question in questions if question.draw_probabilities is not None), (None,))
     losses = (
@@ -230,8 +231,8 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
 
 
 def needs_secret_answer(question: Question) -> bool:
-    """Tell whether a question needs an innocent question whose answer nobody else knows."""
-    explained = question.instructions is not None or question.innocent is not None  # otherwise there is a device
+    """Return whether a question needs an innocent question whose answer nobody else knows."""
+    explained = question.instructions is not None or question.innocent is not None  # otherwise it has a device
     is_innocent = question.design is not None and asks_innocent(question.design)
     return question.mode == "physical" and is_innocent and explained
 
@@ -264,7 +265,7 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> Layer:
 def _total(
     randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool
 ) -> Layer:
-    """Return how much all reports together improve a guess, or, if one can prove an answer, how much the others do."""
+    """Return the section on how much all reports, except those that can prove an answer, improve a guess together."""
     spent = loss(randomized, waves, least).epsilon
     if math.isinf(spent):
         rest = [] if later else _total_rest(randomized, language, voice, waves)  # an earlier wave may have had more
@@ -284,7 +285,7 @@ def _total(
 
 
 def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
-    """Return the epsilon of all waves if answers do not change and the phone keeps its memos, which reduces it."""
+    """Return the epsilon of all waves if answers do not change and the phone keeps its memos; both reduce it."""
     saved = sum(
         (
             loss_over_waves(question, waves).amount - Pure(question.memo.epsilon(waves)).amount
@@ -308,11 +309,12 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[Layer
 
 
 def patterns(waves: int, people: int = 60) -> dict[str, int]:
-    """Return how many `people` on average are `alone` with the pattern of waves in which their links were used.
+    """Return the expected number of people whose pattern of waves in which their links were used is unique.
 
-    The number is rounded up. Somebody who reads once in each wave which links were used can identify the reports of
-    these people. The result is the maximum over the moments at which one to nine tenths have answered. At the end, if
-    everybody answers with probability 4/5, it is 4 of 60 people after four waves, and 22 after eight.
+    The entry `alone` of the result is this number, rounded up. Somebody who looks once in each wave at which links were
+    used can identify the reports of these people. The number is the maximum over the moments at which one tenth to nine
+    tenths of all people have answered. If everybody finally answers with probability 4/5, 4 of 60 people have a unique
+    pattern after four waves, and 22 after eight waves.
     """
     certain, shares = 10**waves, []  # probabilities are whole numbers over the denominator `certain`
     for tenths in range(1, 10):
@@ -342,7 +344,7 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves
     if not labels:
         return []
     names = voice.joined([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
-    # The same person may decline all questions, so that the total loss decides.
+    # The same person may decline all questions, so that the total loss is decisive.
     hidden = loss(randomized, waves, least).epsilon <= WEAK_EPSILON
     return [voice.say("may_decline", answers=names), *([voice.say("decline_hidden")] if hidden else [])]
 

@@ -1,8 +1,8 @@
-"""The wheel of a guided question, where each sector says which report to tap for every true answer.
+"""The wheel of a guided question, on which each sector states the report to tap for every true answer.
 
 Most designs are mixtures: with some probability the report is the same for everybody, and otherwise it follows from the
-true answer. Then k reports need k + 1 sectors with short instructions. For other designs the instructions name the
-report for each true answer.
+true answer. In this case k reports need k + 1 sectors with short instructions. For other designs the instructions name
+the report for each true answer.
 """
 
 import re
@@ -26,17 +26,17 @@ Sector = tuple[int, int, tuple[int, ...]]
 
 
 def sectors(design: Design) -> list[Sector]:
-    """Return the sectors of a wheel with exactly the odds of the design; neighbours always differ."""
+    """Return the sectors of a wheel with exactly the odds of the design; adjacent sectors always differ."""
     return _mixed(design) or _side_by_side(design)
 
 
 def is_mixture(design: Design) -> bool:
-    """Tell whether the design is a mixture of reports for everybody and one report for each true answer."""
+    """Return whether the design is a mixture of reports for everybody and one report for each true answer."""
     return bool(_mixed(design))
 
 
 def _mixed(design: Design) -> list[Sector]:
-    """Return the sectors of a mixture, the one that depends on the answer second; [] for other designs.
+    """Return the sectors of a mixture, with the sector that depends on the answer second, or [] for other designs.
 
     The minimum of each column of the matrix is the weight with which everybody gives this report.
     """
@@ -53,7 +53,7 @@ def _mixed(design: Design) -> list[Sector]:
 
 
 def _side_by_side(design: Design) -> list[Sector]:
-    """Return the sectors of any design: one begins wherever a cell of any row of the matrix begins."""
+    """Return the sectors of any design: a sector begins wherever a cell of any row of the matrix begins."""
     ends = np.cumsum(design.weights, axis=1)
     edges = sorted({0, *ends.ravel().tolist()})
     return [(start, end, tuple((ends <= start).sum(axis=1).tolist())) for start, end in pairwise(edges)]
@@ -81,6 +81,6 @@ def _order(says: Sequence[int], options: Labels, reports: Labels, texts: Mapping
 
 
 def filled(text: str, **values: str) -> str:
-    """Fill the slots of a text in one pass, so that braces in a label stay and no label changes the text."""
+    """Fill the slots of a text in one pass, so that braces in a label are kept and no label changes the text."""
     safe = {name: quotable(value, text) for name, value in values.items()}
     return _SLOT.sub(lambda slot: safe.get(slot[1], slot[0]), text)

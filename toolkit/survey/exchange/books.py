@@ -1,4 +1,4 @@
-"""Codebooks for people and archives: documents, and DDI-Codebook 2.5, with the lines that compute each estimate."""
+"""Codebooks as documents for people and as DDI-Codebook 2.5 for archives, with the code that computes each estimate."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -40,17 +40,18 @@ _EMPTY = (
 
 
 def write_codebook(survey: Survey, path: str | Path, language: str | None = None, remarks: Sequence[str] = ()) -> Path:
-    """Write what was asked, how answers were hidden, and how each estimate is computed from the file of reports.
+    """Write a codebook: the questions, how answers were randomized, and how to compute each estimate from the reports.
 
     Parameters
     ----------
     survey : Survey
-        What was asked.
+        The survey that was conducted.
     path : str or Path
-        A .json file, which `Survey.load` reads; a .md, .html, .docx or .pdf file for people; or .xml for an archive,
-        as DDI-Codebook 2.5 with all languages. The lines of R, Stata and SPSS name a file of the same name.
+        A .json file, which `Survey.load` reads; a .md, .html, .docx or .pdf file for people; or an .xml file for an
+        archive, in DDI-Codebook 2.5 with all languages. The code for R, Stata and SPSS reads a data file of the same
+        name.
     language : str, optional
-        The language of labels and questions; by default the first of the survey.
+        The language of labels and questions; by default the survey's first language.
     remarks : sequence of str
         Sentences about the collection.
 
@@ -62,7 +63,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
     Raises
     ------
     ValueError
-        If the file's name ends otherwise.
+        If the file has another suffix.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
 
 
 def program_lines(question: Question) -> dict[str, str]:
-    """Return the line that computes a question's estimate in each program; an empty mapping if no line can."""
+    """Return the line of code that computes a question's estimate in each program; an empty mapping if no line can."""
     design = question.design
     if design is None:
         return {}
@@ -107,13 +108,13 @@ def program_lines(question: Question) -> dict[str, str]:
 
 
 def _by_program(name: str, lines: Callable[[str], dict[str, str]]) -> dict[str, str]:
-    """Return each program's line, with the name of the column in its file."""
+    """Return the line of code for each program, with the name of the column in that program's file."""
     files = {"R": ".sav", "Stata": ".dta", "SPSS": ".sav"}
     return {program: lines(column_name_in_file(name, suffix))[program] for program, suffix in files.items()}
 
 
 def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
-    """Return the scores of an option outside and inside a report, which depend on no other option."""
+    """Return each option's scores for reports without and with this option; other options do not affect them."""
     k = len(design.options)
     sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
     reports = [report for report in sets if design._accepts(report)]
@@ -126,11 +127,11 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
 
 
 def _by_number(design: Randomizer) -> tuple[float, float] | None:
-    """Return the scores of the reports 0 and 1 if scores are linear in reports, else None."""
+    """Return the scores of the reports 0 and 1 if scores are linear in reports, or otherwise None."""
     points = [point for point in range(-50, 200) if design._accepts(point)]
     try:
         scores = np.asarray(design._scores_of_raw_reports(points), dtype=np.float64)
-    except TypeError:  # its estimate is not a mean
+    except TypeError:  # the estimate is not a mean
         return None
     slopes = [(b - a) / (q - p) for (p, a), (q, b) in pairwise(zip(points, scores, strict=True))]
     if not slopes or not np.allclose(slopes, slopes[0], rtol=1e-9):
@@ -149,7 +150,7 @@ def _affine(name: str, ends: tuple[float, float]) -> dict[str, str]:
 
 
 def _coded(name: str, codes: Sequence[int], scores: Any) -> dict[str, str]:
-    """Return lines that look up the scores of each report in a table; Mata compares matrices of one shape only."""
+    """Return lines that look up the scores of each report in a table; Mata compares only matrices of the same shape."""
     rows, single = [[repr(float(score)) for score in row] for row in scores], scores.shape[1] == 1
     code_list = ", ".join(map(str, codes))
     index = f"match(as.numeric(d${name}), c({code_list}))"
@@ -235,7 +236,7 @@ def _matrix(design: Randomizer) -> list[Block]:
 
 
 def _ddi(survey: Survey, stem: str) -> str:
-    """Return DDI in all languages, with the design of each column as JSON in its notes."""
+    """Return the DDI codebook in all languages, with the design of each column as JSON in its notes."""
     ET.register_namespace("", _NAMESPACE)
     root = ET.Element(f"{{{_NAMESPACE}}}codeBook", {"version": "2.5"})
     study = _element(root, "stdyDscr")

@@ -1,4 +1,4 @@
-"""The cells of a question's columns, read as its reports: by names of options, labels of codes, or ticked boxes."""
+"""Reading the cells of a question's columns as reports, from names of options, labels of codes, or ticked boxes."""
 
 import json
 import re
@@ -21,14 +21,14 @@ _NOT_TICKED = frozenset(
     {"0", "false", "no", "n", "unchecked", "not checked", "not ticked", "not quoted", "not selected", "unselected"}
 )
 _OTHER = object()
-"""The name of another option than that of the column."""
+"""The reading of a cell that names an option different from the option of its column."""
 
 _SECOND = "2"
-"""Not ticked, where 1 is ticked and 0 does not occur."""
+"""The code for an unticked box in files that code a ticked box as 1 and contain no 0."""
 
 
 class OptionNames:
-    """The names of options: as they are written, or else in any case or after their number, if that is unambiguous."""
+    """A lookup of options by exact name, or else by a name in any case or after its number, if that is unambiguous."""
 
     def __init__(self, options: Sequence[Any], *lists: Sequence[Any]) -> None:
         self._exact, self._by_key, self._numbered = (defaultdict[str, set[Any]](set) for _ in range(3))
@@ -40,7 +40,7 @@ class OptionNames:
                     self._numbered[cell_key(f"{number}. {text}")].add(option)
 
     def __call__(self, text: object) -> Any:
-        """Return the option with this name, or None unless there is exactly one; "…" is the rest of a long name."""
+        """Return the only option with this name, or None; "…" stands for the rest of a long name."""
         key = cell_key(text)
         options = self._exact.get(str(text)) or self._by_key.get(key) or self._numbered.get(key) or set()
         if not options and key.endswith("…"):
@@ -49,12 +49,12 @@ class OptionNames:
         return next(iter(options)) if len(options) == 1 else None
 
     def unambiguous(self) -> dict[str, Any]:
-        """Return the options by name, without names that several have."""
+        """Return the options by name, without names that several options share."""
         return {key: next(iter(options)) for key, options in self._by_key.items() if len(options) == 1 and key}
 
 
 def split_options(text: str, names: Mapping[str, Any], separator: str) -> frozenset[Any] | None:
-    """Return the options that a text names, or None unless it can be read in exactly one way.
+    """Return the options that a text names, or None if it cannot be read in exactly one way.
 
     Names may contain the separator: "beer, cold,wine" is "beer, cold" and "wine".
     """
@@ -69,7 +69,7 @@ def split_options(text: str, names: Mapping[str, Any], separator: str) -> frozen
             if end == len(text):
                 complete |= sets
             elif match := between.match(text, end):
-                # Two readings of the beginning already make the whole ambiguous.
+                # Two readings of the beginning already make the whole text ambiguous.
                 target = readings.setdefault(match.end(), set())
                 target |= set(list(sets)[: max(2 - len(target), 0)])
     return complete.pop() if len(complete) == 1 else None
@@ -77,11 +77,11 @@ def split_options(text: str, names: Mapping[str, Any], separator: str) -> frozen
 
 @dataclass(frozen=True)
 class CellReader:
-    """Reads the cells of one question.
+    """A reader of the cells of one question.
 
-    `names` holds lists of names of the options: the options themselves, the names in an exported form, the labels in
-    each language, and finally the form names and labels together. `codes`, `missing` and `decimal` are arguments of
-    `read_reports`.
+    `names` contains several lists of names for the options: the options themselves, the names in an exported form, the
+    labels in each language, and finally the form names and labels together. `codes`, `missing` and `decimal` are
+    arguments of `read_reports`.
     """
 
     name: str
@@ -105,7 +105,7 @@ class CellReader:
         return [converted[cell] for cell in cells]
 
     def values(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
-        """Return the report in each cell, None or STRANGE; each different cell is read once."""
+        """Return for each cell its report, None or STRANGE; each distinct cell is read only once."""
         cells = [None if is_missing(cell) else cell for cell in cells]
         different = list(dict.fromkeys(cells))
         by_code = self._by_code(different, labels)
@@ -120,7 +120,7 @@ class CellReader:
         return [read[cell] for cell in cells]
 
     def boxes(self, columns: Sequence[Sequence[Any]], labels: Sequence[Mapping[Any, str]]) -> list[Any]:
-        """Read one column for each option: for each row the positions of those that are ticked, or None."""
+        """Read one column per option; return for each row the positions of the ticked options, or None."""
         words = [self._words(cells, by_code) for cells, by_code in zip(columns, labels, strict=True)]
         ticks = self._ticks(words)
         rows = list(zip(*ticks, strict=True))
@@ -141,7 +141,7 @@ class CellReader:
         return [read[row] for row in rows]
 
     def _ticks(self, words: Sequence[Sequence[str]]) -> list[list[Any]]:
-        """Return whether each box is ticked; None where that is missing."""
+        """Return whether each box is ticked, or None if this is missing."""
         meaning, ticks = self._meaning(words), []
         for texts, option in zip(words, self.model.options, strict=True):
             by_word: dict[str, Any] = {"": None, **meaning}
@@ -152,13 +152,13 @@ class CellReader:
         return ticks
 
     def _meaning(self, words: Sequence[Sequence[str]]) -> dict[str, bool]:
-        """Return what words in columns of boxes mean; words that are not among them are names of options."""
+        """Return which words in columns of boxes mean ticked or not ticked; all other words are names of options."""
         different = set(chain(*words))
         meaning = dict.fromkeys(_TICKED, True) | dict.fromkeys(_NOT_TICKED, False)
         if _SECOND in different and "0" not in different:
             meaning[_SECOND] = False
         by_caller = {_key(code): tick for code, tick in self.codes.items() if isinstance(tick, bool)}
-        # A ticked box may hold the name of its option, and that may be "0", "2" or "no".
+        # A ticked box may contain the name of its option, which may be "0", "2" or "no".
         pairs = zip(words, self.model.options, strict=True)
         if not by_caller and all(self._either(text) == option for texts, option in pairs for text in set(texts) - {""}):
             rows = zip(*words, strict=True)
@@ -181,7 +181,7 @@ class CellReader:
         reject(rule, received, f"{_NOTHING}; {advice}, or that they are no answer, missing={{{self.name!r}: […]}}")
 
     def _words(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[str]:
-        """Return cells as lower case texts, with labels in place of codes, and no text where an answer is missing."""
+        """Return cells as lower-case texts, with labels in place of codes and empty texts for missing answers."""
         by_code = {_key(code): _key(label) for code, label in labels.items()}
         codes, missing = {_key(code) for code in self.codes}, {_key(code) for code in self.missing}
         texts = {}
@@ -192,14 +192,14 @@ class CellReader:
         return [texts[cell] for cell in cells]
 
     def _check_blank(self, *, is_blank: bool, codes: str) -> None:
-        """Refuse empty cells that may be a report: a randomized set may be empty, and leaving it out biases shares."""
+        """Reject empty cells that may be reports: randomized sets may be empty, and omitting these biases shares."""
         if is_blank and self.model.loss is not None and self.model._accepts([]) and "" not in self.missing:
             rule = f"the file must tell empty reports of {self.name!r} from missing ones"
             advice = f"say that they are reports, codes={codes}, or missing, missing={{{self.name!r}: ['']}}"
             reject(rule, "empty cells", f"{_NOTHING}; {advice}")
 
     def _by_code(self, different: Sequence[Any], labels: Mapping[Any, str]) -> dict[str, Any]:
-        """Return what codes stand for: by the caller's `codes`, then `missing`, then the labels of the file."""
+        """Return the meaning of each code, by the caller's `codes`, then `missing`, then the labels in the file."""
         plain = Reader(self.name, self.model)
         by_caller = {_key(code): self._checked(plain, self._either, label) for code, label in self.codes.items()}
         if STRANGE in by_caller.values():
@@ -229,11 +229,11 @@ class CellReader:
         return [self.model.options.index(option)] if is_set else reader.read(option)
 
     def _naming(self, cells: Sequence[object], lists: Sequence[OptionNames]) -> Callable[[object], Any]:
-        """Return the first list that has all of these names: two languages may call different options the same."""
+        """Return the first list with all of these names, as different options may share a name in two languages."""
         return next((names for names in lists if all(names(cell) is not None for cell in cells)), self._either)
 
     def _either(self, cell: object) -> Any:
-        """Return the option of this own name, or else with this name in a form or in any language."""
+        """Return the option that is called this in the survey, or else in a form or in any language."""
         option = self.names[0](cell)
         return self.names[-1](cell) if option is None else option
 
@@ -242,14 +242,14 @@ class CellReader:
         names, reader, read = self._naming(cells, [own_names, form, *languages]), Reader(self.name, self.model), {}
         for cell in cells:
             if is_coded and not isinstance(cell, str):
-                read[cell] = STRANGE  # a number for which the file has no label, where it has some
+                read[cell] = STRANGE  # the file has labels for other numbers, but not for this one
                 continue
             options = (option for option in (names(cell), names(number_in(cell))) if option is not None)
             read[cell] = reader.read(next(options, cell))
         return read
 
     def _numbers(self, cells: Sequence[Any]) -> dict[Any, Any]:
-        """Read numbers and lists of numbers; a comma is a decimal mark where it cannot separate thousands."""
+        """Read numbers and lists of numbers; a comma is a decimal mark if it cannot separate thousands."""
         reader, comma = Reader(self.name, self.model), re.compile(r"[-+]?\d+,\d+")
         with_comma = [cell for cell in cells if isinstance(cell, str) and comma.fullmatch(cell.strip())]
         decimal = self.decimal
@@ -259,7 +259,7 @@ class CellReader:
         return {cell: reader.read(number_in(_with_point(cell, decimal))) for cell in cells}
 
     def _sets(self, cells: Sequence[Any]) -> dict[Any, Any]:
-        """Read lists of positions, as this package writes them, or names of options in one text."""
+        """Read sets of options, written as lists of positions by this package or as names in one text."""
         reader = Reader(self.name, self.model)
         read = {cell: reader.read(number_in(cell)) for cell in cells}
         texts = [cell for cell, value in read.items() if value is STRANGE]
@@ -288,7 +288,7 @@ class CellReader:
         )
 
     def _reject_cells(self, strange: Sequence[Any], rows: int) -> NoReturn:
-        """Refuse cells that are no reports; say how many, of what kind, and which argument would read them."""
+        """Reject cells that are not reports; state their number, their kinds, and the argument that would read them."""
         rule = f"the column of {self.name!r} must hold its reports{self._options()}"
         kind = kinds(strange)
         is_number = not self.model.options and not self.model.report_options
@@ -308,7 +308,7 @@ _KINDS = {
 
 
 def kinds(cells: Iterable[Any]) -> str:
-    """Return which kinds of values cells are, without quoting one.
+    """Describe the kinds of values in cells without quoting a cell.
 
     >>> kinds(["3", "3,5", "yes"])
     'whole numbers, numbers with commas, texts'
@@ -325,12 +325,12 @@ def _kind(key: str) -> str:
 
 
 def _key(cell: object) -> str:
-    """Return what cells that mean the same have in common, as "Yes " and "yes", or 1, "1" and "1.0"."""
+    """Return a key that is equal for cells with the same meaning, such as "Yes " and "yes", or 1, "1" and "1.0"."""
     return re.sub(r"\A([-+]?\d+)\.0+\Z", r"\1", cell_key(cell))
 
 
 def number_in(cell: object) -> Any:
-    """Return the number or list that a text holds, and whole numbers as integers."""
+    """Return the number or list in a text, with whole numbers as integers."""
     if isinstance(cell, str):
         with suppress(ValueError, RecursionError):
             cell = json.loads(cell)
@@ -338,7 +338,7 @@ def number_in(cell: object) -> Any:
 
 
 def _with_point(cell: Any, decimal: str | None) -> Any:
-    """Return a text with the decimal mark of JSON, and without marks between thousands."""
+    """Return a text with a decimal point and without thousands separators."""
     if not isinstance(cell, str) or decimal is None or cell.lstrip().startswith("["):
         return cell
     thousands = "." if decimal == "," else ","

@@ -1,4 +1,4 @@
-"""The columns of a file that belong to a question: one of its own, or one for each of its options."""
+"""The columns of a question in a file: a single column, or one column for each option."""
 
 import re
 from collections import defaultdict
@@ -17,9 +17,10 @@ _NOTHING = "nothing was read"
 
 @dataclass(frozen=True)
 class BoxName:
-    """The name of an option's column: a start, the option, an end.
+    """A pattern for the name of an option's column: a start, the option, and an end.
 
-    The option is its name or label ("names"), its number ("numbers", "SQ001"), or ("codes") either of them.
+    `endings` states how the option is written: by name or label ("names"), by number ("numbers" or "SQ001"), or by
+    either of them ("codes").
     """
 
     start: str
@@ -40,7 +41,7 @@ _BOX_NAMES = {
 
 
 class ColumnFinder:
-    """Finds the columns of questions by the names, or the wordings, that a file has for them.
+    """A search for the columns of questions, by their names or wordings in a file.
 
     `names` is the argument `columns` of `read_reports`.
     """
@@ -54,10 +55,10 @@ class ColumnFinder:
                 self._by_text[text].append(name)
 
     def column(self, name: str, texts: Sequence[str] = ()) -> str | None:
-        """Return the column of a question, or None; the last part of a path and the wording count as its name."""
+        """Return the column of a question, or None; its wording and the last part of a path also count as names."""
         columns = self._names.get(name)
         if columns is not None:
-            # Where each option has a column, the name is what those columns have in common.
+            # If each option has a column, the caller gives the common part of their names, which is not a column.
             return columns if isinstance(columns, str) and columns in self._raw.frame else None
         names = [name, *(column_name_in_file(name, suffix) for suffix in (".sav", ".dta"))]
         if exact_matches := [column for column in names if column in self._raw.frame]:
@@ -73,7 +74,7 @@ class ColumnFinder:
     def boxes(self, name: str, texts: Sequence[str], option_names: Sequence[Sequence[str]]) -> list[str] | None:
         """Return the column of each option, or None.
 
-        `option_names` has the names of all options: as in the survey, as in a form, and in each language.
+        `option_names` contains the names of all options in the survey, in a form, and in each language.
         """
         columns = self._names.get(name, name)
         if not isinstance(columns, str):
@@ -98,7 +99,7 @@ class ColumnFinder:
             if not matches:
                 continue
             boxes, names = matches[0]
-            # Where options are numbers, a code may be an option or its position.
+            # If options are numbers, a code may be an option or its position.
             if box.endings == "codes" and any(other != boxes for other, _ in matches):
                 _reject_boxes(name, "numbers that may be options or positions", option_names[0], boxes)
             start = boxes[0][: -len(f"{names[0]}{box.end}")]
@@ -124,9 +125,9 @@ class ColumnFinder:
         return None
 
     def _boxes_by_text(self, column: str, option_names: Sequence[Sequence[str]]) -> list[str] | None:
-        """Return numbered columns by the option that ends their wording.
+        """Return numbered columns, which are identified by the option at the end of their wording.
 
-        The numbers alone say less: Qualtrics skips those of deleted options.
+        Their numbers alone are not reliable, because Qualtrics skips the numbers of deleted options.
         """
         pattern = re.compile(rf"{re.escape(column)}_\d+", re.IGNORECASE)
         texts = {name: _normalize(text) for name, text in self._raw.texts.items() if text and pattern.fullmatch(name)}
@@ -134,7 +135,7 @@ class ColumnFinder:
             ends = {option: f" - {_normalize(option)}" for option in options}
             owners = {}
             for name, text in texts.items():
-                # Of two options that fit, as "beer" and "root - beer", the longer one is meant.
+                # If two options match, such as "beer" and "root - beer", the longer name is meant.
                 owners[name] = max((x for x in options if text.endswith(ends[x])), key=len, default=None)
             if sorted(map(str, owners.values())) == sorted(options):
                 by_option = {option: name for name, option in owners.items()}
@@ -142,7 +143,7 @@ class ColumnFinder:
         return None
 
     def _named_boxes(self, name: str, columns: Mapping[Any, str], option_names: Sequence[Sequence[str]]) -> list[str]:
-        """Return the columns that the caller names, by options in any of their names."""
+        """Return the columns that the caller gives for the options, which may be called by any of their names."""
         by_name = {str(option): column for option, column in columns.items()}
         by_option = [
             next((by_name[x] for x in names if x in by_name), None) for names in zip(*option_names, strict=True)
@@ -156,7 +157,7 @@ class ColumnFinder:
     def _check_extra(
         self, name: str, boxes: list[str], ends: tuple[str, str], options: Sequence[str], *, numbered: bool
     ) -> None:
-        """Refuse columns of options that the question does not have: their ticks would be lost."""
+        """Reject columns of options that the question does not have, because their ticks would be lost."""
         start, end = map(re.escape, ends)
         middle = r"\d+" if numbered else r"[^/]+"
         pattern = re.compile(f"{start}{middle}{end}", re.IGNORECASE)

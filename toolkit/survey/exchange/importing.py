@@ -1,4 +1,4 @@
-"""`read_reports`: reports that another program collected or wrote, read as reports of a survey's questions."""
+"""`read_reports` reads a file of another program as reports on a survey's questions."""
 
 import json
 import warnings
@@ -62,50 +62,52 @@ def read_reports(
     keep: str | Sequence[str] = (),
     unique: str | None = "auto",
 ) -> "pd.DataFrame":
-    r"""Read the reports in a file of another program or of `toolkit export`; an error reads none of them.
+    r"""Read the reports in a file of another program or of `toolkit export`; after an error none of them are read.
 
-    A column belongs to the question of its name or wording, also inside groups ("page/cheated"). The options of one
-    question may have columns of their own ("tried___1", "tried/beer", "tried[beer]", "tried_1"). Rows that are not a
-    person's finished answers are left out with a warning that counts them. A value that the file declares as missing
-    is missing, and a code stands for its label in the file.
+    A column belongs to the question with the same name or wording, even inside groups ("page/cheated"). Each option of
+    a question may have its own column ("tried___1", "tried/beer", "tried[beer]", "tried_1"). Rows that are not a
+    person's finished answers are left out with a warning that counts them. Values that the file declares as missing are
+    missing, and codes stand for their labels in the file.
 
     Parameters
     ----------
     path : str or Path
-        A .csv file of Qualtrics, LimeSurvey, Kobo, ODK or REDCap, or of a spreadsheet; .xlsx; .sav of SPSS, .dta of
-        Stata; .parquet or .feather, as R and Python write them.
+        A .csv file from Qualtrics, LimeSurvey, Kobo, ODK, REDCap or a spreadsheet; an .xlsx file; a .sav file from SPSS
+        or a .dta file from Stata; or a .parquet or .feather file from R or Python.
     survey : Survey or mapping, optional
-        What was asked; or the design of each column, for others than questions of a survey. Without it, the codebook
-        that lies beside the file or in it.
+        The survey, or a mapping from column to design if the columns do not belong to a survey. By default the codebook
+        beside the file or inside it is used.
     source : {"qualtrics", "limesurvey", "kobo", "redcap"}, optional
-        The program that exported the file ("kobo" also for ODK); by default the one that its columns show.
+        The program that exported the file ("kobo" also for ODK); by default it is recognized by the columns.
     columns : mapping, optional
-        The column of a question, where it has another name: {"cheated": "Q7"}; or that of each option:
-        {"tried": {"beer": "Q8_1", "wine": "Q8_4"}}.
+        The columns of questions that have a different name in the file, such as {"cheated": "Q7"}, or with one column
+        per option, such as {"tried": {"beer": "Q8_1", "wine": "Q8_4"}}.
     codes : mapping, optional
-        What codes stand for, where the file does not say or is wrong: {"cheated": {1: "yes", 2: "no"}}; where each
-        option has a column, what is ticked: {"tried": {"x": True, "-": False}}.
+        The meaning of codes that the file does not explain or explains wrongly, such as {"cheated": {1: "yes", 2:
+        "no"}}. If each option has a column, the codes of ticked and unticked boxes, such as {"tried": {"x": True, "-":
+        False}}.
     missing : sequence or mapping
-        What stands for no answer, as [-99]; by question, {"age": [98, 99]}.
+        The values that mean no answer, such as [-99], or a mapping by question, such as {"age": [98, 99]}.
     decimal : {",", "."}, optional
-        The decimal mark of numbers. By default a point, or a comma that cannot separate thousands.
+        The decimal mark of numbers; by default a point, or a comma if it cannot separate thousands.
     keep : str or sequence of str
-        Rows to read although they are not a person's finished answers, of "preview", "test", "spam", "unfinished" and
-        "not approved"; or "all".
+        The kinds of rows to read although they are not a person's finished answers: "preview", "test", "spam",
+        "unfinished", "not approved", or "all".
     unique : str, optional
-        The column that numbers the rows, each number once; by default one that those programs write. None for no such.
+        The column with a different number in each row; by default a column that these programs write. None omits the
+        check for repeated rows.
 
     Returns
     -------
     pandas.DataFrame
-        The table that `collector.reports()` returns, or for a mapping its columns. `attrs["left_out"]` counts the rows
-        that were left out. Shares of reports that contradict a design are named in a warning. `attrs["remarks"]` has
-        the text of all warnings.
+        A table like that returned by `collector.reports()`, or, for a mapping, a table with its columns.
+        `attrs["left_out"]` counts the rows that were left out. A warning names shares of reports that contradict a
+        design. `attrs["remarks"]` contains the text of all warnings.
 
     Raises
     ------
     ValueError
-        If the file is cut off, a column is missing, or a cell is not a report of its question.
+        If the file is truncated, a column is missing, or a cell is not a report of its question.
 
     Examples
     --------
@@ -164,7 +166,7 @@ def _selection_remarks(selection: RowSelection) -> list[str]:
 
 
 def _contradictions(frame: "pd.DataFrame", designs: Mapping[str, Any]) -> list[str]:
-    """Return the notes of estimates that contradict their design; a distribution of many points fits any reports."""
+    """Return the notes on estimates that contradict their design, except for distributions, which fit any reports."""
     tested = {name: design for name, design in designs.items() if not isinstance(design, SquareWave)}
     groups = estimates(frame, tested).group_estimates if tested else ()
     return [
@@ -185,7 +187,7 @@ def _survey_of(raw: RawTable, survey: object) -> Survey | Mapping[str, Any]:
 
 
 def _check_book(raw: RawTable, survey: Survey) -> None:
-    """Refuse another design than that of the file's codebook: its reports would mean something else."""
+    """Reject a design that differs from the file's codebook, because it would give the reports another meaning."""
     for name, column in (raw.book or {}).get("columns", {}).items():
         question = {item.name: item for item in survey.questions}.get(name)
         if question is not None and question.design is not None and column.get("design") != question.design.to_dict():
@@ -215,7 +217,7 @@ def _check_questions(argument: str, by_question: object, names: Sequence[str]) -
 
 @dataclass(frozen=True)
 class _Arguments:
-    """What the caller, and the program that wrote the file, say about all cells."""
+    """The rules for reading all cells, from the caller and from the program that wrote the file."""
 
     codes: Mapping[str, Mapping[Any, Any]]
     missing: Sequence[Any] | Mapping[str, Sequence[Any]]
@@ -223,11 +225,11 @@ class _Arguments:
     decimal: str | None
 
     def missing_of(self, name: str) -> tuple[Any, ...]:
-        """Return what stands for no answer to a question."""
+        """Return the values that mean no answer to a question."""
         return tuple(self.missing.get(name, ()) if isinstance(self.missing, Mapping) else self.missing)
 
     def check_missing(self, name: str, model: QuestionModel) -> None:
-        """Refuse a value that is missing for all questions, but is a report of this one."""
+        """Reject a value that is declared as missing for all questions but is a possible report of this question."""
         if isinstance(self.missing, Mapping) or not model.report_options or self.codes.get(name):
             return
         reader = Reader(name, model)
@@ -239,7 +241,7 @@ class _Arguments:
 
 @dataclass(frozen=True)
 class _Field:
-    """One question and its columns in the file; of free text there is no model."""
+    """One question and its columns in the file; a question with free text has no model."""
 
     name: str
     model: QuestionModel | None
@@ -276,7 +278,7 @@ class _Field:
         return [converted[report] for report in sets]
 
     def _check_agreement(self, reports: Sequence[Any], texts: Sequence[Any]) -> None:
-        """Refuse rows in which the column of a question and those of its options say different things."""
+        """Reject rows in which the column of a question contradicts the columns of its options."""
         pairs = zip(reports, texts, strict=True)
         if different := sum(text not in (None, STRANGE) and text != (report or []) for report, text in pairs):
             rule = f"the column {self.column!r} must agree with the columns of its options"
@@ -305,7 +307,7 @@ def _fields(raw: RawTable, survey: Survey | Mapping[str, Any], columns: ColumnNa
 
 
 def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[list[str]]]]:
-    """Return each question without its columns, its wordings, and the names of its options."""
+    """Yield for each question a field that has no columns yet, its wordings, and the names of its options."""
     wordings = [{text_in(question.text, code) for code in survey.languages} for question in survey.questions]
     counts = Counter(chain(*wordings))
     for question, texts in zip(survey.questions, wordings, strict=True):
@@ -319,13 +321,13 @@ def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[lis
             OptionNames(options, *form, *languages),
         )
         model = None if question.kind == "text" else question_model(question)
-        # Arms ask one question in several forms with the same wording, which then says nothing.
+        # In different arms the same wording may be used for several questions, and does not identify one of them.
         field = _Field(question.name, model, names, partial(report_cell, question), None)
         yield field, [text for text in sorted(texts) if counts[text] == 1], [list(map(str, options)), *form, *languages]
 
 
 def _design_field(item: tuple[str, QuestionModel]) -> tuple[_Field, list[str], list[list[str]]]:
-    """Return a design by column as a question in one language without labels."""
+    """Return the design of a column as a question in one language without labels."""
     name, model = item
     options = model.report_options or model.options
     names = (OptionNames(options, options), *[OptionNames(())] * 2)
@@ -338,14 +340,14 @@ def _labels(survey: Survey, question: Question, language: str) -> list[str]:
 
 
 def _label(model: QuestionModel, value: Any) -> Any:
-    """Return a report as its design calls it, and a list as its JSON text, which can be counted and compared."""
+    """Return the label of a report in its design; lists become JSON texts, which can be counted and compared."""
     if isinstance(value, list):
         return json.dumps(value, separators=(",", ":"))
     return value if value is None or not model.report_options else model.report_options[value]
 
 
 def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
-    """Add the columns that a collection's table has besides answers."""
+    """Add the columns of a collection's table that do not contain answers."""
     truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # the try at which a check about the device was passed
     for name, values in ((UNDERSTOOD, tries if survey.check == "device" else truth), (REHEARSAL, truth)):

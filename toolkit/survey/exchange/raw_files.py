@@ -1,4 +1,4 @@
-"""Read the files of other programs as tables: their cells, and what they say about codes and columns."""
+"""Reading the files of other programs as tables, together with their labels of codes and columns."""
 
 import csv
 import io
@@ -28,16 +28,16 @@ _TEXTS = (".csv", ".tsv", ".txt")
 SUFFIXES = (*_TEXTS, ".xlsx", ".sav", ".dta", ".parquet", ".feather")
 _MOST_UNPACKED = 500_000_000
 _MOST_COLUMNS = 32_767
-"""The limit of SPSS, which no survey reaches."""
+"""The largest number of columns that SPSS allows, which no survey reaches."""
 
 _MOST_CELLS = 50_000_000
-"""A million people and fifty columns, which is about what a laptop holds."""
+"""A million people and fifty columns, which is about the largest table that fits in a laptop's memory."""
 
-MOST_DIGITS = 4000  # of a number in a codebook, as in a survey's file
+MOST_DIGITS = 4000  # the largest number of digits in a codebook, as in a survey's file
 _STATA = b"<stata_dta>"
 _STATA_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}  # bytes of numbers by type; texts have their own length
 _STATA_7_WIDTHS = dict(zip(b"bilfd", (1, 2, 4, 4, 8), strict=True)) | {kind: kind - 127 for kind in range(128, 256)}
-_SPSS_ROWS = slice(80, 84)  # the number of rows; all bits are 1 where it is not stated
+_SPSS_ROWS = slice(80, 84)  # the number of rows; all bits are 1 if it is not stated
 _ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
 _STATED_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"?')
@@ -50,18 +50,19 @@ _NO_VALUE = re.compile(
     </(?:\w+:)?c>""",
     re.VERBOSE,
 )
-"""A cell with a formula whose result was not stored. A result that is an empty text states its type."""
+"""A pattern for a formula whose result was not stored. If the result is an empty text, the cell states its type."""
 
 _NOTHING = "nothing was read"
 
 
 @dataclass(frozen=True)
 class RawTable:
-    """The cells of a file, and what the file says about its columns.
+    """The cells of a file, and the file's information about its columns.
 
-    In `frame` the values that the file declares as missing are missing; `declared` has those columns as they are
-    stored. `labels` has the labels of codes and `texts` the wordings of questions, by column. `book` is the codebook.
-    `defused` says that apostrophes were put before formulas, and `has_import_ids` that Qualtrics wrote the file.
+    In `frame` the values that the file declares as missing are missing; `declared` contains the columns with such
+    values as they are stored. By column, `labels` has the labels of codes and `texts` the wordings of questions. `book`
+    is the codebook. `defused` states whether formulas were prefixed with apostrophes, and `has_import_ids` whether
+    Qualtrics wrote the file.
     """
 
     frame: "pd.DataFrame"
@@ -88,7 +89,7 @@ class RawTable:
 
 
 def read_table(path: str | Path) -> RawTable:
-    """Return the table in a file; every cell of a text file is a text, and an empty one is missing."""
+    """Return the table in a file; in a text file every cell is a text, and empty cells are missing."""
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
@@ -129,7 +130,7 @@ def _unreadable(file: Path, why: str) -> NoReturn:
 
 
 def _check_size(file: Path, rows: int, columns: int) -> None:
-    """Refuse a table that would take minutes or all memory as soon as its size is known."""
+    """Reject a table that would take minutes or all memory, as soon as its size is known."""
     if columns > _MOST_COLUMNS:
         reject(
             f"{file.name} must have at most {_MOST_COLUMNS:,} columns",
@@ -154,8 +155,8 @@ def _check_names(names: Sequence[str]) -> None:
 def text_rows(file: Path, separators: str) -> list[list[str]]:
     """Return the rows of a text file in UTF-8, or in UTF-16 if it has a byte order mark.
 
-    The separator is that of a first line such as `sep=;`, which Excel writes, or else the most frequent one outside
-    the quotes of the first line.
+    The separator is stated in a first line such as `sep=;`, which Excel writes. Otherwise it is the most frequent
+    separator in the first line outside of quotation marks.
     """
     raw = file.read_bytes()
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
@@ -181,7 +182,7 @@ def text_rows(file: Path, separators: str) -> list[list[str]]:
 
 
 def _from_rows(file: Path, rows: list[Any]) -> RawTable:
-    """Return the table of a head and its rows; Qualtrics repeats the questions and its import ids in two more heads."""
+    """Return the table of a header and its rows; Qualtrics writes two more headers, with questions and import ids."""
     if not rows:
         reject("a file of reports must have a head and rows", "none", _NOTHING)
     head = _numbered([str("" if cell is None else cell).strip() for cell in rows[0]])
@@ -215,16 +216,16 @@ def _is_import_row(row: Any) -> bool:
 
 
 def sheets(file: Path) -> dict[str, list[Any]]:
-    """Return the rows of each sheet of an .xlsx file by its name, and of the first one under "", without empty rows."""
+    """Return the nonempty rows of each sheet of an .xlsx file by its name; the key "" stands for the first sheet."""
     filled = {name: _trimmed(rows) for name, rows in workbook(file).items()}
     return {"": next(iter(filled.values()), []), **filled}
 
 
 def workbook(file: Path) -> dict[str, list[Any]]:
-    """Return all rows of each sheet of an .xlsx file by its name, whatever number of rows the file states.
+    """Return all rows of each sheet of an .xlsx file by its name, even if the file states a different number of rows.
 
-    A file that unpacks to more than half a gigabyte, or defines entities, is refused before it is read. A sheet is
-    refused if the reader would skip rows, or formulas that no program has computed.
+    A file that unpacks to more than half a gigabyte, or defines entities, is rejected before it is read. A sheet is
+    rejected if the reader would skip some of its rows, or formulas that no program has computed.
     """
     load = extra("openpyxl").load_workbook
     _check_there(file)
@@ -242,7 +243,7 @@ def workbook(file: Path) -> dict[str, list[Any]]:
 
 @contextmanager
 def _quoting_nothing(file: Path) -> Iterator[None]:
-    """Replace the errors of a reader, which quote the cells that it cannot read."""
+    """Replace the errors of a reader, because they quote the cells that it cannot read."""
     try:
         yield
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
@@ -262,8 +263,8 @@ def _check_parts(file: Path, packed: zipfile.ZipFile) -> None:
 
 
 def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
-    """Return the rows of a sheet; refuse it if the reader skips some of them."""
-    sheet.reset_dimensions()  # other programs write them wrongly, and the reader would trust them
+    """Return the rows of a sheet; reject the sheet if the reader skips some of them."""
+    sheet.reset_dimensions()  # other programs write wrong dimensions, and the reader would trust them
     rows, cells, filled = list[Any](), 0, 0
     for row in _foreign_rows(file, sheet):
         cells += len(row) + 1  # empty rows also take time
@@ -294,17 +295,17 @@ def cell_text(cell: object) -> str:
 
 
 def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
-    """Return rows without empty ones, and without columns that have no head."""
+    """Return the nonempty rows, without columns that have no header."""
     filled = [row for row in rows if any(cell not in (None, "") for cell in row)]
     width = max((index for row in filled[:1] for index, cell in enumerate(row, 1) if cell not in (None, "")), default=0)
     return [(row + [None] * width)[:width] for row in filled]
 
 
 def _from_stat(file: Path, suffix: str) -> RawTable:
-    """Return a table of SPSS or Stata, where the values that the file declares as missing are missing."""
+    """Return the table in an SPSS or Stata file; values that the file declares as missing are missing."""
     program = extra("pyreadstat")
     raw = file.read_bytes()
-    # The reader notices neither a file that is cut off nor rows beyond the stated number.
+    # The reader does not notice that a file is truncated, or that it has more rows than it states.
     if suffix == ".dta" and (
         b"</stata_dta>" not in raw[-64:] if raw.startswith(_STATA) else not _ends_with_labels(raw)
     ):
@@ -330,7 +331,7 @@ def _from_stat(file: Path, suffix: str) -> RawTable:
 
 
 def _declared_missing(ranges: Sequence[Mapping[str, Any]], letters: Sequence[str]) -> Callable[[Any], bool]:
-    """Return whether a cell is in a range that SPSS declares as missing, or one of the letters of Stata."""
+    """Return a function that tells whether a cell is in a range declared as missing by SPSS, or a letter of Stata."""
 
     def is_declared(cell: Any) -> bool:
         limits = ((limit["lo"], limit["hi"]) for limit in ranges)
@@ -342,8 +343,8 @@ def _declared_missing(ranges: Sequence[Mapping[str, Any]], letters: Sequence[str
 def _ends_with_labels(raw: bytes) -> bool:
     """Return whether a file of Stata 7 to 12 ends after its stated rows and its tables of labels.
 
-    The layout is that of `help dta_115`: a head, six descriptions of each column, expansion fields, rows, tables.
-    Files of other releases pass.
+    The layout is described in `help dta_115`: a header, six descriptions of each column, expansion fields, rows, and
+    tables. Files of other releases are accepted.
     """
     release = raw[0] if raw else 0
     if release not in (110, 113, 114, 115):
@@ -365,7 +366,7 @@ def _ends_with_labels(raw: bytes) -> bool:
 
 
 def _check_rows(file: Path, raw: bytes, rows: int) -> None:
-    """Refuse an SPSS file with more rows than it states: its reader stops there."""
+    """Reject an SPSS file with more rows than it states, because its reader would ignore the others."""
     unstated = b"\xff" * 4
     if raw[_SPSS_ROWS] == unstated:
         advice = "compare that with the program that wrote it, as a file that is cut off would not be noticed"
@@ -393,9 +394,9 @@ def _from_arrow(file: Path, suffix: str) -> RawTable:
 
 
 def _from_parquet(file: Path) -> Any:
-    """Read a Parquet file, texts by their dictionaries first.
+    """Read a Parquet file after checking the size of its texts, which are first read as dictionaries.
 
-    A few hundred bytes may repeat a long text until no memory holds it.
+    The check is necessary because a few hundred bytes may repeat a long text so often that no memory is large enough.
     """
     arrow, reader = extra("pyarrow"), extra("pyarrow.parquet").ParquetFile
     kinds = [getattr(arrow, name)() for name in ("string", "large_string", "string_view", "binary", "large_binary")]
@@ -426,7 +427,7 @@ def _text_bytes(column: Any) -> int:
 
 def _from_feather(file: Path) -> Any:
     with file.open("rb") as stream:
-        is_first_edition = stream.read(4) == b"FEA1"  # which compresses nothing
+        is_first_edition = stream.read(4) == b"FEA1"  # the first edition compresses nothing
     if not is_first_edition:
         with extra("pyarrow.ipc").open_file(file) as whole:
             names = whole.schema.names

@@ -1,4 +1,4 @@
-"""What the exports of survey tools look like, in one table, and which of their rows are not people's answers."""
+"""A table of the export formats of survey tools, with rules for rows that are not people's answers."""
 
 import re
 from collections import Counter
@@ -10,14 +10,14 @@ from toolkit.core.checks import is_missing, reject
 from toolkit.survey.exchange.raw_files import RawTable
 
 REASONS = ("preview", "test", "spam", "unfinished", "not approved")
-"""Why a row is not a person's answer."""
+"""The reasons why a row is not a person's answer."""
 
 _NOTHING = "nothing was read"
 
 
 @dataclass(frozen=True)
 class RowRule:
-    """Rows are left out for a reason if their cell in a column matches a pattern; both are regular expressions."""
+    """A rule that leaves out rows if their cell in a column matches a pattern; both are regular expressions."""
 
     column: str
     pattern: str
@@ -28,8 +28,9 @@ class RowRule:
 class Tool:
     """A program that exports answers.
 
-    A file is from it if the name of a column matches `marker`. `separator` stands between the options that one cell
-    names, and `form_end` matches the last column of each form, where a file has several. All are regular expressions.
+    A file was exported by the program if the name of a column matches `marker`. `separator` separates the options in
+    one cell, and `form_end` matches the last column of each form if a file has several forms. All are regular
+    expressions.
     """
 
     marker: str
@@ -67,14 +68,14 @@ TOOLS = {
         form_end=r"\w+_complete|Complete\?.*",
     ),
 }
-"""Exports as these programs document them. Qualtrics also writes `Status` as a number."""
+"""The export formats as documented by these programs. Qualtrics also writes `Status` as a number."""
 
 ANY = Tool("", ())
-"""A file of a program that is not in the table."""
+"""A program that is not in the table."""
 
 
 def tool_of(raw: RawTable, source: str | None, reserved: Iterable[str]) -> Tool:
-    """Return the tool with the name `source`, or else the one that the columns show; `reserved` are of questions."""
+    """Return the tool called `source`, or the tool recognized by the columns; `reserved` columns are of questions."""
     if source is not None:
         if source not in TOOLS:
             reject(f"`source` must be one of {', '.join(TOOLS)}", repr(source)[:40], _NOTHING)
@@ -89,14 +90,14 @@ def tool_of(raw: RawTable, source: str | None, reserved: Iterable[str]) -> Tool:
 
 @dataclass(frozen=True)
 class RowSelection:
-    """The rows that are people's answers, and for each question those in which its form was not answered."""
+    """The rows that are people's answers, and for each question the rows in which its form was not answered."""
 
     rows: list[bool]
     counts: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, list[bool]] = field(default_factory=dict)
 
     def message(self) -> str:
-        """Return how many rows were left out and why."""
+        """Return a text on the number of rows that were left out, and why."""
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in self.counts.items())
         return f"{sum(self.counts.values()):,} of {len(self.rows):,} rows left out ({reasons})"
 
@@ -108,18 +109,18 @@ class RowSelection:
 def select_rows(
     tool: Tool, raw: RawTable, columns: Mapping[str, Sequence[str]], keep: Sequence[str] | str
 ) -> RowSelection:
-    """Return which rows are people's answers; `columns` has those of each question.
+    """Select the rows that are people's answers; `columns` contains the columns of each question.
 
-    Where a file has several forms, a row is left out if none of the forms that ask a question was finished. In the
-    other rows the questions of an unfinished form are missing. A form that was never opened has 0 in each box and
-    nothing else, and is missing whatever `keep` says.
+    If a file has several forms, a row is left out if none of the forms that ask a question was finished. In the other
+    rows the questions of an unfinished form are missing. The answers to a form that was never opened, which are only
+    zeros in boxes, are missing for any `keep`.
     """
     allowed = _checked_reasons(keep)
     used = {column for names in columns.values() for column in names}
     forms = [form for form in _forms(tool, list(raw.frame)) if used & set(form)]
     rules = [rule for rule in tool.rules if rule.reason not in allowed]
     reasons = [_reasons(rules, raw, [name for name in form if name not in used]) for form in forms]
-    # A row stays if one of its forms stays.
+    # A row is kept if at least one of its forms is kept.
     stays = [None in row for row in zip(*reasons, strict=True)] or [True] * len(raw.frame)
     counts = Counter(row[0] for row in zip(*reasons, strict=True) if None not in row)
     selection = RowSelection(stays, {reason: counts[reason] for reason in REASONS if counts[reason]})
@@ -148,7 +149,7 @@ def _checked_reasons(keep: Sequence[str] | str) -> set[str]:
 
 
 def _forms(tool: Tool, names: list[str]) -> list[list[str]]:
-    """Split columns after the one that ends a form; the whole file is one form if none does."""
+    """Split columns after each column that ends a form; if there is none, the whole file is one form."""
     forms: list[list[str]] = [[]]
     for name in names:
         forms[-1].append(name)
@@ -158,7 +159,7 @@ def _forms(tool: Tool, names: list[str]) -> list[list[str]]:
 
 
 def _reasons(rules: Iterable[RowRule], raw: RawTable, names: Sequence[str]) -> list[str | None]:
-    """Return for each row the reason of the first rule that it matches."""
+    """Return for each row the reason of the first rule that it matches, or None."""
     reasons: list[str | None] = [None] * len(raw.frame)
     for rule in rules:
         for name in (name for name in names if re.fullmatch(rule.column, name)):
@@ -171,7 +172,7 @@ def _reasons(rules: Iterable[RowRule], raw: RawTable, names: Sequence[str]) -> l
 
 
 def _texts(raw: RawTable, name: str) -> list[str]:
-    """Return a column as lower case texts, with labels in place of codes."""
+    """Return a column as lower-case texts, with labels in place of codes."""
     labels = {cell_key(code): cell_key(label) for code, label in raw.labels.get(name, {}).items()}
     cells = raw.frame[name].tolist()
     keys = {cell: "" if is_missing(cell) else cell_key(cell) for cell in set(cells)}
@@ -179,7 +180,7 @@ def _texts(raw: RawTable, name: str) -> list[str]:
 
 
 def _is_empty(raw: RawTable, names: Sequence[str]) -> list[bool]:
-    """Return whether a row has nothing but unticked boxes in these columns."""
+    """Return for each row whether these columns contain only unticked boxes."""
     boxes = re.compile(r".*(___\w+|\(choice=.*\))")
     blank = [{"", "0", "unchecked"} if boxes.fullmatch(name) else {""} for name in names]
     columns = [_texts(raw, name) for name in names]

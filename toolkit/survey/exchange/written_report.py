@@ -1,4 +1,4 @@
-"""The report for readers: questions, turnout, estimates with pictures, methods, and the protection of people."""
+"""The report for readers, with questions, turnout, estimates, plots, methods, and the protection of respondents."""
 
 import io
 from dataclasses import replace
@@ -25,7 +25,7 @@ _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 
 
 def report_document(results: Results, level: float, title: str) -> Document:
-    """Return the report on the results that may be shown; groups with too few people are not in it."""
+    """Return the report on the results that may be shown; groups with too few people are left out."""
     survey = results.survey
     blocks = [Block("h1", title), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]
     wordings = [
@@ -59,7 +59,7 @@ def _hidden(question: Question) -> str:
 
 
 def _people(results: Results) -> list[Block]:
-    """Return a table of how many answered each question, or left it out, over all groups that are shown."""
+    """Return a table of the people who answered or skipped each question, over all groups that are shown."""
     rows = []
     for question in results.estimated:
         counts = [finding.counts for finding in results.group_estimates if finding.question == question.name]
@@ -69,7 +69,7 @@ def _people(results: Results) -> list[Block]:
 
 
 def _estimated(results: Results, question: Question, level: float) -> list[Block]:
-    """Return the title of a question, its picture if there is one, its table and the notes below it."""
+    """Return the title of a question, its plot if there is one, its table, and the notes below the table."""
     estimates = tuple(estimate for estimate in results.group_estimates if estimate.question == question.name)
     rows = [
         (*row.group, row.option, row.estimate, row.se, row.interval, f"{row.n:,}")
@@ -123,7 +123,7 @@ def _in_unit(question: Question, row: Any) -> tuple[str, str]:
 
 
 def methods(results: Results, level: float) -> str:
-    """Return a paragraph for a paper on designs, estimators, intervals, the sample, the software and the hash."""
+    """Return a methods paragraph on designs, estimators, intervals, the sample, the software and the hash."""
     survey = results.survey
     people = max((sum(item.counts.values()) for item in results.group_estimates), default=0)
     hidden = [f"{item.name} ({_hidden(item)})" for item in survey.questions if item.randomized]

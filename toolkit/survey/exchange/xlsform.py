@@ -1,4 +1,4 @@
-"""Forms for ODK and Kobo: surveys with a die or coin of the respondent's own as XLSForms, and XLSForms as surveys."""
+"""Conversion of surveys in which respondents use their own die or coin to XLSForms for ODK and Kobo, and back."""
 
 import json
 import re
@@ -27,7 +27,7 @@ from toolkit.texts.voice import Voice
 
 _LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español", "ar": "العربية"}
 _DESIGN, _OPTION = "rr::design", "rr_option"
-"""Columns of this package, which those programs ignore."""
+"""Columns of this package, which ODK and Kobo ignore."""
 
 _CHOICE_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _METADATA = {"start", "end", "today", "deviceid", "username", "email", "phonenumber", "audit", "note"}
@@ -42,20 +42,20 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
     Parameters
     ----------
     survey : Survey
-        Its protected questions must have mode "physical": people draw with a die or coin of their own. A form that
-        drew on the device would store the true answer.
+        The survey, whose protected questions must have mode "physical": people use their own die or coin. A form that
+        randomized on the device would store the true answer.
     path : str or Path
         An .xlsx file.
 
     Returns
     -------
     Path
-        The file; `read_reports` reads what is collected with it.
+        The file; `read_reports` reads the answers that are collected with it.
 
     Raises
     ------
     ValueError
-        If a question would be drawn on the device, or the file's name ends otherwise.
+        If a question would be randomized on the device, or the file has another suffix.
 
     Examples
     --------
@@ -98,13 +98,13 @@ def _check(question: Question) -> None:
 
 
 def _texts(survey: Survey, column: str, texts: Mapping[str, str | None]) -> dict[str, str]:
-    """Return a column for each language, where "${" is no reference."""
+    """Return a column for each language, in which "${" no longer starts a reference."""
     headers = {code: f"{column}::{_LANGUAGES.get(code, code)} ({code})" for code in survey.languages}
     return {headers[code]: text.replace("${", "$ {") for code, text in texts.items() if text}
 
 
 def _consent(survey: Survey, code: str) -> list[str]:
-    """Return the researchers' text and what can be learned; another program decides what is stored, and by whom."""
+    """Return the researchers' text and what can be learned; storage is left out, as it depends on the other program."""
     layers = stated_layers(statements(survey), survey.consent[code], code, survey.words, paper=True)
     lines = [text for layer in layers for text in (*layer.open, *layer.more)]
     return [*lines, *odds_in_all(survey.questions, code, survey.words, survey.waves)]
@@ -138,7 +138,7 @@ def _type(question: Question) -> str:
 
 
 def choice_names(question: Question) -> list[str]:
-    """Return a name for each choice: the option itself if it is a valid name in a form, else its number."""
+    """Return a name for each choice: the option itself if it is a valid name in a form, or otherwise its number."""
     options, numbered = [str(option) for option in printed_answers(question)], numbered_names(question)
     names = [
         option if _CHOICE_NAME.fullmatch(option) else number for option, number in zip(options, numbered, strict=True)
@@ -147,7 +147,7 @@ def choice_names(question: Question) -> list[str]:
 
 
 def numbered_names(question: Question) -> list[str]:
-    """Return numbered names of all choices, which earlier forms had if one option was not a valid name."""
+    """Return numbered names of all choices, as in earlier forms if at least one option was not a valid name."""
     return [f"option{number}" for number in range(1, len(printed_answers(question)) + 1)]
 
 
@@ -173,7 +173,7 @@ def _limits(survey: Survey, question: Question) -> dict[str, str]:
     if question.bounds is None:
         return {}
     low, high = (as_number(bound) for bound in question.bounds)
-    least, most = (format(Decimal(str(bound)), "f") for bound in (low, high))  # XPath knows no 1e-05
+    least, most = (format(Decimal(str(bound)), "f") for bound in (low, high))  # XPath does not allow 1e-05
     key = "whole" if question.whole else "number"
     messages = {}
     for code in survey.languages:
@@ -193,26 +193,27 @@ def _settings(survey: Survey) -> dict[str, str]:
 def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
     """Make a survey from the choices, numbers and texts of an XLSForm.
 
-    What a survey cannot hold is refused, or left out with a warning.
+    Elements that a survey cannot represent are rejected, or left out with a warning.
 
     Parameters
     ----------
     path : str or Path
         An .xlsx file.
     consent : str or mapping
-        What people agree to.
+        The text that people agree to.
     **fields : Any
         Other parameters of `Survey`.
 
     Returns
     -------
     Survey
-        It has the form's questions, languages and title. A warning names what was left out, such as times and devices.
+        A survey with the form's questions, languages and title. A warning names the elements that were left out, such
+        as times and devices.
 
     Raises
     ------
     SurveyError
-        If a question has a type, condition or range that a survey does not know.
+        If a question has a type, condition or range that a survey does not support.
 
     Examples
     --------
@@ -256,7 +257,7 @@ def _records(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
 
 
 def _languages(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Return language codes with the endings of their columns; English where no language is named."""
+    """Return language codes with the endings of their columns; English if no language is named."""
     ends = dict.fromkeys(key.removeprefix("label") for row in rows for key in row if re.match(r"label(::|$)", key))
     languages = [(match[1], end) for end in ends if (match := re.search(r"\(([\w-]+)\)$", end))]
     return languages or [("en", next(iter(ends), ""))]
@@ -301,7 +302,7 @@ def _data(row: Mapping[str, str], column: str) -> Any:
 
 
 def _number(name: str) -> str | int:
-    """Return a whole number as an integer, unless the data of the form would spell it otherwise, as "01"."""
+    """Return a whole number as an integer, unless the form's data would spell it differently, such as "01"."""
     return int(name) if re.fullmatch("0|-?[1-9][0-9]*", name) else name
 
 

@@ -28,7 +28,7 @@ from toolkit.texts.multilingual import is_right_to_left, isolate_digit_groups, t
 from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice
 
-_PAGE_SPACE, _LINE_SPACE = 240.0, 5.5  # in millimetres: the usable height below a page's header, and of a line
+_PAGE_SPACE, _LINE_SPACE = 240.0, 5.5  # the usable height of a page and the height of a line, in millimeters
 _PIPS = {1: "4", 2: "08", 3: "048", 4: "0268", 5: "02468", 6: "023568"}
 """Positions of the pips on each face of a die, in a grid of nine fields numbered from 0."""
 
@@ -120,7 +120,7 @@ def _sheet_pages(
     """Yield each page of each sheet, with its header and its questions."""
     pages = _page_breaks(survey, language, voice)
     for serial, (page, questions) in product(serials, enumerate(pages, start=1)):
-        # Isolates keep the number from left to right in every script.
+        # Isolates display the number from left to right in every script.
         spaced = f"\u2066{serial[:3]} {serial[3:6]} {serial[6:]}\u2069"
         label = [
             voice.say("sheet_survey", hash=hash_text),
@@ -209,7 +209,7 @@ def _range_sentences(question: Question, survey: Survey, language: str, voice: V
 
 
 def _condition_sentences(question: Question, survey: Survey, language: str, voice: Voice) -> list[str]:
-    """Return the sentences on who is asked, one for each deciding question."""
+    """Return the sentences on who is asked, one for each question in the condition."""
     lines = []
     for name, options in (question.show_if or {}).items():
         labels = [voice.quoted(survey[name].label(option, language, voice.phrases)) for option in options]

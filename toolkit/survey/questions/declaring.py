@@ -62,7 +62,7 @@ def check_fields(owner: Any, first_field: str | None = None) -> None:
 
 
 def declared_fields(owner: Any) -> Iterator[dataclasses.Field[Any]]:
-    """Return the fields that can be given, in the order in which files have them."""
+    """Return the fields that can be given, in the order of files."""
     return (field for field in dataclasses.fields(owner) if "check" in field.metadata)
 
 
@@ -76,5 +76,5 @@ def field_names_checked_by(owner: Any, *checks: Check) -> tuple[str, ...]:
 
 
 def is_omitted(field: dataclasses.Field[Any], value: object) -> bool:
-    """Return whether a value is left out of files: it is None, or the default of a field that is newer."""
+    """Return whether a value is left out of files: None, or the default of a field that was added later."""
     return value is None or bool(field.metadata.get("omit_default") and value == field.default)

@@ -18,9 +18,10 @@ class SurveyError(ValueError):
     message : str
         The complete message, which begins with the file and the question.
     question : str, optional
-        The name of the question; None if the error is about the survey.
+        The name of the question; None if the error is about the whole survey.
     field : str, optional
-        The field of the question or survey, such as "cap" or "protection.review"; None if several are concerned.
+        The field of the question or survey, such as "cap" or "protection.review"; None if the error is about several
+        fields.
     reason : str, optional
         The message without file and question, for interfaces that show these separately.
 
@@ -48,11 +49,11 @@ class SurveyWarning(UserWarning):
     Parameters
     ----------
     message : str
-        What may be wrong, and what to do about it.
+        A description of the possible flaw and its remedy.
     question : str, optional
         The name of the question; None if the warning is about the survey.
     field : str, optional
-        The field of the question or survey; None if several are concerned.
+        The field of the question or survey; None if the warning is about several fields.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Survey files in TOML and JSON, and explanations of fields that other tools offer but this one does not."""
+"""Survey files in TOML and JSON, and explanations of fields that only other tools offer."""
 
 import json
 import re
@@ -41,7 +41,7 @@ _REASONS_BY_FIELDS = {
 
 
 def reject_unknown(data: Mapping[str, Any], allowed: Collection[str], owner: str) -> None:
-    """Reject unknown fields; for a field that other tools have, explain why it does not exist here."""
+    """Reject unknown fields; explain the absence of a field that other tools have."""
     for field in data:
         if field not in allowed:
             normalized = str(field).lower().replace("-", "_")

@@ -161,7 +161,7 @@ def checked_mode(value: object, name: str, question: Any) -> str:
 
 
 def checked_instructions(value: object, name: str, question: Any, most: int) -> str | Text | None:
-    """Check the instructions for randomizing by hand; without them, a coin, a die or slips must draw the design."""
+    """Check the instructions for randomizing by hand, which are optional if a common device can draw the design."""
     design = question.design
     if value is not None:
         if design is None:

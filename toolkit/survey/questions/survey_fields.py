@@ -41,7 +41,7 @@ STATION_KINDS = ("kiosk", "interviewer")
 """Kinds of stations: an unattended kiosk, and a device that an interviewer hands over."""
 
 DEFAULT_STEP = 10
-"""Default number of reports by which the results of an open collection advance."""
+"""Default number of new reports after which the results of an open collection are updated."""
 
 MOST_WAVES = 24
 """Maximum number of waves."""
@@ -341,11 +341,11 @@ def checked_own_words(value: object, _name: str, survey: Any) -> Frozen[str, Tex
 
 
 Day = dt.date
-_LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # a day ends last in this time zone
+_LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # the time zone in which a day ends last
 
 
 def read_day(value: object, name: str, *_: object) -> Day | None:
-    """Return a day given as a TOML date or as text; None stays None."""
+    """Return a day given as a TOML date or as text; None is returned unchanged."""
     if value is None or (isinstance(value, dt.date) and not isinstance(value, dt.datetime)):
         return value
     try:

@@ -108,7 +108,7 @@ def estimate(
     method : str, optional
         As for `toolkit.analysis.estimates`.
     sample : Sample or Replicates, optional
-        How people were sampled, as for `toolkit.analysis.estimates`.
+        The sampling design, as for `toolkit.analysis.estimates`.
     missing : sequence
         Values that stand for missing reports, as for `toolkit.analysis.estimates`.
     minimum : int, optional
@@ -161,7 +161,7 @@ def estimate(
         understood=_comprehension_counts(survey, reports),
         attention=_attention_shares(survey, reports),
     ).suppress_below(min_people)
-    # The remarks on birthdays depend on the estimates, and so must be made from those that are not withheld.
+    # The remarks on birthdays depend on the estimates, so they must be derived from estimates that are not withheld.
     return replace(results, remarks=(*results.remarks, *_birthday_remarks(results)))
 
 

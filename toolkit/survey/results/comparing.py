@@ -1,4 +1,4 @@
-"""Comparisons between two waves of a panel, linked by the number that phones send, and between experimental arms."""
+"""Comparisons between two waves of a panel, linked by a number that phones send, and between experimental arms."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -25,10 +25,10 @@ WaveEstimator = Callable[[Memo, Any, Any], Estimate]
 def estimate_between_waves(
     question: Question, earlier: object, later: object, estimate: WaveEstimator, minimum: int = 0
 ) -> Estimate:
-    """Return an estimate from the people who reported in two waves; its notes count the people who are left out.
+    """Return an estimate from the people who reported in two waves; its notes state how many people are left out.
 
-    `earlier` and `later` are frames from `collector.reports()`. It is an error if fewer than `minimum` people are in
-    both.
+    `earlier` and `later` are frames from `collector.reports()`. An error is raised if fewer than `minimum` people are
+    in both frames.
     """
     memo = question.memo
     if memo is None:

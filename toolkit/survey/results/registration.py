@@ -104,7 +104,7 @@ class Registration:
         Raises
         ------
         ValueError
-            If its hash differs.
+            If the hash of the survey differs.
         """
         if _registered_hash(survey) != self.survey_hash:
             rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey_hash[:12]}…)"
@@ -154,9 +154,10 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
     survey : Survey
         The survey.
     plan : mapping, str or Path
-        The fields, or a .toml file with them. The fields `n`, `stopping`, `exclusions` and `missing` are required.
-        Optional fields are `level`, `questions` (by default all), `groups`, `contrasts` (question, by, reference),
-        `prevalence` and `subgroup` as for `Survey.plan`, `power` ({question = {prevalence, detect}}), and `hypotheses`.
+        The fields of the plan, or a .toml file that contains them. The fields `n`, `stopping`, `exclusions` and
+        `missing` are required. Optional fields are `level`, `questions` (by default all), `groups`, `contrasts`
+        (question, by, reference), `prevalence` and `subgroup` as for `Survey.plan`, `power` ({question = {prevalence,
+        detect}}), and `hypotheses`.
     path : str or Path
         The .md file to write, which `Registration.load` reads.
 

@@ -51,7 +51,7 @@ class ResultRow:
 
 
 PASSED_FIRST_TRY, PASSED_SECOND_TRY = ("True", "true", "1", "1.0"), ("2", "2.0")
-"""How engines and files represent a comprehension check that was passed at the first or the second try."""
+"""The values in engines and files for a comprehension check that was passed at the first or the second try."""
 
 
 def option_label(survey: Survey, name: str, option: object) -> str:
@@ -244,7 +244,7 @@ class Results(Findings):
         return frame
 
     def registered(self, registration: Registration | str | Path) -> "Results":
-        """Return the results with a status of each estimate: registered or exploratory.
+        """Return the results with a status for each estimate: registered or exploratory.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class Results(Findings):
         return estimate_between_waves(self.survey[name], before, now, estimate, least)
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """Return the results as unrounded numbers for further analyses; `summary` has formatted ones.
+        """Return the results as unrounded numbers for further analyses; `summary` returns formatted numbers.
 
         Parameters
         ----------
@@ -568,7 +568,7 @@ def _percent(count: int, whole: int) -> str:
 
 
 def _comprehension_note(*counts: int) -> str:
-    """Return a sentence on how many people passed the comprehension check, and how many would by chance."""
+    """Return a sentence on how many people passed the comprehension check, and how many would pass it by chance."""
     *n_passed, n_tried = counts
     passed = f"{sum(n_passed)} of {n_tried} ({_percent(sum(n_passed), n_tried)}) passed the comprehension check"
     if len(n_passed) == 1:

@@ -95,7 +95,7 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
 
 
 def reject_invalid_values(question: Question, values: Mapping[Any, Any]) -> None:
-    """Reject values that the question cannot have; the message counts them and quotes none."""
+    """Reject values that the question cannot have; the message states their number and quotes none."""
     with error_location(question=question.name):
         invalid = sum(not accepts(question, value) for value in values.values())
         if invalid:
@@ -112,7 +112,7 @@ class GroupedRows:
         self._counts: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
 
     def _row_counts(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
-        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # a question may define groups and decide conditions
+        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # a question may define groups and occur in conditions
         if names not in self._counts:
             counts = row_counts(self._reports, names)
             self._counts[names] = [(dict(zip(names, row, strict=True)), count) for row, count in counts]
@@ -132,7 +132,7 @@ class GroupedRows:
         return _sum_by_group((self._group(row), count) for row, count in rows if self._is_asked(question, row))
 
     def _is_asked(self, question: Question, answers: Mapping[str, Any]) -> bool:
-        """Return whether a question is asked after the plain answers of a row."""
+        """Return whether a question is asked, given the plain answers of a row."""
         for name, options in (question.show_if or {}).items():
             decider, answer = self._survey[name], answers[name]
             code = -1 if is_missing(answer) else cell_value(decider, answer)

@@ -32,7 +32,7 @@ class TimedConnection(Protocol):
 
 
 class Connections:
-    """All connections of a server, and the idle ones among them, longest idle first."""
+    """All connections of a server, with a list of the idle connections, longest idle first."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -47,7 +47,7 @@ class Connections:
         return connection in self._open
 
     def add(self, connection: TimedConnection, replaced: TimedConnection | None = None) -> bool:
-        """Count a connection, and drop the longest idle one if the server is full; return False if none is idle."""
+        """Count a connection; a full server drops its longest idle connection, or returns False if none is idle."""
         if replaced is not None:
             self.remove(replaced)
         if len(self._open) >= self.limits.max_connections:
@@ -67,7 +67,7 @@ class Connections:
         self._idle.pop(connection, None)
 
     def set_idle(self, connection: TimedConnection, *, is_idle: bool) -> None:
-        """Record whether the server is waiting for the client of a connection, which is then idle."""
+        """Record whether a connection is idle, which means that the server is waiting for its client."""
         self._idle.pop(connection, None)
         if is_idle and connection in self._open:
             self._idle[connection] = None
@@ -116,7 +116,8 @@ class PendingConnection:
     def start(self) -> "asyncio.Task[Any] | None":
         """Start connecting, or close a TLS connection at once if the server is full.
 
-        If the server is full, a plain connection is still passed to its protocol, which answers that it is busy.
+        If the server is full, a plain connection is still passed to its protocol, which answers that the server is
+        busy.
         """
         if self._connections.add(self):
             self._connections.set_idle(self, is_idle=True)
@@ -146,7 +147,7 @@ class PendingConnection:
 
 
 class Acceptor:
-    """Accepts the connections of a listening socket, as a replacement for `asyncio.Server`."""
+    """A replacement for `asyncio.Server` that accepts the connections of a listening socket."""
 
     def __init__(
         self,

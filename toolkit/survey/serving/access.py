@@ -29,11 +29,11 @@ PROMISES = {
     "blind": "Each link works once. A report carries a ticket that the server signed unseen, so that nothing "
     "in it leads to a link; whoever watches the network sees when each phone asks and sends. Experimental.",
 }
-"""Sentences about what each mode of access prevents and what it does not."""
+"""Sentences about what each mode of access prevents and does not prevent."""
 
 
 def access_promise(access: str, waves: int = 1) -> str:
-    """Describe what a mode of access prevents, and how waves could identify people by the waves they answered."""
+    """Describe what a mode of access prevents, and how the waves that people answered could identify them."""
     if waves == 1 or access == "open":
         return PROMISES[access]
     joined = (

@@ -1,4 +1,4 @@
-"""Launch, find and stop the server of a collection, a background process of which each machine runs at most one."""
+"""Starting, finding and stopping the background server of a collection; each machine runs at most one of them."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from toolkit.core.extras import check_extras
 from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 
 _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
-_MAX_LOG_LINES = 5  # shown in a status
+_MAX_LOG_LINES = 5  # the number of log lines in a status
 _WINDOWS = os.name == "nt"
 DATABASE_VARIABLE = "TOOLKIT_DATABASE"
 """The environment variable for the database, since its password must not appear in the process list."""

@@ -92,7 +92,7 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self._start_message = message
             return
-        await self._connection.writable.wait()  # until a slow client has read the previous response
+        await self._connection.writable.wait()  # a slow client may still be reading the previous response
         if not self.is_over:
             self.end()
             self._connection.respond(
@@ -301,7 +301,7 @@ def error_response(status: int, message: str, method: bytes = b"") -> bytes:
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Make an event loop, from uvloop if it is installed, else from asyncio."""
+    """Make an event loop, from uvloop if it is installed, or otherwise from asyncio."""
     try:
         import uvloop
     except ImportError:

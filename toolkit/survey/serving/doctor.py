@@ -101,7 +101,7 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check. `remedy` is empty if there is no problem; a problem that `is_severe` must be fixed."""
+    """The result of one check. `remedy` is empty if there is no problem; a problem with `is_severe` must be fixed."""
 
     observation: str
     remedy: str = ""

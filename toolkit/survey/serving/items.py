@@ -1,4 +1,4 @@
-"""The items of a form as the page's scripts need them, with everything precomputed that follows from the survey.
+"""The items of a form for the page's scripts, with all values precomputed that follow from the survey.
 
 An item is a question of the survey, the practice question, or the check of the method. It contains the screens on which
 it appears, their texts, and the choices.
@@ -23,7 +23,7 @@ Item = dict[str, Any]
 # The screen after the answer, which shows the randomized report. A practice question shows it below the answer.
 _RESULT_SCREEN = {"auto": "sent"}
 _SETS = ("subset", "unary", "capped_boxes")  # randomizers whose reports are sets of options
-_COLOURS = 4  # of the sectors of a wheel
+_COLOURS = 4  # the number of colours for the sectors of a wheel
 _MAX_RADIO = 8  # largest number of whole numbers shown as radio buttons; more become a number field
 _SHOW_RESULT = 2  # number of questions with the same odds whose randomized report is shown
 
@@ -113,7 +113,7 @@ def _item(question: Item, words: Words, note: str | None = None, **texts: str) -
 
 
 def _with_colours(parts: Sequence[Item]) -> list[Item]:
-    """Number the colours of a wheel's sectors so that neighbours differ, including the last and the first."""
+    """Number the colours of a wheel's sectors so that adjacent sectors differ, including the last and the first."""
     last = len(parts) - 1
     return [
         {**part, "colour": 1 if index == last and index and index % _COLOURS == 0 else index % _COLOURS}
@@ -122,7 +122,7 @@ def _with_colours(parts: Sequence[Item]) -> list[Item]:
 
 
 def _labels(question: Item, choices: Sequence[Item], words: Words) -> list[Mapping[str, str]]:
-    """Return the labels of all choices, with one for "none of these" or "no answer" where the question allows it."""
+    """Return the labels of all choices, with a label for "none of these" or "no answer" if the question allows it."""
     none = "none_of_these" if question["kind"] == "ticks" else None if question["required"] else "no_answer"
     return [choice["label"] for choice in choices] + ([] if none is None else [_texts(words, none)])
 
@@ -218,7 +218,7 @@ def _field(question: Item, choices: Sequence[Item], most: int | None, words: Wor
 
 
 def _is_integer_range(choices: Sequence[Item]) -> bool:
-    """Tell whether the choices are many consecutive whole numbers that are their own labels."""
+    """Return whether the choices are many consecutive whole numbers that are their own labels."""
     values = [choice["value"] for choice in choices]
     return (
         len(values) > _MAX_RADIO

@@ -28,7 +28,7 @@ class Limits:
     head_seconds: float = 10.0
     body_seconds: float = 20.0
     response_seconds: float = 30.0
-    """Time for the application to respond; after the idle time, also for a slow client to read the response."""
+    """Time for the application to respond, and for a slow client to read a response after the idle time."""
     idle_seconds: float = 5.0
     """Time between two requests."""
     linger_seconds: float = 2.0

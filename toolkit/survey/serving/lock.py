@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Seconds to keep trying, and between attempts: the brief shared lock of `read_locked` must not prevent a start.
+# Seconds to keep trying, and between attempts. Retrying is necessary because the brief shared lock of `read_locked`
+# must not prevent a start.
 _RETRY_SECONDS, _PAUSE = 1.0, 0.02
 
 

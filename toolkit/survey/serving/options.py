@@ -36,7 +36,7 @@ class ServeOptions:
 
     @classmethod
     def from_namespace(cls, parsed: Namespace) -> "ServeOptions":
-        """Return the options that a command parsed; the others keep their defaults."""
+        """Return the options that a command parsed; all other options keep their defaults."""
         return cls(**{name: value for name, value in vars(parsed).items() if name in HELP_TEXTS})
 
     def arguments(self) -> list[str]:

@@ -73,7 +73,7 @@ def page_content(
     earlier_hashes: Sequence[str] = (),
     station_public_key: str | None = None,
 ) -> dict[str, Any]:
-    """Build the data for the scripts; in it, the practice question and the check are items like all questions."""
+    """Build the data for the scripts, in which the practice question and the check are items like all questions."""
     version = survey if station_public_key is None else station_version(survey)
     data, words = shown_survey(version), page_words(version)
     practice, check = data.pop("practice"), data.pop("check")

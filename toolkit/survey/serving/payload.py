@@ -24,8 +24,8 @@ _UNDERSTOOD_VALUES: dict[bool | str, tuple[type, tuple[object, ...]]] = {
     False: (type(None), (None,)),
     "device": (int, (0, 1, 2)),
 }
-"""Type and values of the answer to the comprehension check; for `"device"`, the number of the right try, or 0."""
-_NOT_SEPARATE = object()  # default of `token`; None would not do, because any JSON value may be sent as a token
+"""The type and the values of the answer to the comprehension check; for `"device"` it is the right try, or 0."""
+_NOT_SEPARATE = object()  # the default of `token`, which cannot be None because any JSON value may be sent as a token
 _WRITER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -67,7 +67,7 @@ def padded_length(survey: Survey, signature_bytes: int = 0) -> int:
 def parse_submission(
     survey: Survey, raw: bytes, page_hashes: Collection[str] | None = None, *, token: object = _NOT_SEPARATE
 ) -> Submission:
-    """Parse a submission; raise `PayloadError` for anything that an honest phone would not send.
+    """Parse a submission; raise `PayloadError` for anything that an unmodified page would not send.
 
     `page_hashes` are the hashes that it may name, by default only the survey's. Stations send the `token` separately.
     """
@@ -105,7 +105,7 @@ def parse_submission(
 
 def parse_json(raw: bytes) -> Any:
     """Parse strict JSON; the error reveals only that the bytes are not valid."""
-    # Not `except`, because an exception raised there would refer to the decoder's exception and thereby to the body.
+    # An exception raised in an `except` clause would refer to the decoder's exception and thereby to the body.
     with suppress(ValueError):
         return strict_json.loads(raw, max_digits=_MAX_DIGITS)
     raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")

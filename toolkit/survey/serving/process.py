@@ -227,7 +227,7 @@ def _worker_command(
 
 
 def load_issuer_key(store: Collection, path: str | Path) -> IssuerKey:
-    """Load the issuer's key from a file; reject a key other than the first one that the collection used."""
+    """Load the issuer's key from a file; reject a key other than the first key of the collection."""
     key = IssuerKey.load(path)
     if (
         store.get_setting(ISSUER_SETTING) or store.set_default(ISSUER_SETTING, key.issuer.fingerprint)
@@ -239,7 +239,7 @@ def load_issuer_key(store: Collection, path: str | Path) -> IssuerKey:
 
 
 def _max_connections(wanted: int) -> int:
-    """Return how many connections the system allows; raise the limit on open files if necessary."""
+    """Return the number of connections that the system allows, after raising the limit on open files if necessary."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:

@@ -1,6 +1,6 @@
-"""HTTP responses of the server and the security headers that all of them have.
+"""HTTP responses of the server, and the security headers of all responses, including errors.
 
-The headers, which error responses have as well, allow the page to load only its own files and forbid all caching.
+The headers allow the page to load only its own files and forbid all caching.
 """
 
 import base64
@@ -26,7 +26,7 @@ class HttpError(Exception):
         return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
 
 
-# The style is embedded in the page to save a request. The hash allows only this style.
+# The style is embedded in the page to save a request. The hash in the policy allows only this style.
 _STYLE_HASH = base64.b64encode(hashlib.sha256(client.asset("style.css")).digest()).decode()
 
 POLICY = "; ".join(

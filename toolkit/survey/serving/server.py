@@ -230,7 +230,7 @@ class _Endpoints:
         return await self._store_submission(submission, sealed_hash)
 
     async def returned_uses(self, scope: Scope, receive: Receive) -> Response:
-        """Mark the uses that a station returns as spent; status 200 even if an earlier request has done so."""
+        """Mark the uses that a station returns as spent; the status is 200 even if they are already marked."""
         with _translate_payload_errors():
             uses = parse_returned_uses(await self._read_body(scope, receive))
         await self._store_result(self.writer.return_uses(uses))
@@ -264,7 +264,7 @@ class _Endpoints:
         )
 
     async def _is_closed(self) -> bool:
-        """Return whether the collection is closed; False if the store does not answer, which reports will detect."""
+        """Return whether the collection is closed; False if the store does not answer, as the next report will show."""
         try:
             return await self._with_timeout(self.writer.is_closed())
         except (StoreError, TimeoutError):

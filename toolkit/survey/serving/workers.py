@@ -21,7 +21,7 @@ from toolkit.survey.storage import StoreError
 
 _LOG = logging.getLogger("toolkit.survey")
 _START_SECONDS, _STOP_SECONDS, _POLL_SECONDS = 25.0, 12.0, 0.1
-_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # after a worker died, and after one failed to start
+_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # seconds after a worker died, and after a worker failed to start
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
-"""A collection in a database: which operations happen in which order, for any database.
+"""The operations on a collection and their order, which are the same for every database.
 
 `add` checks and stores a batch in one transaction and returns when it is durable, so that a phone can rely on the
 response. After any failure, it is correct to send the same report again, because its key is stored only once.
 
 Everything that the guarantees depend on is in this module. `sqlite.py` and `postgres.py` implement the methods of
 `engine.py` in their dialects, and document what their files reveal while a collection is open. A writing session locks
-the collection before it is used: only one server decides at a time, and what it has read stays true until it commits.
-Therefore the cap is exact, a token is spent once, and a closed collection accepts no more reports.
+the collection before it is used: only one server decides at a time, and the data that it has read do not change until
+it commits. Therefore the cap is exact, a token is spent once, and a closed collection accepts no more reports.
 
 With open access, whether a report is stored depends only on its key, as long as there is room below the cap for a full
 batch from every server that is adding reports. In this case servers share the lock, and only closing excludes them. The
@@ -162,7 +162,7 @@ class Collection:
         """Change the state.
 
         Closing removes the tokens and rewrites the reports in the order of their keys; it may be repeated. Every wave
-        but the last keeps its list of invitations, but nothing that reveals who answered.
+        except the last keeps its list of invitations, but no data that reveal who answered.
         """
         with self._lock:
             with self._writing() as (session, info):
@@ -289,7 +289,7 @@ class Collection:
     def issue(self, invitation: bytes, blinded_hash: bytes) -> bool:
         """Reserve an invitation for the signature of one message; return whether this message may be signed.
 
-        It may be signed if it is the first message for the invitation or the same message again.
+        A message may be signed if it is the first message for the invitation, or equal to the first.
         """
         with self._lock:
             with self._engine.writing() as session:
@@ -416,7 +416,7 @@ def _add_shared(session: Session, info: CollectionInfo, batch: Sequence[NewRepor
 
 
 def _add_exclusive(session: Session, info: CollectionInfo, batch: Sequence[NewReport], *, keep_all: bool) -> Decision:
-    """Store a batch under an exclusive lock; with tokens, it goes through the pool of `mixing.py`."""
+    """Store a batch under an exclusive lock; with tokens, the batch goes through the pool of `mixing.py`."""
     count, pool = session.count_and_pool()
     keys = sorted({entry.key for entry in batch})
     existing_keys = session.existing_keys(keys) | (pool.reports.keys() & set(keys))

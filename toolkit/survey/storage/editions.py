@@ -44,7 +44,7 @@ def read_survey(edition: Edition) -> Survey:
 
 
 def page_mismatch(survey: Survey, editions: Sequence[Edition]) -> str | None:
-    """Describe both pages if this code makes a page that respondents have not seen; else return None."""
+    """Describe both pages if this code makes a page that respondents have not seen; otherwise return None."""
     if survey.hash in {edition.hash for edition in editions}:
         return None
     last_edition = editions[-1]
@@ -77,7 +77,7 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
 
 
 def check_amendment(survey: Survey, last_edition: Edition) -> None:
-    """Reject an amendment of anything that reports depend on."""
+    """Reject an amendment of a field on which reports depend."""
     changed = _changed_fields(survey, last_edition)
     if changed:
         rule = (
@@ -122,7 +122,7 @@ def _changed_fields(survey: Survey, edition: Edition, ignored_fields: Sequence[s
 
 
 def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
-    """Return the survey of a new collection; the first wave gets a new panel, later waves get its panel."""
+    """Return the survey of a new collection; the first wave gets a new panel, which later waves share."""
     if survey.waves == 1:
         return survey
     if panel is None and survey.wave > 1:

@@ -13,7 +13,7 @@ from toolkit.survey.storage.protocol import CollectionInfo, Edition, State
 from toolkit.survey.storage.schema import VERSION
 
 CLOSING = "closing"
-"""State of an SQLite file whose closing was interrupted: it counts as closed but is not rewritten yet."""
+"""State of an SQLite file whose closing was interrupted: it counts as closed but must still be rewritten."""
 
 
 class Session(ABC):
@@ -25,7 +25,7 @@ class Session(ABC):
         self._connection, self._server = connection, server
 
     def run(self, query: str, *values: object) -> Any:
-        """Execute a statement and return its cursor; it has %s for each value, and `main.` before every table."""
+        """Execute a statement, with %s for each value and `main.` before every table, and return its cursor."""
         return self._connection.execute(query, values)
 
     def row(self, query: str, *values: object) -> Any:
@@ -97,7 +97,7 @@ class Session(ABC):
 
     @abstractmethod
     def flush_pool(self, new_pool: Pool, leaving: Pool, n_added: int) -> None:
-        """Write the new pool and what leaves the old one, and add `n_added` to the number of reports."""
+        """Write the new pool and the entries that leave the old pool, and add `n_added` to the number of reports."""
 
     @abstractmethod
     def invite(self, hashes: Sequence[bytes]) -> None:
@@ -171,7 +171,7 @@ class Engine(Protocol):
         """After closing, run the rewriting that is not possible inside a transaction."""
 
     def migrate(self) -> int:
-        """Upgrade the tables to the current version; return the version that they had."""
+        """Upgrade the tables to the current version; return their previous version."""
 
     def remove(self) -> None:
         """Delete the file, or drop the schema."""

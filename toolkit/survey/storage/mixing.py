@@ -16,11 +16,11 @@ reveals the order of the reports; the settings named "shown…" of an open colle
 later ones. A second reading reveals who was added in between. No order of rows protects against somebody who watches
 all the time; blind access does.
 
-In a survey of several waves, a person who reads each wave's database once has several readings: a number joins the
-reports of one phone, so candidates can be narrowed down to the people who were in the group each time. In such surveys,
+In a survey of several waves, a person who reads each wave's database once has several readings: a number links the
+reports of one phone, so candidates can be narrowed down to the people who were in the pool each time. In such surveys,
 nothing leaves the pool before the collection is closed. All reports so far are stored next to all token hashes so far,
-and a person who reads each wave once learns only who had taken part in which waves by then. `wave_patterns` of
-`consent/statement.py` computes how many people that identifies. The cost is that the whole pool is rewritten with every
+and a person who reads each wave once learns only who had taken part in which waves by then. `patterns` in
+`consent/statement.py` computes how many people this identifies. The cost is that the whole pool is rewritten with every
 batch, in time that grows with the number of people in it.
 
 References
@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 
 MIN_POOL = 10
-"""Number of people who stay in the pool; some leave when it holds twice as many."""
+"""Number of people who stay in the pool; the others leave when it contains twice this number."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +67,7 @@ class Pool:
 def mix(
     pool: Pool, reports: Mapping[bytes, str], token_hashes: Collection[bytes], *, keep_all: bool = False
 ) -> tuple[Pool, Pool]:
-    """Return the pool after these people have joined it, and what leaves it; with `keep_all`, nothing leaves."""
+    """Return the pool after these people have joined it, and the entries that leave; with `keep_all` none leave."""
     joined = Pool({**pool.reports, **reports}, pool.token_hashes | frozenset(token_hashes))
     if keep_all or len(joined.reports) < 2 * MIN_POOL:
         return joined, Pool()

@@ -46,7 +46,7 @@ _SET_POOL = "UPDATE main.pool SET content = %(content)s"
 _ADD_TO_TALLY = "ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.reports"
 _COUNT = f"INSERT INTO main.tally VALUES (%(server)s, %(n_added)s) {_ADD_TO_TALLY}"
 _COUNT_STORED = f"INSERT INTO main.tally SELECT %(server)s, count(*) FROM stored {_ADD_TO_TALLY}"
-# Each is a single statement, because every statement costs a round trip to the server.
+# Each of these is a single statement, because every statement costs a round trip to the server.
 _INSERT = (
     f"WITH stored AS ({_REPORTS} ON CONFLICT DO NOTHING RETURNING key), counted AS ({_COUNT_STORED}) "
     "SELECT key FROM stored"
@@ -172,7 +172,7 @@ class PostgresEngine:
     @contextmanager
     def creating(self) -> Iterator[PostgresSession]:
         with self._writing(wait_longer=True) as session:
-            # There is no table yet that could be locked.
+            # There may be no table yet that could be locked.
             session.run("SELECT pg_advisory_xact_lock(hashtext('survey.create'))")
             self._prepare(session)
             session.run(_EXCLUSIVE_LOCK)
@@ -219,7 +219,7 @@ class PostgresEngine:
             self._version_is_checked = True
 
     def remove(self) -> None:
-        """Drop the schema; reject one that has other tables."""
+        """Drop the schema; reject a schema that has other tables."""
         with self._writing(wait_longer=True) as session:
             query = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind <> 'i'"
             other_tables = {name for (name,) in session.run(query, self._schema)} - _ALL_TABLES

@@ -3,12 +3,12 @@
 The database stores the phone's random key and the body of a report; it has no column for a time, an order, an address
 or a token. A pure function, `decide`, determines the outcome of each report of a batch.
 
-Phones rely on the order of its checks. Only the check of the token precedes the check of the key: a phone that missed
-the response sends its report again, and must be told that it is stored, even if its token is spent by then, the cap is
-reached or the collection is closed. The body is not compared with the stored one, because the outcome would confirm a
-guess of a report to anybody who knows its key. The token is checked first, whether spent or not, so that the response
-reveals whether a key exists only to somebody with a token. (Closing removes the tokens and thereby this check. From
-then on a person who knows a key can learn that it exists, and nothing more.)
+Phones rely on the order of the checks in `decide`. Only the check of the token precedes the check of the key: a phone
+that missed the response sends its report again, and must be told that it is stored, even if its token is spent by then,
+the cap is reached or the collection is closed. The body is not compared with the stored one, because the outcome would
+confirm a guess of a report to anybody who knows its key. The token is checked first, whether spent or not, so that the
+response reveals whether a key exists only to somebody with a token. (Closing removes the tokens and thereby this check.
+From then on a person who knows a key can learn that it exists, and nothing more.)
 """
 
 import re
@@ -48,15 +48,15 @@ class Outcome(Enum):
 class StoreError(Exception):
     """The store is unavailable: it is locked, its disk is full, or there is no database.
 
-    A batch is stored as a whole or not at all. If the connection broke during the commit, either may be true; sending
-    the batch again is correct in both cases.
+    A batch is stored as a whole or not at all. If the connection broke during the commit, both are possible, and
+    sending the batch again is correct in either case.
 
     Parameters
     ----------
     message : str
-        What went wrong; it never quotes a report.
+        A description of the failure, which never quotes a report.
     retry_after : int
-        Seconds after which to send again.
+        The number of seconds after which to send again.
 
     Examples
     --------
@@ -73,8 +73,8 @@ class StoreError(Exception):
 class NewReport:
     """One report to store.
 
-    `token_hash` is None with open access, else the SHA-256 hash of the token (access by token) or of the nonce (blind
-    access). There is no `repr` of the content, because it could end up in a log.
+    `token_hash` is None with open access, otherwise the SHA-256 hash of the token (access by token) or of the nonce
+    (blind access). There is no `repr` of the content, because it could end up in a log.
     """
 
     key: bytes

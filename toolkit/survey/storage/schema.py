@@ -1,8 +1,8 @@
 """The tables of a collection in the dialects of both databases, their version, and the migration of older versions.
 
 Every version has a table `collection` with one row and a column `version`. If the code finds a different version, it
-changes nothing and explains what to do; `migrate` upgrades an older one, one step per version. To change a table,
-increment VERSION and add a step. In PostgreSQL, tables that are created again lose the privileges granted on them.
+changes nothing and explains what to do. `migrate` upgrades an older version step by step. To change a table, increment
+VERSION and add a step. In PostgreSQL, tables that are created again lose the privileges granted on them.
 
 `main` is SQLite's name for the tables of its file; for PostgreSQL, `core/postgres.py` replaces it by the schema.
 """
@@ -51,7 +51,7 @@ def migration_steps(version: int, tables: Mapping[str, str]) -> list[str]:
 
 
 def _migrate_from_1(tables: Mapping[str, str]) -> list[str]:
-    """Upgrade version 1, which stored unspent tokens instead of spent ones, and no editions."""
+    """Upgrade version 1, which stored unspent instead of spent tokens, and no editions."""
     used = "SELECT hash FROM main.invited EXCEPT SELECT hash FROM main.unspent"
     return [
         "CREATE TABLE main.collection_1 AS SELECT * FROM main.collection",

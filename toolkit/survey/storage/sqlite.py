@@ -1,4 +1,4 @@
-"""Reports in one SQLite file, with the standard library: the default.
+"""Reports in one SQLite file, by means of the standard library; this is the default.
 
 Durability: the write-ahead log is synced at every commit. There is one writer at a time, and readers do not wait for
 it. The file is opened at its first use, and reopened after a failure or when a different file has replaced it.
@@ -6,7 +6,7 @@ it. The file is opened at its first use, and reopened after a failure or when a 
 Order: tables have no rowid, and their rows are sorted by random keys. While a collection is open, a copy of the file
 and of its log (`-wal`) reveals more to an expert: within a page, rows are in order of arrival, and the log contains the
 pages of recent commits one after the other. To hide which report came with which token, both go through a pool (see
-`mixing.py`), the log is emptied after every commit with fewer people than stay in the pool, and deleted data are
+`mixing.py`), the log is emptied after every commit with fewer people than the pool retains, and deleted data are
 overwritten. A copy then shows at most that some of at least ten people in one commit sent some of at least ten reports.
 There are two exceptions. A copy made in the milliseconds between a commit and the emptying of its log shows who was in
 the last commit, and a copy made while a reader keeps the log in use shows who answered since that reader began. With
@@ -79,7 +79,8 @@ _PRAGMAS = (
     "secure_delete = ON",
     "trusted_schema = OFF",
 )
-# Seconds to wait for another writer, and for readers of the log; after that, it is emptied with the next batch.
+# Seconds to wait for another writer, and for readers of the log. If readers take longer, the log is emptied with the
+# next batch.
 _WAIT, _PATIENT_WAIT, _WIPE_WAIT = 1.0, 15.0, 0.1
 # The message and the seconds after which to try again, by the name of SQLite's error.
 _FAILURES = {
@@ -285,7 +286,7 @@ class SqliteEngine:
 
 
 def _execute_when_free(database: sqlite3.Connection, statement: str, wait: float) -> bool:
-    """Execute a statement as soon as the database is free; return whether it was a checkpoint that stayed blocked."""
+    """Execute a statement as soon as the database is free; return whether it was a checkpoint that remained blocked."""
     # SQLite's own busy handler sleeps longer after each attempt and would miss the short gaps of a busy server.
     end = time.monotonic() + wait
     database.execute("PRAGMA busy_timeout = 0")

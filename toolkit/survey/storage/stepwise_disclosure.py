@@ -10,10 +10,10 @@ that wait for later steps can be right more often. The keys of disclosed reports
 reader gets the same reports, and nobody learns more by asking repeatedly, from another machine, or after a restart. In
 a rehearsal nothing is withheld.
 
-Limits: with open access, a person who sends many reports can crowd out everybody else's among the waiting reports, and
-can then read a single report from the results, though never the answer behind it. Closing discloses the remaining
-reports at once: fewer than two steps, and in tables by group fewer than two more steps of each group. Tables by
-different questions advance independently, so that somebody who watches several of them may learn more. Plain answers
+Limits: with open access, a person who sends many reports can outnumber all other people's reports among the waiting
+ones, and can then read a single report from the results, though never the answer behind it. Closing discloses the
+remaining reports at once: fewer than two steps, and in tables by group fewer than two more steps of each group. Tables
+by different questions advance independently, so that somebody who watches several of them may learn more. Plain answers
 may reveal whose report is in a step. A copy of the database of an open collection distinguishes disclosed reports from
 later ones until closing removes the keys.
 """
@@ -60,9 +60,9 @@ class DisclosedReports:
 
 
 def disclose(store: Collection, survey: Survey, by: Sequence[str] = ()) -> DisclosedReports:
-    """Return all reports of a closed collection, and those of an open one in whole steps from the minimum on.
+    """Return all reports of a closed collection, or whole steps of an open one, beginning at the minimum.
 
-    An open collection with several waves discloses none. Otherwise the number that joins waves would let a reader
+    An open collection with several waves discloses none. Otherwise the number that links the waves would let a reader
     connect the reports that were disclosed first with the people who answered first.
     """
     for _ in range(_MAX_ATTEMPTS):
@@ -87,7 +87,7 @@ def _groupings(survey: Survey, by: Sequence[str]) -> list[QuestionNames]:
     """Return the groupings by which reports are disclosed: first without, then with the groups of `by`.
 
     Both include the questions that decide whether a randomized question is asked. Otherwise the estimate of a question
-    that few people are asked could change by the report of one of them.
+    that few people are asked could change through the report of one of them.
     """
     condition_names = {name for question in survey.questions if question.randomized for name in question.show_if or {}}
     return list(dict.fromkeys((tuple(sorted(condition_names)), tuple(sorted({*condition_names, *by})))))
@@ -132,8 +132,8 @@ def enlarge_disclosed(
 ) -> Keys:
     """Add whole steps of each group to the disclosed keys.
 
-    `groups` has the group of every key. The withheld reports are drawn at random. If none are withheld, the smallest
-    keys are disclosed first.
+    `groups` contains the group of every key. The withheld reports are drawn at random. If none are withheld, the
+    smallest keys are disclosed first.
     """
     waiting: dict[Any, list[bytes]] = {}
     for key in sorted(groups.keys() - disclosed):
@@ -175,7 +175,7 @@ def disclosure_note(survey: Survey, disclosed: DisclosedReports, by: Sequence[st
 
 
 def disclosure_remarks(survey: Survey, disclosed: DisclosedReports, by: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the remarks on the results of a collection; its reports already carry the remark on a rehearsal."""
+    """Return the remarks on the results of a collection; its reports already have the remark on a rehearsal."""
     is_open_access = survey.access == "open"
     can_flood = is_open_access and disclosed.is_open and not survey.rehearsal
     sentences = (

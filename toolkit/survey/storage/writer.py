@@ -35,7 +35,7 @@ class _Job:
 class Writer:
     """The thread that writes to the store, in batches of at most `max_batch` reports.
 
-    If `max_waiting` jobs are waiting, a further one raises `StoreError`.
+    If `max_waiting` jobs are waiting, a further job raises `StoreError`.
     """
 
     def __init__(self, store: Collection, *, max_batch: int = MAX_BATCH, max_waiting: int = 4096) -> None:
@@ -62,7 +62,7 @@ class Writer:
         await self._wait_for(lambda: self._store.return_uses(hashes))
 
     async def is_closed(self) -> bool:
-        """Return whether the collection is closed or its last day is over; checked in the writing thread."""
+        """Return whether the collection is closed or its last day is over; this is checked in the writing thread."""
         is_closed: bool = await self._wait_for(self._check_closed)
         return is_closed
 
@@ -125,7 +125,7 @@ class Writer:
 
 
 def _result_or_error(work: Callable[[], Any]) -> Any:
-    """Return what the call returns or raises; a raised error would end the thread and leave all tasks waiting."""
+    """Return the result or the error of a call; a raised error would end the thread and leave all tasks waiting."""
     try:
         return work()
     except BaseException as error:
@@ -133,7 +133,7 @@ def _result_or_error(work: Callable[[], Any]) -> Any:
 
 
 def _deliver(results: list[tuple[_Job, Any]]) -> None:
-    """Wake the waiting tasks, once per event loop; a loop that was closed in the meantime has none."""
+    """Wake the waiting tasks, once per event loop; loops that were closed in the meantime are skipped."""
     for loop in {job.loop for job, _ in results}:
         outcomes = [(job.future, outcome) for job, outcome in results if job.loop is loop]
         try:
