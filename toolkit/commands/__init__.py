@@ -26,7 +26,7 @@ def add_command(
     with_database: bool = True,
     examples: str = "",
 ) -> argparse.ArgumentParser:
-    """Add a command, which calls `run` for its exit code; with `with_database` it has the option --database."""
+    """Add a command that calls `run` for its exit code; with `with_database` it has the option --database."""
     lines = argparse.RawDescriptionHelpFormatter
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=description, description=description, epilog=examples, formatter_class=lines
@@ -42,13 +42,13 @@ def add_command(
 
 
 class DefaultDatabase(str):
-    """The database of a command line without --database."""
+    """The database that is used if the command line has no --database."""
 
     __slots__ = ()
 
 
 def attach_collector(options: Options) -> "Collector":
-    """Return the collection of a command; print a warning if this code makes a different page than respondents saw."""
+    """Return the collection of a command; print a warning if this code makes a page that respondents have not seen."""
     from toolkit.survey.collector import Collector
 
     with warnings.catch_warnings(record=True) as caught, running_servers_in_errors():
@@ -61,7 +61,7 @@ def attach_collector(options: Options) -> "Collector":
 
 @contextmanager
 def running_servers_in_errors() -> Iterator[None]:
-    """Add the addresses of the servers on this machine to the error that a collection was not found."""
+    """Add the addresses of the servers on this machine to an error about a missing collection."""
     from toolkit.survey.serving.background import list_servers
     from toolkit.survey.storage import StoreError
 

@@ -1,4 +1,4 @@
-"""Commands of a collection: open, watch, close, read, examine, merge and delete it."""
+"""Commands that open, watch, close, read, examine, merge and delete a collection."""
 
 import warnings
 from collections.abc import Callable

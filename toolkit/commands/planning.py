@@ -113,7 +113,7 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
 
 
 def _values_from_text(text: str, *, whole: bool = False) -> Any:
-    """Return a text, or a list if it has commas; with `whole`, whole numbers are converted to integers."""
+    """Return a text, or a list if the text has commas; with `whole`, whole numbers are converted to integers."""
     if "," in text:
         return [_values_from_text(part.strip(), whole=whole) for part in text.split(",")]
     return int(text) if whole and text.isdecimal() else text

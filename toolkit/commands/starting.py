@@ -1,4 +1,4 @@
-"""Commands to start with and commands for the course: new surveys, the studio, the notebooks, and grading."""
+"""Commands that create a survey, start the studio, copy the notebooks of the course, and grade answers."""
 
 import shlex
 from pathlib import Path

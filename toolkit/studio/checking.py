@@ -30,7 +30,7 @@ FAMILIES = {
     "ticks": ("tick_boxes",),
     "number": ("one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"),
 }
-"""Designs that the page offers for each kind of question, the most common one first."""
+"""Designs that the page offers for each kind of question, with the most common design first."""
 
 _PLACEHOLDERS = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
 _GERMAN = Path(__file__).parent / "static" / "de.json"
@@ -92,7 +92,7 @@ def _check_survey(
             with recorded_warnings() as caught:
                 survey = Survey.from_dict(remaining_data)
         except (ValueError, TypeError) as problem:
-            # If every question was rejected, an empty list of questions is not a problem of its own.
+            # If every question was rejected, an empty list of questions is not a separate problem.
             if tables and not remaining_data["questions"]:
                 break
             rejected = _problem_entry(problem, tables)
@@ -196,7 +196,7 @@ def _drop_rejected(remaining_data: dict[str, Any], problem: Mapping[str, Any], t
 
 
 def page_facts(data: Mapping[str, Any], checked: CheckedSurvey, page_language: str) -> dict[str, Any]:
-    """Return what the page shows besides the survey itself: privacy losses, odds and missing statements."""
+    """Return the facts that the page shows beside the survey: privacy losses, odds and missing statements."""
     survey, waves = checked.survey, data.get("waves", 1)
     waves = waves if isinstance(waves, int) and 0 < waves <= 24 else 1
     total, language = loss(checked.readable, waves).epsilon, _display_language(data, page_language)
@@ -319,9 +319,9 @@ def _design_settings(table: Mapping[str, Any], family: str) -> list[dict[str, An
 def _icon_counts(design: Randomizer) -> list[dict[str, Any]]:
     """Return counts out of a hundred people that describe a design.
 
-    For a yes/no question, these are the numbers who report "yes" among people whose answer is yes, and among people
-    whose answer is no. If the reports are options of the question, it is the minimum number who report their true
-    answer. For all other designs, it is an upper bound on the number of right guesses from a report.
+    For a yes/no question, these are the numbers of people who report "yes", among people whose answer is yes and among
+    people whose answer is no. If the reports are options of the question, it is the minimum number of people who report
+    their true answer. For all other designs, it is an upper bound on the number of right guesses from a report.
     """
     matrix = design.matrix
     if matrix is not None and matrix.shape == (2, 2):

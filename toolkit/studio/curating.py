@@ -1,9 +1,9 @@
 """The curator's page: statistics of a confidential table, with privacy cost and noise shown before each release.
 
 No row of the table is read before a release is charged. Only the names of the columns are read, and for a CSV file only
-if the curator states that the first line contains them. The curator enters types, bounds and categories, or pays for a
-private proposal of bounds. The plan is stored in a TOML file next to the table, and the spent budget in the file of the
-ledger.
+if the curator states that the first line contains them. The curator enters types, bounds and categories, or spends
+budget on a private proposal of bounds. The plan is stored in a TOML file next to the table, and the spent budget is
+stored in the file of the ledger.
 """
 
 import csv

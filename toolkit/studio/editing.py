@@ -149,7 +149,8 @@ def _edit_by_section(
     first_question_index = next((index for index, (kind, _) in enumerate(sections) if kind == "question"), 1)
     text_above = "".join(section for _, section in sections[:first_question_index])
     text_below = tail + "".join(section for kind, section in sections[first_question_index:] if kind != "question")
-    # A field stays above or below the questions. New tables go below, because a table's header claims later fields.
+    # A field stays above or below the questions. New tables are added below, because fields after a table's header
+    # belong to the table.
     fields_below = to_json_data(tomllib.loads(text_below))
     keys_below = {key for key in new_fields if key in fields_below or (key not in fields and _is_table_of_file(key))}
     fields_above = {key: value for key, value in fields.items() if key not in fields_below}

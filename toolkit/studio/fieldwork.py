@@ -31,7 +31,7 @@ _EXPORTS = (".csv", ".parquet", ".feather", ".sav", ".dta")
 
 
 class _ForeignDatabaseError(ValueError):
-    """The database of this survey's name contains the collection of a different survey."""
+    """The database with this survey's name contains the collection of a different survey."""
 
 
 class Fieldwork:
@@ -162,7 +162,7 @@ class Fieldwork:
         return self.state(file)
 
     def _network_exposure(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the options for who can reach the server; the files of TLS must be in the folder."""
+        """Return the options that determine who can reach the server; TLS files must be in the folder."""
         fields = ("host", "public_url", "certificate", "private_key", "plain_http_beyond_this_machine")
         if unknown := [name for name in settings if name not in fields]:
             reject(f"`network` must have only the fields {', '.join(fields)}", repr(unknown[0])[:40], "remove it")
@@ -186,7 +186,7 @@ class Fieldwork:
         return {"url": link, "qr": qr_path(link), "beyond": _is_remote(link)}
 
     def change(self, file: str, which: str, verb: str, hash: str, anyway: bool = False) -> dict[str, Any]:  # noqa: A002
-        """Pause, resume or close a collection; closing with unused answers of stations requires `anyway`."""
+        """Pause, resume or close a collection; closing with outstanding uses of stations requires `anyway`."""
         self._check_version(file, hash)
         check_choice(verb, "verb", ("pause", "resume", "close"))
         options = {"anyway": anyway is True} if verb == "close" else {}

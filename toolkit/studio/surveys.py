@@ -1,4 +1,4 @@
-"""The surveys of a folder: creating, reading, saving, undoing and previewing them."""
+"""Creating, reading, saving, undoing and previewing the surveys of a folder."""
 
 import json
 import tomllib
@@ -66,7 +66,7 @@ class Surveys:
         return self.state(file)
 
     def state(self, file: str, page_language: str = "en") -> dict[str, Any]:
-        """Return a file's data with problems and facts; all changes since the last call become one step for undo."""
+        """Return a file's data with problems and facts; all changes since the last call become one undo step."""
         content = self.folder.read(file, *SURVEY_SUFFIXES)
         if (before := self._current.get(file, content)) != content:
             self._past[file] = [*self._past.get(file, []), before][-_MAX_UNDO:]
@@ -144,7 +144,7 @@ class Surveys:
         survey = self.load(file)
         code = check_choice(language, "language", survey.languages)
         if view == "phone":
-            # The form chooses its language by the preferences of the browser.
+            # The form chooses its language according to the preferences of the browser.
             script = f'<script>Object.defineProperty(navigator, "languages", {{ get: () => ["{code}"] }});</script>\n'
             html = FormPreview(survey).html
             return html.replace('<script type="importmap">', f'{script}<script type="importmap">', 1), True

@@ -18,7 +18,7 @@ from toolkit.core.extras import extra
 
 @dataclass(frozen=True)
 class FileColumn:
-    """A column; `kind` is "text", "number" or, for all others, ""; `type` is the type in a Parquet file."""
+    """A column of a file; `kind` is "text", "number" or "" for other kinds, `type` the type in a Parquet file."""
 
     name: str
     kind: str
@@ -70,7 +70,7 @@ class TableFile:
 
 
 def number_or_nan(text: object) -> float:
-    """Return a cell or a category as a number, NaN if it is not a number.
+    """Return a cell or a category as a number, or NaN if it is not a number.
 
     >>> number_or_nan(" 33 "), number_or_nan("33 years"), number_or_nan("1_000")
     (33.0, nan, nan)
@@ -103,7 +103,7 @@ def _csv_columns(path: Path, header: bool | None, types: Mapping[str, str]) -> l
     """Return the columns, named by the first line or by position; the list is empty if `header` is None."""
     if header is None:
         return []
-    # Empty lines are skipped, but an unreadable first line is not: the next line would be a person's record.
+    # Empty lines are skipped, but an unreadable first line is not, because the next line is a person's record.
     first = next((record for record in _csv_records(path) if record != []), None) or []
     names = _distinct(first) if header else [f"column_{position}" for position in range(1, len(first) + 1)]
     return [FileColumn(name, "number" if types.get(name) == "number" else "text") for name in names]

@@ -1,1 +1,1 @@
-"""All sentences that respondents and readers see: a file per language in `languages/`, a loader, and a formatter."""
+"""All sentences that respondents and readers see, with one file per language, a loader, and a formatter."""

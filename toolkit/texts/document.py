@@ -55,7 +55,7 @@ class Document:
 
     @classmethod
     def from_markdown(cls, text: str, language: str = "en") -> "Document":
-        """Parse Markdown as this package writes it: headings, paragraphs, lists and tables."""
+        """Parse Markdown as written by this package: headings, paragraphs, lists and tables."""
         blocks: list[Block] = []
         for line in text.splitlines():
             level = len(line) - len(line.lstrip("#"))

@@ -1,4 +1,4 @@
-"""Plain sentences for every randomizer: which reports follow from an answer, how often, and what a report proves.
+"""Plain sentences about a randomizer: the odds of each report given an answer, and what a report proves.
 
 They are used by `describe()` of designs and oracles, the consent text, the page, and the paper form.
 """
@@ -27,7 +27,7 @@ NEEDS_SECRET_ANSWER = ("crosswise", "unrelated", "triangular")
 """Procedures that protect only as long as the answer to their innocent question remains unknown."""
 
 _MAX_LISTED_REPORTS = 4  # further reports are summarized
-_MAX_LISTED_CARDS = 8  # a deck with more different cards is only described by their number
+_MAX_LISTED_CARDS = 8  # a deck with more different cards is described only by their number
 
 
 def odds_sentences(design: Any, voice: Voice, name: LabelFunction, *, ratio: bool = True) -> list[str]:
@@ -100,7 +100,7 @@ def _received_phrase(report: str, share: Fraction, voice: Voice, *, still: bool 
 
 
 def _truth_share(design: Any) -> Fraction | None:
-    """Return how often the true answer is reported, or None unless it is the same for all answers and all lies."""
+    """Return the probability of the true answer if it is the same for all answers, as for all lies; otherwise None."""
     weights, k = design.weights, len(design.options)
     if design.options != design.report_options:
         return None
@@ -160,7 +160,7 @@ _SLOT_VALUES: dict[str, Callable[[Any, Voice], str]] = {
 
 
 def _sentence_by_name(design: Any, voice: Voice) -> str:
-    """Return the sentence with the name of the randomizer, with its slots filled."""
+    """Return the sentence under the randomizer's name, with its slots filled."""
     return voice.say(
         design.name, **{gap: _SLOT_VALUES[gap](design, voice) for gap in slot_names(voice.phrases[design.name])}
     )

@@ -123,8 +123,8 @@ def _isolate_if_right_to_left(words: dict[str, str], language: str) -> dict[str,
 def page_words_by_language(languages: Sequence[str], custom: Own | None = None) -> dict[str, dict[str, str]]:
     """Return the texts of the page in each language, with the direction of writing.
 
-    `custom` has the researcher's texts by language: all texts for a language without a file, otherwise only texts in
-    `REWORDABLE`.
+    `custom` contains the researcher's texts by language: all texts for a language without a file, otherwise only texts
+    in `REWORDABLE`.
     """
     return {language: _checked_page_words(language, (custom or {}).get(language, {})) for language in languages}
 
@@ -167,7 +167,7 @@ def label(option: str | int, text: Text | None, language: str, words: Mapping[st
 
 
 def needs_no_label(option: str | int) -> bool:
-    """Return whether an option needs no label in any language, as a number or a common answer."""
+    """Return whether an option needs no label in any language, for example a number or a common answer."""
     return isinstance(option, int) or option in _COMMON or not any(character.isalpha() for character in option)
 
 

@@ -11,7 +11,7 @@ from toolkit.core.inference.digits import round_up
 from toolkit.texts.multilingual import JOINERS
 from toolkit.texts.phrases import phrases
 
-_SLACK = Decimal("1e-12")  # offsets the rounding of epsilon, without which ln 5 would read as 5.01 times
+_SLACK = Decimal("1e-12")  # offsets the rounding of epsilon; otherwise ln 5 would read as 5.01 times
 _SCALES = (100, 1000, 10_000)  # denominators for guesses; beyond the last, a report practically reveals the answer
 _SINGLE = str.maketrans('“”„‟«»"＂〝〞〟「」『』｢｣', "‘’‚‛‹›''‘’’‹›‹›‹›")
 
