@@ -29,9 +29,9 @@ _COVERS = Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION, ErrorSource.A
 def attention(design: Design, reports: Values, *, truth: str | int | None = None) -> Estimate:
     """Estimate the share of people who followed the instructions of an anchor question.
 
-    Reports of followers have the distribution in the row of the true answer; those of people who answer at random are
-    uniform. With d the difference of the two distributions, a report's score is its entry of d divided by the squared
-    length of d. Its mean is 1 for followers and 0 for the others.
+    The reports of followers have the distribution in the row of the true answer. The reports of people who answer at
+    random are uniform. Let d be the difference of the two distributions. A report's score is its entry of d divided by
+    the squared norm of d. The mean score is 1 for followers and 0 for people who answer at random.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
     reports : sequence
         The reports on the anchor question, one per person.
     truth : str or int, optional
-        Everybody's true answer to it; its first option if left out.
+        The true answer of everybody to the anchor; the first option if left out.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | No
 
 
 def describe_random_share(followers: Estimate, level: float = 0.95) -> str:
-    """Describe the share of people who answered at random, as far as the anchor shows it."""
+    """Describe what the anchor shows about the share of people who answered at random."""
     limits, share = followers.interval(level), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
         return (
@@ -134,9 +134,9 @@ def corrected(
 ) -> Estimate:
     """Estimate the shares under a design, corrected for people who answer at random.
 
-    An anchor question measures their share. With c the estimate that random answers alone would give, x the uncorrected
-    estimate and g the share of followers, the estimate is c + (x - c) / g. By the delta method, its error includes both
-    questions and their correlation within a person.
+    An anchor question measures the share of these people. Let c be the estimate that random answers alone would give, x
+    the uncorrected estimate and g the share of followers. The corrected estimate is c + (x - c) / g. Its standard
+    error, by the delta method, includes both questions and their correlation within a person.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def corrected(
     anchor_design : Design, optional
         The design of the anchor; the design of the question if left out.
     truth : str or int, optional
-        Everybody's true answer to the anchor; its first option if left out.
+        The true answer of everybody to the anchor; the first option if left out.
 
     Returns
     -------
@@ -193,8 +193,7 @@ def corrected_counts(
         reject("the anchor must show that some followed the instructions", "none", "otherwise the reports say nothing")
     random = question_scores.mean(axis=0)
     value = random + (naive - random) / follow
-    # The influence of one person on the estimate: through the person's own score, and through the correction of all
-    # scores.
+    # A person influences the estimate through the person's own score and through the correction of all scores.
     influence = ((question_scores - naive)[:, None] - (value - random) * (scores - follow)[None, :, None]).reshape(
         len(people), -1
     ) / follow

@@ -47,7 +47,7 @@ def born(months: str) -> Fraction:
     Parameters
     ----------
     months : str
-        For example "jan-apr" or "mar"; "nov-feb" crosses the end of the year.
+        A span such as "jan-apr" or "mar"; "nov-feb" crosses the end of the year.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def innocent_share(design: Design) -> Fraction | None:
 
 
 def estimate_shift(design: Design, truth: float) -> float:
-    """Return the change of an estimate of `truth` if the innocuous share is one percentage point above the assumed."""
+    """Return the change in an estimate of `truth` if the innocuous share is one point above the assumed share."""
     share = innocent_share(design)
     if share is None or design.procedure not in _MAKERS:
         reject("`design` must be crosswise or triangular", design.name, "it has no innocuous share to change")

@@ -66,12 +66,12 @@ def check_odds(
 
 
 def flip_threshold(odds: Fraction) -> int:
-    """Return the least whole t with t / 2**32 >= 1 / (factor + 1), a probability rounded to the private side."""
+    """Return the smallest integer t with t / 2**32 >= 1 / (factor + 1), a probability rounded toward more privacy."""
     return -(-DENOMINATOR_LIMIT * odds.denominator // (odds.numerator + odds.denominator))
 
 
 MAX_OPTIONS = 1 << 22
-"""The largest number of options that may be given by their number."""
+"""The largest number of options that may be given as a number instead of labels."""
 
 
 def option_labels(options: Options) -> tuple[str | int, ...]:

@@ -24,7 +24,7 @@ Maker: TypeAlias = Callable[..., Randomizer]
 
 @dataclass(frozen=True)
 class NamedMaker:
-    """A named randomizer factory: its maker, arguments for an example, and the classes it makes besides designs."""
+    """A named randomizer factory: a function, example arguments, and the classes other than `Design` that it makes."""
 
     maker: Maker
     example: Mapping[str, Any]

@@ -36,7 +36,7 @@ class Compliance:
 
     References
     ----------
-    L. K. John et al., Organizational Behavior and Human Decision Processes 148 (2018), for such estimates.
+    L. K. John et al., Organizational Behavior and Human Decision Processes 148 (2018), for estimates of such shares.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def report_scores(design: Design) -> Array:
 
 
 def _most_telling_reports(design: Design) -> npt.NDArray[np.intp]:
-    """Return for each truth the report with the largest likelihood ratio against the likeliest other truth."""
+    """Return for each truth the report with the largest likelihood ratio against the most likely other truth."""
     others_max = [np.delete(design.matrix, i, axis=0).max(axis=0) for i in range(len(design.options))]
     with np.errstate(divide="ignore"):
         return np.asarray(np.argmax(design.matrix / np.array(others_max), axis=1))

@@ -59,10 +59,10 @@ class Design(Randomizer):
     name : str
         The name of the design; nothing depends on it.
     procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
-        How people produce a report without a phone. A device forces some answers (forced), or there is an innocuous
-        question whose answer is compared with the sensitive one (crosswise), counts as well (triangular), or is given
-        instead (unrelated). If left out, the reports "different" and "same" mean a crosswise design, and "neither" and
-        "at least one" a triangular one.
+        How people produce a report without a phone. In a forced procedure a device dictates some answers. The others
+        use an innocuous question. People compare its answer with the sensitive answer (crosswise), say whether either
+        answer is yes (triangular), or answer only one of the two questions (unrelated). If left out, the reports
+        "different" and "same" mean a crosswise design, and "neither" and "at least one" a triangular one.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Design(Randomizer):
 
     @cached_property
     def epsilon(self) -> float:
-        """The largest ln(max / min) down a column, rounded up; infinite if a zero rules out an answer."""
+        """The largest ln(max / min) in a column, rounded up; infinite if a zero rules out an answer."""
         most, least = self.weights.max(axis=0), self.weights.min(axis=0)
         if np.any(least == 0):
             return float("inf")
@@ -208,8 +208,8 @@ class Design(Randomizer):
         reports : sequence, array or Series
             Booleans, codes or labels, one per person.
         method : {"moment", "mle", "simplex"}
-            "moment" is unbiased and may lie outside 0 to 1; "mle" and "simplex" stay inside and are for display.
-            Intervals are always those of the unbiased estimate.
+            "moment" is unbiased and may lie outside 0 to 1; "mle" and "simplex" are restricted to this range and are
+            for display. Intervals are always those of the unbiased estimate.
 
         Returns
         -------
@@ -259,7 +259,7 @@ class Design(Randomizer):
         elif method == "mle":
             form = None if self._forced_form is None else self._forced_form.probabilities(self.denominator)
             shares = likelihood.maximize(self.matrix, numbers, form)
-            if self._forced_form is not None:  # the maximum and the unbiased estimate have the same covariance
+            if self._forced_form is not None:  # its covariance is that of the unbiased estimate
                 cov = self.covariance(shares, n)
             else:
                 cov = moments.information_covariance(self.matrix, shares) / n
@@ -377,7 +377,7 @@ class Design(Randomizer):
         Returns
         -------
         array
-            Rows are truths, columns are reports.
+            A table with a row per truth and a column per report.
 
         Examples
         --------
@@ -417,7 +417,7 @@ class Design(Randomizer):
         Returns
         -------
         tuple of Device
-            The devices, nearest first.
+            The devices, the closest first.
 
         Examples
         --------
@@ -465,7 +465,7 @@ class Design(Randomizer):
         Parameters
         ----------
         data : dict
-            What `to_dict` returned.
+            Data as returned by `to_dict`.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""`Randomizer`: the interface of everything that randomizes an answer on the person's device."""
+"""`Randomizer`: the interface of all objects that randomize an answer on the person's device."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -52,12 +52,12 @@ class ReportDrawer(ABC):
         truth : int or list of int
             A code, the codes that are ticked, or a point of the grid.
         draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1. The same draws give the same report.
+            `draw(m)` returns a uniform integer from 0 to m - 1. The same draws give the same report.
 
         Returns
         -------
         int or list of int
-            A report that `_accepts` takes.
+            A report for which `_accepts` returns True.
         """
 
     @abstractmethod
@@ -97,7 +97,7 @@ class ReportDrawer(ABC):
 
 
 class ReportEstimator(ABC):
-    """The part of a randomizer that estimates: each report has a score, and the mean score is the unbiased estimate."""
+    """The estimation part of a randomizer: each report has a score, and the mean score is the unbiased estimate."""
 
     @abstractmethod
     def scores(self, reports: Any, option: Any = None) -> Array:
@@ -109,7 +109,7 @@ class ReportEstimator(ABC):
         Parameters
         ----------
         reports : sequence
-            What `randomize` returns.
+            Reports, as returned by `randomize`.
         option : str or int, optional
             The option whose scores are returned; if left out, all options, or the second option of a binary design.
             Required above 2048 options.
@@ -143,7 +143,7 @@ class ReportEstimator(ABC):
         Parameters
         ----------
         reports : sequence
-            What `randomize` returns.
+            Reports, as returned by `randomize`.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class ReportEstimator(ABC):
         Parameters
         ----------
         reports : sequence
-            What `_draw_report` returns: for a matrix these are codes, never labels.
+            Reports, as returned by `_draw_report`. For a matrix these are codes, never labels.
 
         Returns
         -------
@@ -196,11 +196,11 @@ class ReportEstimator(ABC):
         Parameters
         ----------
         reports : sequence
-            What `_draw_report` returns.
+            Reports, as returned by `_draw_report`.
         times : sequence of int, optional
             The number of times each report occurred; once each if left out.
         method : {"moment", "mle", "simplex"}
-            The estimator. A randomizer that lacks it uses the closest one it has, and the estimate names that one.
+            The estimator. A randomizer without this estimator uses its closest one, which the estimate names.
 
         Returns
         -------
@@ -247,7 +247,7 @@ class Randomizer(ReportDrawer, ReportEstimator):
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
-        """The lowest and the highest answer to a question for a number; None for options."""
+        """The lowest and the highest answer to a numeric question; None for options."""
         return None
 
     @property
@@ -293,7 +293,7 @@ T = TypeVar("T")
 
 
 def to_plain_data(randomizer: Any, kind: str) -> dict[str, Any]:
-    """Return a randomizer as JSON data: its kind and fields, tuples as lists, fractions as two integers."""
+    """Return the kind and fields of a randomizer as JSON data, with tuples as lists and fractions as two integers."""
     return {"kind": kind, **{field.name: _plain_value(getattr(randomizer, field.name)) for field in fields(randomizer)}}
 
 

@@ -36,10 +36,11 @@ RandomizerMaker = Callable[[Fraction], Randomizer]
 
 @dataclass(frozen=True, repr=False)
 class Questionnaire:
-    """Questions of which each person answers `asked` randomly chosen ones, each through its own randomizer.
+    """Several questions with their randomizers, of which each person answers `asked` at random.
 
     To draw a person's reports, draw `asked` of the d questions by Floyd's algorithm: for j = d-asked, …, d-1 draw a
-    uniform integer t below j + 1 and take t, or j if t is already taken. Then draw a report for each of them in order.
+    uniform integer t below j + 1 and take t, or j if t is already taken. Then draw a report for each drawn question in
+    order.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ class Questionnaire:
         Parameters
         ----------
         truths : mapping of str to value
-            For each question, what `variance` of its randomizer takes: a prevalence, shares, or a mean.
+            For each question, the truth that `variance` of its randomizer takes: a prevalence, shares, or a mean.
         n : int
             The number of people who take part.
         respondents : {"sample", "fixed"}
@@ -156,7 +157,7 @@ class Questionnaire:
         Returns
         -------
         dict
-            For each question a variance, or one for each estimated quantity.
+            For each question, one variance, or one for each estimated quantity.
         """
         self._check_names(truths)
         people = Fraction(check_integer(n, "n") * self.asked, len(self.questions))
@@ -182,7 +183,7 @@ class Questionnaire:
         Returns
         -------
         dict
-            What `from_dict` reads.
+            The data that `from_dict` reads.
         """
         questions = {name: question.to_dict() for name, question in self.questions}
         return {"kind": "questionnaire", "asked": self.asked, "questions": questions}
@@ -194,7 +195,7 @@ class Questionnaire:
         Parameters
         ----------
         data : dict
-            What `to_dict` returned.
+            Data as returned by `to_dict`.
 
         Returns
         -------
@@ -224,7 +225,7 @@ def questionnaire(makers: Mapping[str, RandomizerMaker], epsilon: Number, *, ask
     epsilon : number
         The largest loss of one person; each question that is asked gets epsilon / asked.
     asked : int
-        The number of questions per person: 1 for one random question with the whole budget, all to split the budget.
+        The number of questions per person. With 1, a random question gets the whole budget; with all, they share it.
 
     Returns
     -------
@@ -264,14 +265,14 @@ def compare(
     epsilon : number
         The largest loss of one person.
     truths : mapping of str to value
-        For each question, what `variance` of its randomizer takes: a prevalence, shares, or a mean.
+        For each question, the truth that `variance` of its randomizer takes: a prevalence, shares, or a mean.
     n : int
         The number of people who take part.
 
     Returns
     -------
     dict
-        For each question its variance with "one question" and with "split budget".
+        For each question, its variances under "one question" and "split budget".
 
     Examples
     --------
@@ -293,9 +294,9 @@ class Likert:
     Parameters
     ----------
     distribution : Design
-        For the shares of all points.
+        The randomizer for the shares of all points.
     mean : OneBit
-        For the mean alone.
+        The randomizer for the mean alone.
     saving_spread : float
         The factor by which the mean needs more respondents with `distribution` than with `mean`, if answers are evenly
         spread over the points.
@@ -316,7 +317,7 @@ class Likert:
     __repr__ = concise
 
     def advice(self) -> str:
-        """Recommend one of the two.
+        """Recommend one of the two randomizers.
 
         Returns
         -------
@@ -341,7 +342,7 @@ def likert(points: int, epsilon: Number) -> Likert:
     Parameters
     ----------
     points : int
-        At least 2: the points are 1 … k.
+        The number k of points, at least 2; the points are 1 … k.
     epsilon : number
         The privacy loss of one report.
 

@@ -34,20 +34,21 @@ _MAX_CARDS = 100  # the largest number of cards that people can draw and count
 def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Make Warner's design: with probability p answer truthfully, else the opposite.
 
-    No yes/no design with the same epsilon has a smaller variance, which is
-    (x(1-x) + e**epsilon / (e**epsilon - 1)**2) / n.
+    Its variance is (x(1-x) + e**epsilon / (e**epsilon - 1)**2) / n. No yes/no design with the same epsilon has a
+    smaller variance.
 
     Parameters
     ----------
     p : number, optional
         The probability of a truthful answer; not 1/2.
     epsilon : number, optional
-        Instead of p: the largest p with ln(p / (1 - p)) <= epsilon, rounded toward more privacy.
+        The privacy loss, instead of p. The largest p with ln(p / (1 - p)) <= epsilon is used, rounded toward more
+        privacy.
 
     Returns
     -------
     Design
-        With options "no" and "yes".
+        A design with options "no" and "yes".
 
     References
     ----------
@@ -71,7 +72,8 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
 def forced(yes: Number, no: Number) -> Design:
     """Make a forced-response design, in which a device forces a yes, forces a no, or lets the person answer.
 
-    If both probabilities equal f, it is Warner's design with p = 1 - f. A die with one face for each has epsilon ln 5.
+    If both probabilities equal f, it is Warner's design with p = 1 - f. A die with one face for a forced yes and one
+    for a forced no has epsilon ln 5.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def forced(yes: Number, no: Number) -> Design:
     Returns
     -------
     Design
-        With options "no" and "yes".
+        A design with options "no" and "yes".
 
     References
     ----------
@@ -114,7 +116,7 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     Returns
     -------
     Design
-        With options "no" and "yes".
+        A design with options "no" and "yes".
 
     References
     ----------
@@ -146,7 +148,7 @@ def mangat(p: Number) -> Design:
     Returns
     -------
     Design
-        With options "no" and "yes".
+        A design with options "no" and "yes".
 
     References
     ----------
@@ -167,9 +169,9 @@ def mangat(p: Number) -> Design:
 def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """Make Kuk's design: draw cards from the deck of your answer and report how many are red.
 
-    Epsilon is `draws` times that of one card. With several cards the unbiased estimate weighs the reports by
-    their information, not by the number of red cards as Kuk did: its variance is up to 44 % smaller, and nowhere
-    more than 2 % larger, for the decks that were tried.
+    Epsilon is `draws` times that of one card. With several cards, the unbiased estimate weights the reports by their
+    information, whereas Kuk used the number of red cards. For the decks that were tried, its variance is up to 44 %
+    smaller and never more than 2 % larger.
 
     Parameters
     ----------
@@ -181,7 +183,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     Returns
     -------
     Design
-        With options "no" and "yes"; reports are the numbers of red cards.
+        A design with options "no" and "yes", whose reports are the numbers of red cards.
 
     References
     ----------
@@ -216,12 +218,13 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
     p : number, optional
         The share of people who answer yes to the second question; not 1/2.
     epsilon : number, optional
-        Instead of p: the smallest p with ln((1 - p) / p) <= epsilon, rounded toward more privacy.
+        The privacy loss, instead of p. The smallest p with ln((1 - p) / p) <= epsilon is used, rounded toward more
+        privacy.
 
     Returns
     -------
     Design
-        With options "no" and "yes", reports "different" and "same".
+        A design with options "no" and "yes" and reports "different" and "same".
 
     References
     ----------
@@ -255,7 +258,7 @@ def triangular(p: Number) -> Design:
     Returns
     -------
     Design
-        With options "no" and "yes", reports "neither" and "at least one".
+        A design with options "no" and "yes" and reports "neither" and "at least one".
 
     References
     ----------
@@ -293,7 +296,7 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
     Returns
     -------
     Design
-        Its reports are the options.
+        A design whose reports are the options.
 
     References
     ----------
@@ -334,7 +337,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     Returns
     -------
     Design
-        Its reports are the options.
+        A design whose reports are the options.
 
     References
     ----------

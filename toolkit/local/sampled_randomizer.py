@@ -74,7 +74,7 @@ class MatrixFreeRandomizer(Randomizer):
         Parameters
         ----------
         data : dict
-            What `to_dict` wrote.
+            Data as returned by `to_dict`.
 
         Returns
         -------

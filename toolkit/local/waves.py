@@ -47,7 +47,7 @@ def make_count_weight(permanent: WeightRows, fresh: WeightRows) -> CountWeight:
 
 
 def largest_ratio_unchanged(count_weight: CountWeight, n_reports: int) -> Ratio:
-    """Return the largest ratio for a number of reports when the truth cannot change; only the number of yes matters."""
+    """Return the largest ratio for some reports if the truth cannot change; only the number of yes reports matters."""
     return max(
         _largest_ratio([count_weight(truth, yes, n_reports - yes) for truth in (0, 1)]) for yes in range(n_reports + 1)
     )
@@ -56,8 +56,8 @@ def largest_ratio_unchanged(count_weight: CountWeight, n_reports: int) -> Ratio:
 def largest_ratio_changing(count_weight: CountWeight, n_reports: int) -> Ratio:
     """Return the largest ratio over all sequences of truths, with one memo for each truth.
 
-    For reports with a given number of yes, a sequence of truths matters only by how many of the yes, and how many of
-    the no, were sent while the truth was yes. The function enumerates these numbers.
+    For a given number of yes reports, a sequence of truths matters only through how many of the yes reports, and how
+    many of the no reports, were sent while the truth was yes. The function enumerates these numbers.
     """
     worst: Ratio = Fraction(1)
     for yes in range(n_reports + 1):
@@ -238,7 +238,7 @@ class Memo:
         Parameters
         ----------
         memos : array
-            What `_draw_memos` returned.
+            Memos, as returned by `_draw_memos`.
         answers : sequence, array or Series
             The current answers, one per person.
         rng : numpy.random.Generator, optional
@@ -268,9 +268,9 @@ class Memo:
         truth : int
             The code of the current answer.
         draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1.
+            `draw(m)` returns a uniform integer from 0 to m - 1.
         recall : callable, optional
-            Returns the same draws of the memos as before, on a device that has already drawn them.
+            A function that repeats the draws of the memos, for a device that has already drawn them.
 
         Returns
         -------
@@ -281,7 +281,7 @@ class Memo:
         return self.fresh._draw_report(memos[truth], draw)
 
     def estimate(self, reports: Values) -> Estimate:
-        """Estimate the prevalence in one wave, as any design does.
+        """Estimate the prevalence in one wave, like any design.
 
         Parameters
         ----------
@@ -298,7 +298,8 @@ class Memo:
     def change(self, first_reports: Values, second_reports: Values) -> Estimate:
         """Estimate the change of the prevalence between two waves of the same people, in the same order.
 
-        Each person's scores are subtracted, so that stable differences between people cancel. The interval uses t.
+        Each person's scores are subtracted, so that stable differences between people cancel. The interval uses the t
+        distribution.
 
         Parameters
         ----------
@@ -383,7 +384,7 @@ class Memo:
         Returns
         -------
         dict
-            What `from_dict` reads.
+            The data that `from_dict` reads.
         """
         return {"kind": KIND, "permanent": self.permanent.to_dict(), "fresh": self.fresh.to_dict()}
 
@@ -394,7 +395,7 @@ class Memo:
         Parameters
         ----------
         data : dict
-            What `to_dict` wrote.
+            Data as returned by `to_dict`.
 
         Returns
         -------

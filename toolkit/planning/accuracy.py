@@ -22,20 +22,20 @@ from toolkit.planning.families import Family, is_randomizer, make_randomizer, ro
 from toolkit.planning.fieldwork import Field
 
 MAX_EXACT_N = 10**6
-"""The largest number of people for which power is exact; for more people it is approximated by the normal law."""
-_ROUNDING = 1e-12  # forty times the largest observed error of the incomplete beta function at these sizes
+"""The largest number of people for which power is exact; for more people it is a normal approximation."""
+_ROUNDING = 1e-12  # forty times the largest observed error of the incomplete beta function for these n
 
 
 @dataclass(frozen=True)
 class ScoreTest:
-    """The score test of a null share against an alternative, by the number of reports in favor of the alternative.
+    """The score test of a null share against an alternative, based on the number of reports for the alternative.
 
     It rejects if the Wilson interval, before it is clipped to [0, 1], excludes the null share toward the alternative:
     if more than n * null + critical * sqrt(n * null * (1 - null)) reports favor the alternative. Power is a sawtooth in
-    n, because it falls whenever that threshold passes an integer: n people may be enough, and n + 1 not.
+    n, because it falls whenever that threshold passes an integer: n people may be enough, and n + 1 people may not.
 
-    null, truth : probability of such a report under the null share, and under the alternative; null < truth.
-    critical : the critical value, at least 0: 1.96 for a two-sided test at 5 %, 1.645 for a one-sided one.
+    null, truth : the probability of such a report under the null share and under the alternative; null < truth.
+    critical : the critical value, at least 0: 1.96 for a two-sided test at 5 %, 1.645 for a one-sided test.
     """
 
     null: float
@@ -47,11 +47,11 @@ class ScoreTest:
         return self._rejection_probability(n, self._max_accepted_count(n))
 
     def lower_bound(self, n: int) -> float:
-        """Return a smooth lower bound of the power, whose threshold is not rounded down to an integer."""
+        """Return a smooth lower bound on the power, whose threshold is not rounded down to an integer."""
         return self._rejection_probability(n, self._threshold(n))
 
     def upper_bound(self, n: int) -> float:
-        """Return an upper bound of the power, whose threshold is lower by one report."""
+        """Return an upper bound on the power, whose threshold is lower by one report."""
         return self._rejection_probability(n, max(self._threshold(n) - 1, 0))
 
     def _max_accepted_count(self, n: int) -> int:
@@ -70,7 +70,8 @@ class ScoreTest:
 
     def first_n(self, power: float) -> int:
         """Return the smallest n that reaches this power."""
-        # A block of sizes misses the power if its largest n does so even with the lowest threshold of the block.
+        # No size in a block reaches the power if its largest n does not reach it even with the lowest threshold of the
+        # block.
         n, step = 1, 1
         while True:
             if self._rejection_probability(n + step - 1, self._max_accepted_count(n)) < power:
@@ -81,7 +82,7 @@ class ScoreTest:
                 return n
 
     def sustained_n(self, power: float) -> int:
-        """Return the smallest n from which on every sample size reaches this power."""
+        """Return the smallest n such that this and every larger sample size reach this power."""
         n, step = self._sufficient_n(power), 1
         while n > 1:
             step = min(step, n - 1)
@@ -106,7 +107,7 @@ class ScoreTest:
         return True
 
     def _lower_bound_between(self, min_n: int, max_n: int) -> float:
-        """Return a lower bound of the power in a range of n: that of the smallest n with the highest threshold."""
+        """Return a lower bound on the power in a range of n: the power of the smallest n with the highest threshold."""
         return self._rejection_probability(min_n, self._max_accepted_count(max_n))
 
     def _sufficient_n(self, power: float) -> int:
@@ -135,7 +136,7 @@ def score_tests(
 
 
 class Precision(Protocol):
-    """Margin and power as functions of n, as a search for n needs them."""
+    """The interface of a search for n: margin and power as functions of n."""
 
     @property
     def field(self) -> Field: ...
@@ -150,7 +151,7 @@ class Precision(Protocol):
 
 @dataclass(frozen=True)
 class VarianceSources:
-    """The variance of one person's contribution, by source; one entry for each option.
+    """The variance of one person's contribution, by source, with one entry for each option.
 
     `noise_if_equal` is given for a mean whose standard deviation is unknown: the noise variance if all answers were
     equal. Some randomizers have their largest noise in this case, and a finite population does not reduce it.
@@ -172,7 +173,7 @@ class AssuredMargin:
 
     share : the share of surveys.
     p_yes : the probability of a yes report.
-    slope : the change of that probability from a true share of 0 to 1.
+    slope : the change in that probability from a true share of 0 to a true share of 1.
     """
 
     share: float
@@ -187,7 +188,7 @@ class AssuredMargin:
         return p * (1 - p) / variance if variance > 0 else np.ones_like(p)
 
     def coverage(self, n: Array, margin: float, z: float) -> Array:
-        """Return the share of surveys of n people whose Wilson interval is at most this wide, by the binomial law."""
+        """Return the binomial probability that the Wilson interval of a survey of n people is at most this wide."""
         # The interval is narrow enough if the observed p (1 - p) is at most `limit`, that is, if the count is extreme.
         limit = (margin * abs(self.slope) * (1 + z**2 / n) / z) ** 2 * n - z**2 / 4 / n
         largest = n / 2 - n * np.sqrt(np.maximum(0.25 - limit, 0))
@@ -218,7 +219,7 @@ class Accuracy:
     direct_assured_margin: AssuredMargin | None = None
 
     def variance(self, n: ArrayLike, spread: VarianceSources | None = None) -> Array:
-        """Return the variance of the estimate when n people answer; n may be an array, options are the last axis."""
+        """Return the variance of the estimate from n people; n may be an array, and the last axis holds the options."""
         people = np.asarray(n, dtype=np.float64)[..., None]
         variance = (spread or self.at_guess).total(self.field.sampling_factor(people))
         return np.asarray(variance / self.field.effective_n(people))
@@ -251,7 +252,7 @@ class Accuracy:
         return float(power) if np.ndim(n) == 0 else power
 
     def without_noise(self) -> "Accuracy":
-        """Return the precision of direct questions, if everybody told the truth."""
+        """Return the precision that direct questions would have if everybody told the truth."""
         return replace(
             self.with_noise(0.0), exact_test=self.direct_exact_test, assured_margin=self.direct_assured_margin
         )
@@ -354,8 +355,8 @@ def variance_sources(randomizer: Randomizer, truth: Any, sd: Number | None) -> V
     """Return noise and sampling variance of one person's contribution.
 
     For a mean whose standard deviation is unknown, both extremes are computed: answers as far apart as the bounds
-    allow, and all answers equal. In between, the variance is linear for any factor of the sampling variance, so that
-    one of the extremes is the worst case.
+    allow, and all answers equal. Between them, the variance is linear for any factor of the sampling variance, so one
+    of the extremes is the worst case.
     """
     if randomizer.bounds is None:
         return _variance_sources(randomizer, truth)

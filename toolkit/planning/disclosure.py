@@ -47,7 +47,7 @@ class Posterior:
         return self.after / self.before if self.before else 1.0
 
     def __str__(self) -> str:
-        """Describe the change as an insurer or another interested party would."""
+        """Describe the change in belief in one sentence with the odds of a bet."""
         chance = f"of people who report “{self.report}”, about {100 * self.after:.0f} in 100 have it"
         return (
             f"{chance}; before the report it was {100 * self.before:.0f}. Nothing more can be concluded "
@@ -96,7 +96,7 @@ def guess_rate(epsilon: Number) -> float:
     Returns
     -------
     float
-        At most e**epsilon / (1 + e**epsilon).
+        The probability, which is at most e**epsilon / (1 + e**epsilon).
 
     Examples
     --------
@@ -177,7 +177,7 @@ def roc(design: Design) -> Array:
 
 
 def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
-    """Compute the ratio of the people that a yes/no design needs to those of Warner's design with the same epsilon.
+    """Compute how many times as many people a yes/no design needs as Warner's design with the same epsilon.
 
     Parameters
     ----------

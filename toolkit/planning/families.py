@@ -1,4 +1,4 @@
-"""Families of randomizers: functions that make a randomizer for `epsilon`, which is checked to cost no more."""
+"""Families of randomizers: functions that make a randomizer for `epsilon`, whose loss is checked."""
 
 import inspect
 import math
@@ -13,7 +13,7 @@ Family = Callable[..., Randomizer]
 
 
 def is_randomizer(source: object) -> bool:
-    """Whether this is a randomizer, and not a class or function that makes one."""
+    """Return whether `source` is a randomizer, and not a class or function that makes randomizers."""
     return not isinstance(source, type) and hasattr(source, "variance") and hasattr(source, "epsilon")
 
 

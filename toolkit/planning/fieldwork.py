@@ -25,20 +25,20 @@ class Field:
     Parameters
     ----------
     subgroup_share : float
-        Share of the smallest subgroup for which the precision must hold.
+        The share of the smallest subgroup for which the precision must hold.
     population : int, optional
-        Size of the population, for the finite population correction.
+        The size of the population, for the finite population correction.
     response : float
-        Share of the invited who answer.
+        The share of invited people who answer.
     questions : int
-        Number of questions.
+        The number of questions.
     one_each : bool
         Whether each person answers one of the questions, drawn at random.
     compliance : Compliance, optional
         People who do not follow the instructions.
     deff : float
-        Design effect, 1 + (people per cluster - 1) * intraclass correlation. It multiplies the sampling variance, not
-        the variance of the randomization.
+        The design effect, 1 + (people per cluster - 1) * intraclass correlation. It multiplies the sampling variance,
+        not the variance of the randomization.
     weighting : float
         1 + the squared coefficient of variation of the weights, which multiplies every variance.
 
@@ -70,7 +70,7 @@ class Field:
         return 1 if self.one_question_each else self.questions
 
     def effective_n(self, n: object) -> Any:
-        """Return the effective sample size: people of the smallest subgroup who get a question, over `weighting`."""
+        """Return the effective sample size: people in the smallest subgroup per question, over `weighting`."""
         return self._group_size(n) / self.weighting
 
     def _group_size(self, n: Any) -> Any:

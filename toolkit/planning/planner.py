@@ -43,27 +43,29 @@ class Plan:
     epsilon : float
         The total privacy loss of one person.
     n : int
-        The number of reports that must arrive; `invited` is the number of people to invite for n reports.
+        The number of reports that must arrive; `invited` is the number of people to invite.
     margin : float
-        Half the width of an interval of `level`, in the smallest subgroup if one was given.
+        Half the width of an interval with coverage `level`, in the smallest subgroup if a subgroup was given.
     level : float
-        Confidence level.
+        The confidence level.
     prevalence : float or list
         The guessed truth.
     se : float
         The largest standard error among the options.
     power : float or None
-        Power of the test of size 1 - `level` of `prevalence` against `detect`; the notes state how it was computed.
+        The power of the test, with size 1 - `level`, of `prevalence` against `detect`; the notes state how it was
+        computed.
     detect : float or list or None
         The truth to detect.
     bias : float
-        Bias of an estimate that is not corrected for people who do not comply; n and margin are for the corrected one.
+        The bias of an estimate that is not corrected for people who do not comply; n and margin are for the corrected
+        estimate.
     notes : tuple of str
         Caveats of the plan.
     case : Case
         The question and the conditions in the field.
     target : Target
-        The margin or power that was requested, or that is reached.
+        The margin or power that was requested, or that is attained.
 
     Examples
     --------
@@ -94,7 +96,7 @@ class Plan:
 
     @property
     def _direct_margin(self) -> float:
-        """The margin of direct questions to n people, if everybody told the truth."""
+        """The margin that direct questions to n people would have if everybody told the truth."""
         return float(self.case.accuracy(self.epsilon).without_noise().margin(self.n))
 
     def trust_models(self, delta: float = 1e-6) -> tuple[TrustModel, ...]:
@@ -108,17 +110,17 @@ class Plan:
         Returns
         -------
         tuple of TrustModel
-            Direct, local, shuffled and central.
+            The four models: direct, local, shuffled and central.
         """
         return trust_models(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
     def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
         """Compare four trust models: their errors, the people needed for the target, and who must be trusted.
 
-        The local and the central model guarantee epsilon, the shuffled model (epsilon, delta). `local epsilon` protects
-        a person if the shuffler fails. Margins use the normal approximation; the Laplace noise of the central model is
-        added exactly. In a plan with `assurance`, the margins of the shuffled and the central model are those of the
-        expected width.
+        The local and the central model guarantee epsilon; the shuffled model guarantees (epsilon, delta). `local
+        epsilon` protects a person if the shuffler fails. Margins use the normal approximation; the Laplace noise of the
+        central model is added exactly. In a plan with `assurance`, the margins of the shuffled and the central model
+        refer to the expected width.
 
         Parameters
         ----------
@@ -156,11 +158,11 @@ class Plan:
 
     @property
     def _is_share(self) -> bool:
-        """Whether a share is estimated, with margins in percentage points, and not a mean in its own unit."""
+        """Whether the estimate is a share, with margins in percentage points, rather than a mean in its own unit."""
         return self.design.bounds is None
 
     def direct_n(self) -> int:
-        """Compute the number of people that direct questions would need, if everybody told the truth.
+        """Compute the number of people that direct questions would need if everybody told the truth.
 
         Returns
         -------
@@ -241,12 +243,12 @@ def plan(
     weighting: Number = 1,
     assurance: Number | None = None,
 ) -> Plan:
-    """Solve for whichever of epsilon, n and margin is left out; n is rounded up, so that the target is reached.
+    """Solve for epsilon, n or margin, whichever is left out; n is rounded up, so that the target is reached.
 
-    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. The test is the
-    one that agrees with the default interval. For one yes/no question to up to a million people, its power is computed
-    from the binomial distribution of the reports, and n is the smallest size from which on all sizes suffice. Margins,
-    and power in all other cases, use the normal approximation; a note states how the power was computed.
+    With `detect`, the plan is for a test instead of a margin, and one of epsilon, n and power is left out. The test
+    agrees with the default interval. For one yes/no question to up to a million people, its power is computed from the
+    binomial distribution of the reports, and n is the smallest size such that this and all larger sizes suffice.
+    Margins, and power in all other cases, use the normal approximation; a note states how the power was computed.
 
     Parameters
     ----------
@@ -262,33 +264,33 @@ def plan(
     margin : number, optional
         Half the width of the interval, on the scale of the estimate: 0.03 is 3 percentage points.
     level : number
-        Confidence level.
+        The confidence level.
     power : number, optional
         The probability that a test of nominal size 1 - `level` rejects `prevalence` if `detect` is the truth.
     detect : number or sequence, optional
         The truth that the test should distinguish from `prevalence`.
     sides : {2, 1}
-        The sides of the test; 1 if only a deviation toward `detect` matters.
+        The number of sides of the test; 1 if only a deviation toward `detect` matters.
     sd : number, optional
         The guessed standard deviation of the answers, for a mean; by default, the largest possible.
     subgroup : number
-        Share of the smallest subgroup that needs this precision.
+        The share of the smallest subgroup that needs this precision.
     population : int, optional
-        Size of a finite population.
+        The size of a finite population.
     response : number
-        Share of the invited who answer; nobody in a population is invited twice.
+        The share of invited people who answer; nobody in a population is invited twice.
     questions : int
-        Number of questions for the same people.
+        The number of questions for the same people.
     compliance : mapping, optional
-        {"self_protective": share, "random": share} of people who do not follow the instructions.
+        The shares of people who do not follow the instructions, as {"self_protective": share, "random": share}.
     deff : number
-        Design effect, 1 + (people per cluster - 1) * intraclass correlation. It applies to the sampling variance, not
-        to the variance of the randomization.
+        The design effect, 1 + (people per cluster - 1) * intraclass correlation. It applies to the sampling variance,
+        not to the variance of the randomization.
     weighting : number
         1 + the squared coefficient of variation of the weights.
     assurance : number, optional
-        The share of surveys whose interval does not exceed the margin, such as 0.9. By default the expected width
-        equals the margin, which about half of the surveys exceed. For one yes/no question to up to a million people, n
+        The share of surveys whose interval does not exceed the margin, such as 0.9. By default, the margin is that of
+        the expected width, which about half of the surveys exceed. For one yes/no question to up to a million people, n
         is computed from the binomial distribution and Wilson's interval; otherwise by the normal approximation.
 
     Returns
@@ -327,7 +329,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Goal:
-    """The given quantities as numbers; the one to solve for is None."""
+    """The given quantities as numbers; the quantity to solve for is None."""
 
     solved: str
     epsilon: float | None
@@ -387,7 +389,7 @@ def _check_goals(case: PlanInputs, goals: Mapping[str, Any], solved: str) -> _Go
 
 
 def _check_people(field: Field, n: int | None) -> None:
-    """Reject a number of people larger than answer when the whole population is invited once."""
+    """Reject a number of people above the number who answer when the whole population is invited once."""
     most = field.max_respondents()
     if n is None or most is None or n <= most:
         return
@@ -400,7 +402,7 @@ def _check_people(field: Field, n: int | None) -> None:
 
 def _solve(case: PlanInputs, goal: _Goal) -> Plan:
     solved, target = goal.solved, goal.target
-    epsilon = goal.epsilon or epsilon_for(case, target, goal.n or 0)  # of the two only the one to solve for is missing
+    epsilon = goal.epsilon or epsilon_for(case, target, goal.n or 0)  # at most one of epsilon and n is missing
     accuracy = case.accuracy(epsilon)
     people = goal.n or people_for(accuracy, target)
     power = None if case.detect is None else rounded_power(accuracy, people)
@@ -427,7 +429,7 @@ def _solve(case: PlanInputs, goal: _Goal) -> Plan:
 
 
 def _better_plan(case: PlanInputs, goal: _Goal) -> Plan:
-    """Plan one random question per person, and all questions with a divided budget; return the better plan."""
+    """Plan for one random question per person and for all questions with a divided budget; return the better plan."""
     solved = goal.solved
     plans: list[Plan] = []
     for one_question_each in (True, False):
@@ -439,7 +441,7 @@ def _better_plan(case: PlanInputs, goal: _Goal) -> Plan:
         raise failure
 
     def cost(plan: Plan) -> float:
-        # Rounded to nine digits, so that rounding errors do not decide between equal plans.
+        # The numbers are rounded to nine digits, so that rounding errors do not decide between equal plans.
         return float(f"{-(plan.power or 0) if solved == 'power' else getattr(plan, solved):.9g}")
 
     plans.sort(key=cost)
@@ -508,7 +510,7 @@ def _check_sides(sides: object) -> int:
 
 
 def _parse_truth(value: Any, name: str) -> Any:
-    """Return a share or a mean as a float, or several shares as a list of floats; fractions may be given as text."""
+    """Return a share or a mean as a float, or several shares as a list of floats; fractions may be given as texts."""
     if value is None and name == "detect":
         return None
     shares = as_array(value)

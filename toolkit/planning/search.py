@@ -22,7 +22,7 @@ _ROUND_UP = 1 + 1e-12  # exceeds the rounding error of a margin
 
 
 class OutOfReach(ValueError):  # noqa: N818  named after the target
-    """No number of people, or no epsilon, reaches the target; the message states what can be reached."""
+    """The error if no number of people, or no epsilon, reaches the target; its message states the attainable limit."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Target:
     is_share: bool = True
 
     def shortfall(self, accuracy: Precision, n: ArrayLike) -> float:
-        """Return a number above 0 if the target is missed, and at most 0 if it is reached."""
+        """Return the distance from the target: above 0 if the target is missed, and at most 0 if it is reached."""
         if self.margin is not None:
             margin = float(accuracy.margin(n))
             return math.log(margin / self.margin) if margin > 0 else -math.inf
@@ -78,7 +78,7 @@ def rounded_power(accuracy: Precision, n: int) -> float:
 
 
 def people_for(accuracy: Precision, target: Target) -> int:
-    """Return the smallest n from which on every number of people reaches the target."""
+    """Return the smallest n such that this and every larger number of people reach the target."""
     reachable = accuracy.field.max_respondents()
     max_people = MAX_PEOPLE if reachable is None else reachable
     if max_people == 0 or not target.is_reached(accuracy, max_people):
@@ -128,7 +128,7 @@ def epsilon_for(case: PlanInputs, target: Target, n: int) -> float:
     best = case.accuracy(float(case.field.questions_each)).without_noise()
     exact = target.has_exact_power(best, n)
     if not target.is_sustained(best, n):
-        # An exact power is not monotone in epsilon, so an isolated epsilon that reaches it may have been missed.
+        # An exact power is not monotone in epsilon, so the search may have missed an isolated epsilon that reaches it.
         none = "no epsilon was found that keeps" if exact else "no epsilon reaches"
         remedy = f"even direct questioning has {target.format_attained(best, n)}; ask more people"
         reject(f"{none} the target with {n:,} people", target, remedy, OutOfReach)
@@ -169,7 +169,7 @@ def _try_smaller_epsilons(shortfall_at: Callable[[float], float], epsilon: float
 
 
 def _smallest_exact_epsilon(case: PlanInputs, target: Target, n: int, smallest: float) -> float:
-    """Return the smallest epsilon that sustains an exact power, found in steps and then refined to three digits.
+    """Return the smallest epsilon with a sustained exact power, which is found in steps and refined to three digits.
 
     The exact power is also a sawtooth in epsilon, so the search ends where even its upper bound misses the target.
     """
@@ -189,7 +189,7 @@ def _smallest_exact_epsilon(case: PlanInputs, target: Target, n: int, smallest: 
 
 
 _Point = tuple[float, float]
-"""An epsilon, and by how much it misses the target."""
+"""An epsilon and the amount by which it misses the target."""
 
 
 def _bracket_epsilon(shortfall_at: Callable[[float], float]) -> tuple[_Point | None, _Point | None]:
@@ -225,7 +225,7 @@ def _smallest_root(
 
 
 def _next_fraction(a: _Point, b: _Point, previous_point: _Point, min_fraction: float) -> float:
-    """Return how far to go from a to b: by inverse quadratic interpolation if that is safe, otherwise one half."""
+    """Return the fraction of the step from a to b, by inverse quadratic interpolation if that is safe, else 1/2."""
     xa, xb, xc = (math.log(point[0]) for point in (a, b, previous_point))
     shape, rise = (
         (xa - xb) / (xc - xb),

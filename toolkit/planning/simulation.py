@@ -22,12 +22,12 @@ class SimulatedPlan:
     Parameters
     ----------
     rows : tuple of dict
-        For each sample size: the power with its 95 % limits, the mean half width of the interval (NaN if the analysis
-        returns no estimate), and the number of surveys that could not be analyzed.
+        A row for each sample size: the power with its 95 % limits, the mean half width of the interval (NaN if the
+        analysis returns no estimate), and the number of surveys that could not be analyzed.
     repeats : int
-        Number of surveys for each sample size.
+        The number of surveys for each sample size.
     level : float
-        Confidence level; the test has the size 1 - level.
+        The confidence level; the test has size 1 - level.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class SimulatedPlan:
         Returns
         -------
         pandas.DataFrame
-            Columns n, power, low, high, margin and refused.
+            A table with columns n, power, low, high, margin and refused.
         """
         return extra("pandas").DataFrame(list(self.rows))
 
@@ -79,24 +79,24 @@ def plan_by_simulation(
     analysis : callable
         The analysis of a survey's data. It returns an `Estimate` (tested against `null`), an object with a p-value `p`,
         a p-value, or True if something was detected. If the analysis raises a ValueError, for example because a fit
-        has no maximum, the survey counts as detecting nothing.
+        has no maximum, the survey counts as no detection.
     truth : callable
-        Function of n and a random generator that returns the data of one survey, randomized as in the field.
+        A function of n and a random generator that returns the data of one survey, randomized as in the field.
     n : int or sequence of int
         The number of people whose reports arrive.
     repeats : int
-        Number of surveys for each n; with 1,000 the standard error is 1.3 points at a power of 80 %.
+        The number of surveys for each n; with 1,000 the standard error is 1.3 points at a power of 80 %.
     level : number
-        Confidence level; the test has the size 1 - level.
+        The confidence level; the test has size 1 - level.
     null : number
         The null hypothesis of an estimate.
     rng : int or numpy.random.Generator, optional
-        Seed or generator, for reproducible surveys.
+        A seed or generator, for reproducible surveys.
 
     Returns
     -------
     SimulatedPlan
-        Power with its limits, for each n.
+        The power with its limits, for each n.
 
     Examples
     --------

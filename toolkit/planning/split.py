@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _GRID_POINTS = 48
-_SMALLEST_SHARE = 1e-3  # of the budget, for each question
+_SMALLEST_SHARE = 1e-3  # the smallest share of the budget for a question
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +33,7 @@ class Split:
     n : int
         The number of people whose reports arrive.
     level : float
-        Confidence level.
+        The confidence level.
     shares : mapping
         The epsilon of each question.
     designs : mapping
@@ -74,7 +74,7 @@ class Split:
         Returns
         -------
         pandas.DataFrame
-            Epsilon, margin, and the margin of one random question per person.
+            A table of epsilon, margin, and the margin for one random question per person.
         """
         pd = extra("pandas")
 
@@ -114,14 +114,14 @@ def budget_for(
     n : int
         The number of people whose reports arrive.
     level : number
-        Confidence level.
+        The confidence level.
     weights : mapping, optional
         Weights of the questions, in any unit; by default, the largest margin is minimized.
 
     Returns
     -------
     Split
-        Epsilon, randomizer and margin of each question.
+        The epsilon, randomizer and margin of each question.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def budget_for(
     """
     total = exact_fraction(
         round_down(check_positive(epsilon, "epsilon")), "epsilon"
-    )  # the float that is reported, exactly
+    )  # the exact value of the reported float
     people, confidence = check_integer(n, "n"), check_level(level)
     if not questions:
         reject("`questions` must hold at least one question", "none", 'write {"cheated": (warner, 0.2)}')
@@ -180,7 +180,7 @@ def _epsilons_at_equal_margin(cases: Mapping[str, PlanInputs], total: float) -> 
 
 
 def _exact_shares(weights: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:
-    """Return shares in proportion to weights, whose exact sum is at most the total; each is the decimal of a float."""
+    """Return shares in proportion to weights as the exact values of floats; their sum is at most the total."""
     weight_sum = sum(Fraction(weight) for weight in weights.values())
     shares = {name: exact_fraction(float(Fraction(w) / weight_sum * total), "epsilon") for name, w in weights.items()}
     while sum(shares.values(), Fraction(0)) > total:

@@ -28,7 +28,7 @@ _KEYS_BY_PURPOSE = {
 
 @dataclass(frozen=True)
 class PeopleForGoal:
-    """The number of people needed for one goal, a row of `PeopleNeeded`.
+    """The number of people needed for one goal, as a row of `PeopleNeeded`.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class PeopleNeeded:
         Returns
         -------
         pandas.DataFrame
-            The people needed for each goal, and which goal decides.
+            The people needed for each goal, and a mark on the goal that needs the most.
         """
         return extra("pandas").DataFrame([vars(row) for row in self.rows])
 
@@ -153,7 +153,7 @@ def plan_survey(
     prevalence : mapping
         The guessed truth of each question, as for `plan`.
     level : number
-        Confidence level.
+        The confidence level.
     response, population, deff, weighting : optional
         As for `plan`; the population must hold all people to invite.
 
@@ -248,7 +248,7 @@ def _size_for_difference(design: Any, terms: dict[str, Any], level: Number, fiel
 
 
 def _parse_wish(wish: object) -> tuple[str, dict[str, Any]]:
-    """Return the kind of a goal and its options; each kind has a key of its own."""
+    """Return the kind of a goal and its options; each kind of goal has its own key."""
     if not isinstance(wish, Mapping):
         reject("a wish must be a mapping", type(wish).__name__, "{'margin': 0.03}", TypeError)
     keys = {options[0]: purpose for purpose, options in _KEYS_BY_PURPOSE.items()}

@@ -1,4 +1,4 @@
-"""The same plan under four trust models: direct questions, local randomization, shuffling, and a central curator."""
+"""Comparison of a plan under four trust models: direct questions, local randomization, shuffling, and a curator."""
 
 import math
 from dataclasses import dataclass, replace
@@ -17,16 +17,16 @@ from toolkit.planning.fieldwork import Field
 from toolkit.planning.search import MAX_PEOPLE, OutOfReach, Target, epsilon_for, people_for
 
 _ROOT = 2**0.5
-_MIN_RATIO = 1e-12  # of the standard deviation to the scale of the noise
+_MIN_RATIO = 1e-12  # the smallest ratio of the standard deviation to the scale of the noise
 
 
 @dataclass(frozen=True)
 class CuratorAccuracy:
-    """The precision of a curator who knows n answers and adds Laplace noise to their share or mean.
+    """The precision of a curator who has n answers and adds Laplace noise to the share or mean.
 
     The error is the sum of a normal sampling error and of Laplace noise of scale `noise_total` / n. The quantiles are
-    those of this sum, and not of a normal distribution with the same variance: where the noise dominates, a 95 % margin
-    is up to 8 % wider than 1.96 standard errors, and an 80 % margin up to 11 % narrower than 1.28 standard errors.
+    computed from this sum, not from a normal distribution with the same variance. If the noise dominates, a 95 % margin
+    is up to 8 % wider than 1.96 standard errors, and an 80 % margin is up to 11 % narrower than 1.28 standard errors.
     """
 
     direct: Accuracy
@@ -63,7 +63,7 @@ class CuratorAccuracy:
 
 
 def tail_probability(x: ArrayLike, sd: ArrayLike, scale: ArrayLike) -> Array:
-    """Return the probability that normal plus Laplace noise exceeds x; either all Laplace scales are 0 or none is."""
+    """Return the probability that normal plus Laplace noise exceeds x; the Laplace scales are all 0 or all positive."""
     x, sd = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(sd, dtype=np.float64))
     if not np.any(scale):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,7 +80,7 @@ def tail_probability(x: ArrayLike, sd: ArrayLike, scale: ArrayLike) -> Array:
 
 
 def upper_quantile(p: float, sd: float | Array, scale: float | Array) -> Array:
-    """Return the x that the sum exceeds with probability p, found by bisection and rounded up."""
+    """Return the value that the sum exceeds with probability p, found by bisection and rounded up."""
     if p > 0.5:
         return -upper_quantile(1 - p, sd, scale)
     low = np.zeros(np.broadcast_shapes(np.shape(sd), np.shape(scale)))
@@ -106,21 +106,21 @@ class TrustModel:
     name : str
         "direct", "local", "shuffled" or "central".
     epsilon : float
-        Epsilon of what is published; infinite for direct questions.
+        The epsilon of the published results; infinite for direct questions.
     delta : float
-        Delta of what is published.
+        The delta of the published results.
     local_epsilon : float
-        Epsilon of a single report, which protects against its recipient.
+        The epsilon of a single report, which protects against its recipient.
     noise_se : float
         The standard error of the privacy noise alone.
     se : float
-        The standard error.
+        The standard error of the estimate.
     margin : float
         The margin with the plan's number of people.
     n_needed : float
         The number of people needed for the plan's target; NaN if it cannot be reached.
     trust : str
-        Who must be trusted, and with what.
+        The party that must be trusted, and the purpose for which it must be trusted.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def _shuffled(case: PlanInputs, epsilon: float, n: int, target: Target, delta: f
 
 
 def default_guesses(prevalence: object) -> tuple[Any, ...]:
-    """Return truths around the guess: from 0 to twice a share, and one half; several shares move toward equality."""
+    """Return truths around the guess: from 0 to twice a share, and one half; or several shares that are more equal."""
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:
         guess = float(shares)

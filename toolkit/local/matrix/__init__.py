@@ -1,1 +1,1 @@
-"""What a design does with its matrix: read answers, draw reports, and estimate from them."""
+"""Operations of a design with its matrix: reading answers, drawing reports, and estimating from them."""

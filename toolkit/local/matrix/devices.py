@@ -35,7 +35,7 @@ _COMMON_DEVICES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _IN_HAND = ("a coin", "two coins, one after the other", "a die")
 MAX_SLIPS = 40
-"""The largest number of paper slips that are practical to cut out and mix."""
+"""The largest number of paper slips that is practical to cut out and mix."""
 
 _NOT_ONES_OWN = "only if nobody who sees the report can find it out: not one's own"
 _NOTES = {
@@ -47,7 +47,7 @@ _NOTES = {
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction: on these outcomes give `report` (None: the truth), if the true answer is `truth` (None: any)."""
+    """An instruction: on these outcomes give `report` (None: the truth) if the true answer is `truth` (None: any)."""
 
     outcomes: tuple[str, ...]
     report: str | int | None
@@ -65,7 +65,7 @@ class Device(Generic[D]):
     outcomes : int
         The number of outcomes.
     instructions : str
-        What to do on each outcome.
+        The instruction for each outcome.
     design : Design
         The design that results if people follow the instructions.
     distance : float
@@ -124,7 +124,7 @@ def nearest_devices(
     form: ForcedForm | None,
     make_design: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
-    """Return the devices that distinguish the answers, nearest first, then by number of outcomes."""
+    """Return the devices that distinguish the answers, the closest first, then by number of outcomes."""
     devices = []
     for name, outcomes in (*_COMMON_DEVICES, *_n_slips(denominator)):
         apportioned = _apportioned_outcomes(weights, denominator, form, len(outcomes))

@@ -1,7 +1,7 @@
 """Conversion of answers and reports of any type to codes 0 … k-1.
 
 Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all accepted; none of
-these libraries is imported to do so. Messages count what is wrong and never quote an answer.
+these libraries is imported to do so. Messages count wrong values and never quote an answer.
 
 Whole numbers are codes if all labels are texts, and labels if one of the labels is a number, as in points 1 … 5. If
 labels are of both types, as in 1, 2, 3, "undisclosed", the text "1" and the number 1 mean the same label; no two labels
@@ -25,7 +25,7 @@ from toolkit.local.matrix.moments import ForcedForm, forced_form
 def draw_reports(weights: npt.NDArray[np.int64], form: ForcedForm | None, codes: Codes, rng: Rng) -> Codes:
     """Draw a report code for each answer code; `form` is the forced form of the weights, if they have one."""
     if form is not None and form.truth_weight < 0 and len(weights) == 2:
-        # Reports favor the opposite answer, so that the flipped answer has a forced form with a positive weight.
+        # Reports favor the opposite answer, so the flipped answer has a forced form with a positive weight.
         codes, form = codes ^ 1, forced_form(weights[::-1])
     if form is not None and form.truth_weight > 0:
         return _draw_truth_or_forced(codes, Categorical([*form.forced_weights, form.truth_weight]), rng)
@@ -43,7 +43,7 @@ def _draw_truth_or_forced(codes: Codes, cells: Categorical, rng: Rng) -> Codes:
     for start in range(0, len(codes), CHUNK):
         truth = codes[start : start + CHUNK]
         cell = cells.draw(len(truth), rng).astype(codes.dtype, copy=False)
-        # All bits are set where the answer is replaced. Selecting by bits is ten times as fast as by a mask.
+        # All bits are set where the answer is replaced. Bitwise selection is ten times as fast as a boolean mask.
         replaced = -(cell < truth_cell).astype(codes.dtype)
         reports[start : start + CHUNK] = truth ^ ((truth ^ cell) & replaced)
     return reports
@@ -147,9 +147,9 @@ def numbers_are_labels(labels: Labels) -> bool:
 
 
 def codes_are_ambiguous(labels: Labels) -> bool:
-    """Return whether a number or boolean would be the code of a different label than the one that it looks like.
+    """Return whether a number or boolean would be the code of a label other than the one that it looks like.
 
-    With labels ("1", "2") the code 1 is that of "2", and with ("yes", "no") the code True is that of "no".
+    With labels ("1", "2"), 1 is the code of "2". With labels ("yes", "no"), True is the code of "no".
     """
     texts = [label for label in labels if isinstance(label, str)]
     if len(texts) < len(labels):
@@ -176,7 +176,7 @@ def _have_mixed_types(labels: Labels) -> bool:
 
 
 def _to_texts(array: npt.NDArray[Any], labels: Labels) -> tuple[npt.NDArray[Any], bool]:
-    """Convert numbers and texts to texts; return them and whether a number was given as a text.
+    """Convert numbers and texts to texts; also return whether a number was given as a text.
 
     Cells of other types become "", which is never a label.
     """
@@ -327,7 +327,7 @@ def smallest_code_type(n_codes: int) -> np.dtype[np.signedinteger]:
 
 
 def yes_no_codes(labels: Labels) -> dict[bool, int] | None:
-    """Return the codes of no and yes, if the labels are these two."""
+    """Return the codes of no and yes if these are the two labels."""
     words = [str(label).strip().casefold() for label in labels]
     texts = all(isinstance(label, str) for label in labels)
     if len(words) != 2 or not texts or {word in YES_WORDS for word in words} != {True, False}:

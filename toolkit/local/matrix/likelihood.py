@@ -28,14 +28,14 @@ def maximize(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> 
 
 
 def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
-    """Return the maximum when a report is the truth with probability `truth` > 0, else option j with forced[j].
+    """Return the maximum if a report is the truth with probability `truth` > 0, else j with probability forced[j].
 
-    This is water-filling by one sort: report probabilities are proportional to the counts where a share is positive,
-    and the shares of the smallest counts[j] / forced[j] are zero.
+    This is water-filling with one sort. Where a share is positive, the report probability is proportional to the count.
+    The shares with the smallest counts[j] / forced[j] are zero.
     """
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 is sorted last
         order = np.argsort(-counts / forced, kind="stable")
-    # With the first m options positive, counts / mass - forced must sum to `truth`, which fixes the mass.
+    # If the first m shares are positive, counts / mass - forced must sum to `truth`, which determines the mass.
     mass = np.cumsum(counts[order]) / (truth + np.cumsum(forced[order]))
     inside = np.flatnonzero(counts[order] > mass * forced[order])
     shares = np.maximum(counts / mass[inside[-1]] - forced, 0) / truth
@@ -46,7 +46,7 @@ def maximum_likelihood(matrix: Array, counts: Array, *, tolerance: float = 1e-10
     """Maximize the likelihood for any matrix, and verify the result.
 
     When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its maximum.
-    Expectation-maximization (the iterative Bayesian update) also converges, but slowly if a share goes to zero, which
+    Expectation-maximization (the iterative Bayesian update) also converges, but slowly if a share tends to zero, which
     is common in private surveys. The interior-point method takes about 20 steps.
     """
     return np.asarray(maximum_likelihoods(matrix, counts[None], tolerance=tolerance)[0])
@@ -70,7 +70,7 @@ def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-
 
 
 def likelihood_ratios(likelihoods: Array, weights: Array, shares: Array) -> Array:
-    """Return the mean of Pr(report | truth) / Pr(report) per truth: the gradient, at most 1 at the maximum."""
+    """Return the mean of Pr(report | truth) / Pr(report) per truth, the gradient, which is at most 1 at the maximum."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(
             weights > 0, weights / (shares @ likelihoods), 0.0
@@ -107,8 +107,8 @@ def interior_point(likelihoods: Array, weights: Array, max_steps: int = 200) -> 
 
     Shares and slack stay non-negative. There is one row of weights, and of shares, for each survey.
 
-    The products go to zero together, so that a share near zero can still grow again. The equations are solved for
-    step / root(shares), which gives them one scale. The ridge is for matrices with a flat maximum.
+    The products tend to zero together, so that a share near zero can still grow again. The equations are solved for
+    step / sqrt(shares), which puts them on one scale. The ridge is for matrices with a flat maximum.
     """
     k = len(likelihoods)
     results = np.full((len(weights), k), 1 / k)
@@ -145,14 +145,14 @@ _RATIO = "likelihood ratio, for large samples"
 
 
 def agreement_test(matrix: Array, form: ForcedForm | None, counts: Array, basis: Shares) -> DesignFit:
-    """Test whether the reports agree with any shares.
+    """Test whether any shares agree with the reports.
 
     In the forced form, which every 2 x 2 matrix has, the reports of an option are binomial, and the tails are exact.
-    For any other matrix the test is the likelihood ratio of the reports' shares against the best mixture of rows.
-    Inside the simplex the statistic is chi-squared, with as many degrees of freedom as there are more reports than
-    truths (none for a square matrix, which then fits). With m shares at zero there are up to m more degrees. The
-    p-values of the two largest numbers are averaged, which is exact for one share at zero and an upper bound for more
-    (Perlman 1969).
+    For any other matrix it is the likelihood ratio test of the best mixture of rows against the observed shares of the
+    reports. Inside the simplex the statistic has a chi-squared distribution. Its degrees of freedom are the number of
+    reports minus the number of truths; a square matrix has none and always fits. With m shares at zero there are up to
+    m more degrees of freedom. The p-values of the two largest numbers are averaged, which is exact for one share at
+    zero and an upper bound for more (Perlman 1969).
     """
     k, reports = matrix.shape
     if form is not None or k > _LIKELIHOOD_LIMIT:

@@ -1,7 +1,8 @@
 """The unbiased estimator of a design, its covariance, and the basis of its intervals, computed from the matrix.
 
-Rows are truths, columns are reports: P[truth, report]. With x the shares of the truths, reports follow x P. A
-score matrix G[report, truth] with P G = 1 makes the mean score of the reports an unbiased estimate of x.
+The rows of P[truth, report] are truths, and the columns are reports. If x holds the shares of the truths, the shares of
+the reports are x P. A score matrix G[report, truth] with P G = 1 makes the mean score of the reports an unbiased
+estimate of x.
 """
 
 from collections.abc import Callable
@@ -41,7 +42,7 @@ def scored_option(options: Labels, option: object, *, last_by_default: bool = Tr
 
 
 def scores_from_table(table: Array, codes: npt.NDArray[Any], options: Labels, option: object) -> Array:
-    """Look up the scores of codes in a table G[report, option]: a row per report, or a number for one option."""
+    """Look up the scores of codes in a table G[report, option]: a row per report, or a number for a single option."""
     column = scored_option(options, option)
     return np.asarray((table if column is None else table[:, column])[codes], dtype=np.float64)
 
@@ -68,7 +69,8 @@ Integers = npt.NDArray[np.int64]
 class ForcedForm:
     """The forced form: a report is the truth with weight `truth`, else option j with weight forced[j].
 
-    Every 2 x 2 design has it, with negative `truth` if reports favor the opposite answer, and every k-ary design.
+    Every k-ary design has this form, and so does every 2 x 2 design; `truth` is negative if reports favor the opposite
+    answer.
     """
 
     truth_weight: int
@@ -79,7 +81,7 @@ class ForcedForm:
 
 
 def forced_form(weights: Integers) -> ForcedForm | None:
-    """Return the forced form of integer weights whose rows have equal sums, or None if they have none."""
+    """Return the forced form of integer weights whose rows have equal sums, or None if there is none."""
     k, n_reports = weights.shape
     if k != n_reports:
         return None
@@ -92,8 +94,8 @@ def forced_form(weights: Integers) -> ForcedForm | None:
 def make_score_matrix(matrix: Array, form: ForcedForm | None, denominator: int) -> Array:
     """Return scores G[report, truth] with P G = 1.
 
-    For a square matrix G is the inverse. With more reports than truths there are several solutions. The one that
-    weights reports by the inverse of their probability at equal shares is the best unbiased estimate near equal
+    For a square matrix G is the inverse. With more reports than truths there are several solutions. The solution that
+    weights reports by the inverse of their probability at equal shares gives the best unbiased estimate near equal
     shares, and its scores sum to one.
     """
     k = len(matrix)
@@ -115,9 +117,9 @@ def score_covariance(
 ) -> Array:
     """Return the covariance of one report's scores, from the shares of the reports and of the truths.
 
-    For a random sample of respondents it includes sampling and randomization, for fixed respondents randomization
-    alone. In the forced form the scores of two reports differ in one entry only, which saves a product of three
-    matrices.
+    For a random sample of respondents it includes sampling and randomization; for fixed respondents it includes only
+    randomization. In the forced form, a report's scores are a constant plus a multiple of its indicator, which
+    saves a product of three matrices.
     """
     spread = np.diag(report_shares) - np.outer(report_shares, report_shares)
     cov = (
@@ -149,7 +151,7 @@ def _general_interval_basis(
 ) -> Shares:
     """Return the basis of intervals for any matrix.
 
-    For k > 2 the people without an option are a mixture of the other options, in their estimated shares.
+    For k > 2, the people without an option are a mixture of the people with the other options, in the estimated shares.
     """
     n = int(counts.sum())
     value = counts @ score_matrix / n
@@ -158,7 +160,8 @@ def _general_interval_basis(
     others = [np.delete(matrix, option, axis=0) for option in options]
     speaks = [having[i] > other.max(axis=0) for i, other in enumerate(others)]
     if len(matrix) > 2:
-        # Reports are grouped into those that are likelier under the option than under any other, and the rest.
+        # Reports are split into two groups: those that are more likely under the option than under any other, and the
+        # rest.
         table = np.array(
             [[_split_sum(row, mask) for row in (counts, having[i], without[i])] for i, mask in enumerate(speaks)]
         )

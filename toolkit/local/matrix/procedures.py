@@ -1,4 +1,4 @@
-"""Procedures: what respondents do to produce a report, where the probabilities of a design do not determine it."""
+"""Procedures by which respondents produce a report, for designs whose probabilities do not determine the procedure."""
 
 from typing import Literal, cast, get_args
 
@@ -11,9 +11,9 @@ from toolkit.core.checks import check_choice, reject
 Procedure = Literal["forced", "crosswise", "triangular", "unrelated"]
 
 COMPARISON_REPORTS = ("different", "same")
-"""Reports of a crosswise design."""
+"""The reports of a crosswise design."""
 NEITHER_REPORTS = ("neither", "at least one")
-"""Reports of a triangular design."""
+"""The reports of a triangular design."""
 
 
 def procedure_fits(procedure: str, weights: npt.NDArray[np.int64], report_options: Labels) -> bool:
@@ -45,7 +45,7 @@ def checked_procedure(procedure: object, weights: npt.NDArray[np.int64], report_
 
 
 def procedure_of_saved_design(name: str, weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
-    """Return the procedure of a design that an earlier version saved without it; that version took it from the name."""
+    """Return the procedure of a design that an earlier version saved without one; the name then determines it."""
     by_name: dict[str, Procedure] = {"crosswise": "crosswise", "triangular": "triangular", "unrelated": "unrelated"}
     procedure = "forced" if "forced" in name else by_name.get(name)
     if procedure is not None and procedure_fits(procedure, weights, report_options):

@@ -1,8 +1,7 @@
 """Tables of probabilities as integers: exact if 32 bits suffice, otherwise rounded toward more privacy.
 
 The epsilon of a table must not grow when the table is converted to integers. So the weights of each report stay between
-two whole numbers whose ratio is at most that of the table's worst report, and each row is apportioned within these
-bounds.
+two integers whose ratio is at most the largest ratio in the table, and each row is apportioned within these bounds.
 """
 
 import math
@@ -21,7 +20,7 @@ FractionRows: TypeAlias = Sequence[Sequence[Fraction]]
 
 
 TABLE_LIMIT = 2048
-"""The largest number of options for which a table with a row and a column for each is made (32 megabytes)."""
+"""The largest number of options for which a table with a row and a column per option is made (32 megabytes)."""
 
 
 def in_lowest_terms(weights: ArrayLike, denominator: int) -> tuple[npt.NDArray[np.int64], int]:
@@ -60,7 +59,7 @@ def kronecker_rows(
     second_weights: npt.NDArray[np.int64],
     second_denominator: int,
 ) -> list[list[Fraction]]:
-    """Return the exact Kronecker product of two tables, the law of a pair of independent reports."""
+    """Return the exact Kronecker product of two tables, the distribution of a pair of independent reports."""
     return [
         [Fraction(int(a) * int(b), first_denominator * second_denominator) for a in first for b in second]
         for first in first_weights
@@ -96,8 +95,8 @@ def largest_odds(rows: FractionRows) -> Fraction | None:
 def private_weights(rows: FractionRows, limit: int) -> tuple[list[list[int]], int]:
     """Return integer weights over one denominator of at most `limit` whose odds never exceed those of the table.
 
-    The weights are exact if the denominator fits. Otherwise each is within a few units of its probability times
-    `limit`. With a zero in a column the odds are infinite before and after.
+    The weights are exact if the denominator fits. Otherwise each weight is within a few units of its probability times
+    `limit`. If a column has a zero, the odds are infinite before and after.
     """
     most = largest_odds(rows)
     if most is None or math.lcm(*(p.denominator for row in rows for p in row)) <= limit:

@@ -1,7 +1,7 @@
 """Randomizers of bounded numbers, for means (one bit, window, hybrid, Laplace) and for distributions (square wave).
 
 Answers are rounded to a public grid before anything is drawn, and reports are integers. So the answer influences what
-leaves a person's device only through the exact law of the report, and not through floating-point rounding.
+leaves a person's device only through the exact distribution of the report, and not through floating-point rounding.
 """
 
 import math
@@ -65,10 +65,10 @@ def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
 
 
 def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
-    """Make a randomizer for the mean whose reports are likelier near the answer.
+    """Make a randomizer for the mean whose reports are more likely near the answer.
 
-    It is better than one bit if epsilon is above about 1.3. For answers x from -1 to 1, with h = e**(epsilon/2),
-    the variance of the noise is x**2 / (h-1) + (h+3) / (3 (h-1)**2).
+    It is better than `one_bit` if epsilon is above about 1.3. For answers x from -1 to 1, with h = e**(epsilon/2), the
+    variance of the noise is x**2 / (h-1) + (h+3) / (3 (h-1)**2).
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
 def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
     """Make a randomizer for the mean that is randomly either piecewise or one bit.
 
-    It is piecewise with probability 1 - e**(-epsilon/2), and always one bit up to epsilon 0.61. For every epsilon its
-    worst-case variance is the smallest of the randomizers in this module.
+    It is piecewise with probability 1 - e**(-epsilon/2), but always one bit if epsilon is at most 0.61. For every
+    epsilon its worst-case variance is the smallest among the randomizers of this module.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
 def local_laplace(bounds: tuple[Number, Number], epsilon: Number) -> LocalLaplace:
     """Make a randomizer for the mean that adds Laplace noise to each answer.
 
-    It is simple, but has 1.7 to 2 times the variance of one bit if epsilon is at most 1.
+    It is simple, but if epsilon is at most 1 it has 1.7 to 2 times the variance of `one_bit`.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class OneBit(FiniteMeanRandomizer):
 
     @cached_property
     def _support_law(self) -> SupportLaw:
-        """The law of support: an answer u, scaled to 0 to 1, gives a 1 with probability u, so the mean is a share."""
+        """The support probabilities: an answer u from 0 to 1 gives a 1 with probability u, so the mean is a share."""
         keep = Fraction(self.keep, self.keep + self.lie)
         return SupportLaw.independent(keep, 1 - keep)
 
@@ -101,7 +101,7 @@ class OneBit(FiniteMeanRandomizer):
 
 @dataclass(frozen=True, repr=False)
 class Piecewise(WindowRandomizer, FiniteMeanRandomizer):
-    """A randomizer whose reports are likelier in a window of `width` reports that slides with the answer.
+    """A randomizer whose reports are more likely in a window of `width` reports that slides with the answer.
 
     Reports are drawn as in `toolkit.local.numeric.window.Window`, with the index of the answer.
 
@@ -146,7 +146,7 @@ class Hybrid(FiniteMeanRandomizer):
     outside : int
         The weight of any other report.
     turn : int
-        The numerator, over 65536, of the probability of the window.
+        The numerator, over 65536, of the probability that the window is used.
 
     Examples
     --------
@@ -178,17 +178,17 @@ class Hybrid(FiniteMeanRandomizer):
 
     @cached_property
     def _window(self) -> Window:
-        """The law of the window."""
+        """The distribution of reports in a sliding window."""
         return Window(self.steps, self.width, self.inside, self.outside)
 
     @property
     def share(self) -> Fraction:
-        """The probability of the window."""
+        """The probability that the window is used."""
         return Fraction(self.turn, TURN_DENOMINATOR)
 
     @property
     def _odds(self) -> Fraction:
-        """The larger odds of the two parts; which part is used does not depend on the answer."""
+        """The larger odds of the two randomizers, because the choice between them does not depend on the answer."""
         return max(self.bit._odds, self._window.odds)
 
     @property

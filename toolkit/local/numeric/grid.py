@@ -23,11 +23,11 @@ EXACT_LIMIT = 2**53
 
 _WIDEST_NOISE = 2**43  # in steps; beyond it noise could exceed 2**53
 
-_MULTIPLES = 2**9  # multiples of `s` in a draw of Laplace noise; more of them have a probability below 10**-200
+_MULTIPLES = 2**9  # multiples of `s` in a draw of Laplace noise; larger draws have a probability below 10**-200
 
 
 def laplace_browser_data(scale: Fraction, budget: Fraction) -> dict[str, Any]:
-    """Return the scale of Laplace noise in lowest terms, `s` / `t`, and its budget, with long numbers as text."""
+    """Return the scale of Laplace noise in lowest terms, `s` / `t`, and its budget, with long numbers as texts."""
     if scale >= _WIDEST_NOISE:
         reject("`epsilon` must be larger for answers in a browser", float(budget), "reports would exceed 2**53")
     s, t = scale.as_integer_ratio()
@@ -91,7 +91,7 @@ class AnswerGrid:
 
 
 def checked_answers(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, bool]:
-    """Read answers as floats, none missing and none out of bounds; errors never quote an answer."""
+    """Read answers as floats; reject missing ones and any out of bounds, without quoting an answer."""
     try:
         numbers = np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

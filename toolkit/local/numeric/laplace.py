@@ -22,7 +22,7 @@ _MAX_SCALES = 64  # scales of noise; e**-64 is less than 10**-27
 
 @dataclass(frozen=True, repr=False)
 class LocalLaplace(MeanRandomizer):
-    """A randomizer that adds discrete Laplace noise to the answer, in steps above `low`.
+    """A randomizer that adds discrete Laplace noise to the answer, which is counted in steps above `low`.
 
     The noise is an integer z with probability proportional to e**(-abs(z) budget / steps). A step of noise costs
     budget / steps and answers are at most `steps` apart, so epsilon is exactly `budget`. Reports are unbounded
@@ -30,9 +30,9 @@ class LocalLaplace(MeanRandomizer):
 
     To draw z, let s / t = steps / budget in lowest terms (Canonne, Kamath and Steinke 2020, algorithm 2). Draw u below
     s and accept it with probability e**(-u/s), else start over. Let v be the number of successes of e**-1 before the
-    first failure, and z the whole part of (u + s v) / t. Draw a sign, and start over if it is minus and z is 0. To
-    draw an event of probability e**-x for x at most 1, draw below the denominator of x/j for j = 1, 2, … as long as
-    the draw is below its numerator; the event occurs if the last j is odd.
+    first failure, and let z be the integer part of (u + s v) / t. Draw a sign, and start over if it is minus and z is
+    0. To draw an event of probability e**-x for x at most 1, draw below the denominator of x/j for j = 1, 2, … as long
+    as the draw is below its numerator; the event occurs if the last j is odd.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Scrambled responses of the survey literature: the answer plus a random number, or times a random number.
+"""Scrambled responses of the survey literature: a random number is added to the answer or multiplied by it.
 
 They are unbiased and easy to explain, but they protect less than they seem to. A deck of cards is finite, so some
 reports are possible for some answers only. Epsilon is computed exactly from the deck and is usually infinite.
@@ -33,7 +33,7 @@ class Scrambled(MeanRandomizer):
     Parameters
     ----------
     how : {"additive", "multiplicative"}
-        Whether the number is added or multiplied.
+        Whether the drawn number is added to the answer or multiplied by it.
     values : sequence of number
         The deck's values, all different.
     weights : sequence of int
@@ -85,7 +85,7 @@ class Scrambled(MeanRandomizer):
 
     @cached_property
     def lines(self) -> tuple[Steps, Steps]:
-        """For each value of the deck, the report of the lowest answer and the increment per step, in units."""
+        """The report of the lowest answer and the increment per step, in units, for each value of the deck."""
         starts = [int(self._scrambled_answer(0, value) / self.unit) for value in self.values]
         slopes = [
             int(self._scrambled_answer(1, value) / self.unit) - start

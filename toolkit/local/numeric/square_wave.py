@@ -24,7 +24,7 @@ from toolkit.local.numeric.window import WindowRandomizer
 from toolkit.local.protocol import Respondents, is_code
 
 SEED = 20_191_205
-"""The seed of the bootstrap, which needs no secrecy; with a fixed seed the same reports give the same band."""
+"""The seed of the bootstrap, which is not secret; with a fixed seed the same reports give the same band."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,8 @@ def resample(counts: Array, n_replicates: int, rng: np.random.Generator) -> Arra
 
 
 _DEFAULT_STEPS = 64
-# With the kernel of the paper the curve is rougher than necessary on 1,024 bins, and too smooth for 10**5 people on 65.
+# With the kernel of the paper, the curve is rougher than necessary on 1,024 bins, and too smooth on 65 bins for 10**5
+# people.
 _BINS = 256
 
 
@@ -60,7 +61,7 @@ _BINS = 256
 class SquareWave(WindowRandomizer):
     """A randomizer for the distribution of answers on steps + 1 equidistant points from `low` to `high`.
 
-    Reports are likelier in a window of `width` reports that slides with the answer. They are drawn as in
+    Reports are more likely in a window of `width` reports that slides with the answer. They are drawn as in
     `toolkit.local.numeric.window.Window`, with the index of the point nearest to the answer.
 
     Examples
@@ -111,13 +112,13 @@ class SquareWave(WindowRandomizer):
 
         The error was measured for four distributions (Beta(5, 2), bimodal, heaped at round numbers, steeply falling),
         epsilon 0.5, 1 and 2, 65 points and 1,000 to 100,000 people, with a few surveys each. The mean Wasserstein
-        distance of the curve from the answers was 0.63 to 1.28 times that of the published algorithm on 1,024 bins;
-        that of maximum likelihood was 0.95 to 1.82 times.
+        distance of the curve from the answers was 0.63 to 1.28 times the distance of the published algorithm on 1,024
+        bins. For maximum likelihood the factor was 0.95 to 1.82.
 
         Parameters
         ----------
         reports : sequence of int
-            One per person.
+            Reports, one per person.
         smoothing : float, optional
             The amount of smoothing per round, from 0 for maximum likelihood to 1 for the kernel (1/4, 1/2, 1/4). If
             left out, the equivalent of that kernel on 256 bins, which is 1/16 on 65 points. The band does not include
@@ -139,7 +140,7 @@ class SquareWave(WindowRandomizer):
     def estimate_counts(
         self, counts: ArrayLike, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
     ) -> Estimate:
-        """Estimate, as `estimate` does, from the number of reports of each kind.
+        """Estimate the shares as `estimate` does, but from the number of reports of each kind.
 
         Parameters
         ----------
@@ -259,9 +260,9 @@ class SquareWave(WindowRandomizer):
     def variance(
         self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
     ) -> Array:
-        """Compute the variance of the maximum-likelihood share of each point by simulation, as there is no formula.
+        """Compute the variance of each point's maximum-likelihood share by simulation, because there is no formula.
 
-        The variance of a smoothed curve is smaller.
+        Smoothing makes the variance smaller.
 
         Parameters
         ----------
@@ -295,7 +296,7 @@ class SquareWave(WindowRandomizer):
         if check_choice(respondents, "respondents", ("sample", "fixed")) == "sample":
             people = rng.multinomial(n, shares / shares.sum())
         else:
-            # Largest remainders: whole counts as near as possible to n times the shares.
+            # The method of largest remainders gives integer counts as close as possible to n times the shares.
             people = np.floor(shares * n).astype(np.int64)
             spare = n - int(people.sum())
             people[np.argsort(people - shares * n, kind="stable")[:spare]] += 1
@@ -311,8 +312,8 @@ class SquareWave(WindowRandomizer):
 def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int | None = None) -> SquareWave:
     """Make a randomizer for the distribution of bounded numbers, which estimates shares and quantiles.
 
-    A report within a distance b of the answer, as a share of the range, is e**epsilon times as likely as one
-    elsewhere. With E = e**epsilon, b = (epsilon E - E + 1) / (2 E (E - 1 - epsilon)).
+    A report within a distance b of the answer is e**epsilon times as likely as any other report. As a share of the
+    range, with E = e**epsilon, b = (epsilon E - E + 1) / (2 E (E - 1 - epsilon)).
 
     Parameters
     ----------
@@ -321,8 +322,8 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
     epsilon : number
         The privacy loss of one report.
     points : int, optional
-        The number of equidistant points; if left out, 65, or a few more if all whole numbers then are points. For
-        answers that are whole numbers, give their number: 21 for 0 to 20.
+        The number of equidistant points; if left out, 65, or a few more if this makes every whole number a point. For
+        answers that are whole numbers, give the number of possible answers, such as 21 for 0 to 20.
 
     Returns
     -------
@@ -348,14 +349,14 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
 
 
 def _default_step_count(low: Fraction, high: Fraction) -> int:
-    """Return 64 steps, or for whole bounds at most 128 apart the next multiple of the range."""
+    """Return 64 steps, or the next multiple of the range if the bounds are whole and at most 128 apart."""
     if low.denominator == high.denominator == 1 and high - low <= 2 * _DEFAULT_STEPS:
         return int(high - low) * -(-_DEFAULT_STEPS // int(high - low))
     return _DEFAULT_STEPS
 
 
 def _half_width(epsilon: float) -> float:
-    """Return b as a share of the range; near epsilon 0, where the formula loses its digits, it tends to 1/2."""
+    """Return b as a share of the range; near epsilon 0, where the formula loses precision, it tends to 1/2."""
     if epsilon < 1e-3:
         return 0.5
     factor = math.exp(epsilon)

@@ -1,7 +1,7 @@
-"""A sliding window: reports near the answer are likelier than others, by a factor of at most e**epsilon.
+"""A sliding window: reports near the answer are more likely than others, by a factor of at most e**epsilon.
 
 The piecewise randomizer and the square wave both use it, with windows of different widths. Because reports are
-integers, the law of a report and its mean are exact, and no discretization is needed.
+integers, the distribution of a report and its mean are exact, and no discretization is needed.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from toolkit.local.sampled_randomizer import ExactOddsRandomizer
 
 @dataclass(frozen=True)
 class Window:
-    """The law of a report from 0 to steps+width-1, where the window of answer i in 0 … steps is i … i+width-1.
+    """The distribution of reports 0 … steps+width-1, where the window of answer i in 0 … steps is i … i+width-1.
 
     Reports in the window have weight `inside`, others weight `outside`. To draw a report, draw a uniform integer
-    below width * inside + steps * outside. If it is below width * inside, the report is i plus the whole part of
-    integer / inside. Otherwise let j be the whole part of (integer - width * inside) / outside; the report is j if
-    j is below i, else j + width.
+    below width * inside + steps * outside. If it is below width * inside, the report is i plus the integer part of
+    integer / inside. Otherwise let j be the integer part of (integer - width * inside) / outside; the report is j if j
+    is below i, else j + width.
     """
 
     steps: int
@@ -64,7 +64,7 @@ class Window:
         return np.where(beyond < 0, index + uniform // self.inside, beside + np.where(beside < index, 0, self.width))
 
     def matrix(self) -> Array:
-        """Return Pr(report | answer), where rows are answers and columns are reports."""
+        """Return Pr(report | answer) as a table with a row per answer and a column per report."""
         start = np.arange(self.n_reports) - np.arange(self.steps + 1)[:, None]
         return np.where((start >= 0) & (start < self.width), self.inside, self.outside) / self.total_weight
 
@@ -76,7 +76,7 @@ class Window:
 
     @cached_property
     def slope(self) -> Fraction:
-        """The change of the mean report when the answer changes by one step."""
+        """The change in the mean report when the answer increases by one step."""
         return Fraction((self.inside - self.outside) * self.width, self.total_weight)
 
     def scores(self, reports: Steps) -> Array:
@@ -128,7 +128,7 @@ class WindowRandomizer(ExactOddsRandomizer, GridRandomizer):
 
     @cached_property
     def _window(self) -> Window:
-        """The law of the reports."""
+        """The distribution of the reports."""
         return Window(self.steps, self.width, self.inside, self.outside)
 
     @property

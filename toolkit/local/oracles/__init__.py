@@ -20,8 +20,8 @@ __all__ = ["Oracle", "best", "limit", "local_hash", "optimized_unary", "subset",
 def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Subset:
     """Make subset selection, which reports a set of options that contains the answer more often than by chance.
 
-    The best size is near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the best size no randomizer with
-    the same epsilon has an unbiased estimate with a smaller variance, summed over the options at equal shares.
+    The best size is near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the best size, no unbiased
+    estimate from a randomizer with the same epsilon has a smaller sum of variances at equal shares.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
 
 
 def unary(options: Options, epsilon: Number) -> Unary:
-    """Make symmetric unary encoding: a bit per option, set for the answer, each flipped with the same probability.
+    """Make symmetric unary encoding: one bit per option, set only for the answer, and flipped with equal probability.
 
     The probability is 1 / (e**(epsilon/2) + 1), because two answers differ in two bits. This is basic one-time RAPPOR.
 
@@ -89,10 +89,10 @@ def unary(options: Options, epsilon: Number) -> Unary:
 
 
 def optimized_unary(options: Options, epsilon: Number) -> Unary:
-    """Make optimized unary encoding, in which the answer's bit is set with probability 1/2 and the others less often.
+    """Make optimized unary encoding, which sets the answer's bit with probability 1/2 and the other bits less often.
 
-    The others are set with probability 1 / (e**epsilon + 1). The variance is within 5 % of the limit if k is at least
-    50 and epsilon at most 1.
+    The other bits are set with probability 1 / (e**epsilon + 1). The variance is within 5 % of the limit if k is at
+    least 50 and epsilon at most 1.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
     epsilon : number
         The privacy loss of one report.
     values : int, optional
-        The number of values; about e**epsilon + 1 if left out, which is best.
+        The number of values; if left out, the best number, which is about e**epsilon + 1.
 
     Returns
     -------

@@ -26,12 +26,12 @@ _UNDECIDED = -1
 
 
 class BernoulliByteLaw:
-    """The law of a byte of eight independent bits, each 1 with probability exactly numerator / denominator.
+    """The distribution of a byte of eight independent bits, each 1 with probability exactly numerator / denominator.
 
     The 256 bytes are consecutive cells of the interval from 0 to 1, and a uniform point falls into one of them. Its
     first 16 binary digits nearly always determine the cell, which is looked up in a table. Otherwise 48 more digits are
-    drawn; if a cell boundary still lies within their range, which happens once in 10**16 draws, the rest of the point
-    is drawn exactly. So eight bits usually cost two random bytes.
+    drawn; if a cell boundary still lies within the range of the digits, which happens once in 10**16 draws, the rest of
+    the point is drawn exactly. So eight bits usually cost two random bytes.
     """
 
     def __init__(self, numerator: int, denominator: int) -> None:
@@ -98,7 +98,7 @@ def draw_rows(
     rng: Rng,
     adjust_rows: Callable[[Packed, Codes], None] = lambda rows, codes: None,  # noqa: ARG005
 ) -> Packed:
-    """Draw a row per answer: its bit by `truth_law`, the others by `other_law`; `adjust_rows` may then change them."""
+    """Draw a row per answer: its bit from `truth_law`, the rest from `other_law`; `adjust_rows` may change rows."""
     reports = np.empty((len(codes), bytes_per_row(k)), dtype=np.uint8)
     for chunk in chunks(len(codes), rows_per_chunk(k), "randomizing"):
         answers = codes[chunk]
@@ -131,7 +131,7 @@ def bit_column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """Count the rows in which each bit is set, each row `times` times."""
+    """Count the rows that set each bit; each row counts as often as in `times`."""
     # Counting the 256 values of each byte and then their bits is faster than unpacking the rows.
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for chunk in chunks(len(packed), rows_per_chunk(k), "counting"):
@@ -141,7 +141,7 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
 
 
 def tally(packed: Packed, k: int, times: ArrayLike | None) -> tuple[npt.NDArray[np.int64], int]:
-    """Count the reports in which each bit is set, and all reports; each row counts once, or `times` times."""
+    """Count the reports that set each bit, and all reports; each row counts once, or as often as in `times`."""
     if times is None:
         return column_sums(packed, k), len(packed)
     counts = checked_times(times, len(packed))

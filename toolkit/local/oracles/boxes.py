@@ -23,7 +23,7 @@ _BOOLEAN_TYPES = (bool, np.bool_)  # they equal the labels 0 and 1, but are not 
 
 @dataclass(frozen=True, repr=False)
 class Boxes(SupportRandomizer):
-    """A randomizer of answers that tick any of `options`; it estimates the share of people who tick each."""
+    """A randomizer of answers that tick any of `options`; it estimates the share of people who tick each option."""
 
     answer_kind = "ticks"
 
@@ -43,9 +43,7 @@ class Boxes(SupportRandomizer):
 
     @abstractmethod
     def _read_reports(self, reports: Values) -> tuple[Callable[[int], Mask], Codes | None]:
-        """Return a function from a box to the reports that say yes for it, and the box of each report if it concerns
-        only one.
-        """
+        """Return a function from a box to its yes reports, and the box of each report if it concerns only one box."""
 
     def _encode_answers(self, answers: Values) -> tuple[Mask, bool]:
         return read_ticks(answers, self.options)
@@ -80,7 +78,7 @@ class Boxes(SupportRandomizer):
 
 
 def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
-    """Read answers as a table of truth values; return it and whether it was a single person's row."""
+    """Read answers as a table of truth values; also return whether there was only one person's row."""
     if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
         table = (
             _table_from_labels(answers, options) if not _are_truth_rows(answers, len(options)) else np.array(answers)
@@ -147,8 +145,8 @@ def _table_from_labels(rows: list[Any], options: Labels) -> Mask:
 class BoxShares:
     """Shares of `k` boxes, each estimated from the people who were asked about that box.
 
-    Boxes that equally many people were asked about form a group: `groups` holds the shares and `columns` the boxes. The
-    share of a box that nobody was asked about is NaN.
+    Boxes about which the same number of people were asked form a group: `groups` holds the shares and `columns` the
+    boxes. The share of a box that nobody was asked about is NaN.
     """
 
     k: int
@@ -185,7 +183,7 @@ class BoxShares:
         return statistic, below, above
 
     def fit(self) -> DesignFit:
-        """Test whether the reports of each box agree with any share."""
+        """Test for each box whether any share agrees with the reports."""
         p = self._assemble([edge_fit(group, together=False).p for group in self.groups])
         return DesignFit(p, "exact binomial tail of each box")
 

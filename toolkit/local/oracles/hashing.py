@@ -25,15 +25,16 @@ Residues = npt.NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, repr=False)
 class LocalHash(Oracle):
-    """A randomizer whose reports are a hash and a value, and support the options that the hash maps to the value.
+    """A randomizer whose report is a hash and a value; it supports the options that the hash maps to the value.
 
-    The hash of an option with binary digits v_1 … v_t (lowest first, as many as k options need) is a_1 v_1 + … + a_t
-    v_t modulo g = `values`, with random a_1 … a_t. For three different options the two differences of hashes are
-    independent and uniform for every g, so the probabilities of support are exact, even for pairs.
+    The hash of an option with binary digits v_1 … v_t (lowest first; t is the number of digits that k options need) is
+    a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. For three different options, the differences
+    between their hashes are two independent uniform numbers for every g, so the probabilities of support are exact,
+    even for pairs.
 
     To draw a report, draw uniform integers a_1 … a_t below g and then a uniform integer below inside + (g-1)
-    outside. If it is below `inside`, the value is the answer's hash. Otherwise, with j the whole part of
-    (integer - inside) / outside, the value is the hash plus j + 1 modulo g.
+    outside. If it is below `inside`, the value is the answer's hash. Otherwise, with j the integer part of (integer -
+    inside) / outside, the value is the hash plus j + 1 modulo g.
 
     A report is a row of integers: the value, then a_1 … a_t.
 
@@ -82,7 +83,7 @@ class LocalHash(Oracle):
         return Fraction(self.inside, self.outside)
 
     def _draw_report(self, code: int, draw: Below) -> list[int]:
-        # The value, then the hash.
+        # The value is drawn first, then the hash.
         factors = [draw(self.values) for _ in range(self.n_digits)]
         value = sum(factor for digit, factor in enumerate(factors) if code >> digit & 1)
         integer = draw(self._total_weight)
@@ -118,11 +119,11 @@ class LocalHash(Oracle):
 
     def _count_support(self, columns: Residues, times: Counts | None) -> Counts:
         """Count the reports that support each option, with one addition per option and report."""
-        # An option's hash is that of the option without its lowest digit, plus the factor of that digit.
+        # An option's hash is the hash of the option without its lowest digit, plus the factor of that digit.
         value, factors = columns[0], columns[1:]
         counts = np.empty(len(self.options), dtype=np.int64)
         counts[0] = _count_rows(value == 0, times)
-        latest = {self.n_digits: np.zeros_like(value)}  # by lowest digit, the hash of the latest option that had it
+        latest = {self.n_digits: np.zeros_like(value)}  # the hash of the latest option with each lowest digit
         for option in range(1, len(self.options)):
             lowest, parent = (option & -option).bit_length() - 1, option & (option - 1)
             above = (parent & -parent).bit_length() - 1 if parent else self.n_digits

@@ -36,7 +36,7 @@ class Limit(NamedTuple):
     size: int
 
     def se(self, k: int, n: int) -> float:
-        """Return the standard error of an option's share among n respondents at equal shares, if the limit is met."""
+        """Return the standard error of a share for n respondents at equal shares, if the limit is attained."""
         return math.sqrt(self.risk / (check_integer(k, "k", minimum=2) * check_integer(n, "n")))
 
 
@@ -177,7 +177,7 @@ class Oracle(SupportRandomizer):
         Returns
         -------
         Estimate
-            The estimate, as returned by `estimate`.
+            An estimate like that of `estimate`.
         """
         numbers, people = checked_support_counts(counts, n, len(self.options))
         return self._support_law.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)

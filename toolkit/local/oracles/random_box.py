@@ -1,4 +1,4 @@
-"""Tick boxes with one random box per person: each is asked about one box drawn at random."""
+"""Tick boxes with one random box per person: each person is asked about one box, drawn at random."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class RandomBox(Boxes):
     To draw a report, draw a uniform integer below k, which is the box, and a uniform integer below keep + lie. If the
     latter is below `keep`, report whether the box is ticked, else the opposite.
 
-    A report is two integers: the box, and 1 for yes or 0 for no. `tally` returns the number of people who said yes
-    and the number who were asked, for each box, and `estimate_counts` takes both. The estimate for a box that nobody
+    A report is two integers: the box, and 1 for yes or 0 for no. For each box, `tally` returns the number of yes
+    reports and the number of people who were asked; `estimate_counts` takes both. The estimate for a box that nobody
     was asked about is NaN, with a note.
 
     Parameters
@@ -37,7 +37,7 @@ class RandomBox(Boxes):
     lie : int
         The weight of its opposite.
     reason : str
-        Why `tick_boxes` chose this randomizer.
+        The reason for which `tick_boxes` chose this randomizer.
 
     Examples
     --------
@@ -131,6 +131,6 @@ class RandomBox(Boxes):
     def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         shares = checked_shares(prevalence, len(self.options))
         resampled = check_choice(respondents, "respondents", ("sample", "fixed")) == "sample"
-        # With fixed respondents it is still random who is asked about which box.
+        # Even with fixed respondents, the box that each person is asked about is random.
         variance = len(shares) * self._support_law.variance(shares) - (0 if resampled else shares * (1 - shares))
         return np.asarray(variance / check_integer(n, "n"))

@@ -86,7 +86,7 @@ class Subset(Oracle):
         p = Fraction(self._inside_weight, self._total_weight)
         p_two = Fraction(d - 1, k - 1)  # another option, given that the answer is in the set
         lone = Fraction(d, k - 1)  # another option, given that the answer is not in the set
-        pairs = (k - 1) * (k - 2) or 1  # 0 for two options, where no answer is neither
+        pairs = (k - 1) * (k - 2) or 1  # 0 for two options, because a third answer does not exist
         neither = p * Fraction((d - 1) * (d - 2), pairs) + (1 - p) * Fraction(d * (d - 1), pairs)
         return SupportLaw(p, p * p_two + (1 - p) * lone, p * p_two, neither)
 
@@ -95,13 +95,13 @@ class Subset(Oracle):
         return Fraction(self.inside, self.outside)
 
     def _draw_report(self, code: int, draw: Below) -> list[int]:
-        # The codes of the set, in order.
+        # The codes of the set are sorted.
         holds = draw(self._total_weight) < self._inside_weight
         others: set[int] = set()
         for j in range(len(self.options) - 1 - (self.size - holds), len(self.options) - 1):
             t = draw(j + 1)
             others.add(j if t in others else t)
-        # The other options are numbered without the answer, so those from its code on move up by one.
+        # The other options are numbered without the answer, so codes from the answer's code upwards increase by one.
         codes = {other + (other >= code) for other in others}
         return sorted(codes | {code} if holds else codes)
 
@@ -119,7 +119,7 @@ class Subset(Oracle):
         Raises
         ------
         ValueError
-            If the size is not 1, or there are more options than a table holds.
+            If the size is not 1, or if there are too many options for a table.
         """
         if self.size != 1:
             consequence = "reports of several options are not codes of a design"

@@ -1,8 +1,8 @@
-"""The estimator that all oracles share: a report supports each option or not, and counts of support are sufficient.
+"""The estimator of all oracles: a report supports each option or not, and the counts of support are sufficient.
 
-A report supports an option with probability p if it is the sender's answer, else with probability q. With C
-reports of n supporting an option, its share is estimated by (C/n - q) / (p - q), without bias. How often two
-options are supported together determines the covariances.
+A report supports an option with probability p if it is the sender's answer, else with probability q. If C of n reports
+support an option, (C/n - q) / (p - q) is an unbiased estimate of its share. The frequencies with which two options are
+supported together determine the covariances.
 """
 
 from abc import abstractmethod
@@ -32,9 +32,7 @@ _METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
 
 @dataclass(frozen=True)
 class SupportLaw:
-    """The probabilities p and q, and the probabilities that a report supports two options if the answer is either or
-    neither.
-    """
+    """The probabilities p and q, and those of supporting two options if one of them, or neither, is the answer."""
 
     p: Fraction
     q: Fraction
@@ -43,7 +41,7 @@ class SupportLaw:
 
     @classmethod
     def independent(cls, p: Fraction, q: Fraction) -> "SupportLaw":
-        """Make the law of reports in which options are supported independently, given the answer."""
+        """Make the probabilities for reports that, given the answer, support the options independently."""
         return cls(p, q, p * q, q * q)
 
     @property
@@ -68,7 +66,7 @@ class SupportLaw:
         )
 
     def score_range(self) -> tuple[Array, Array]:
-        """Return the scores of an option that a report does not support and of one that it supports."""
+        """Return the score of an option that a report does not support and the score of an option that it supports."""
         return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
 
     def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
@@ -85,8 +83,8 @@ class SupportLaw:
         if len(shares) > COVARIANCE_LIMIT:
             consequence = "use `variance`, which needs no table"
             reject(f"covariances are available for up to {COVARIANCE_LIMIT} options", len(shares), consequence)
-        # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v. The table can be large, so it is
-        # computed in place.
+        # E[(b_u - q)(b_v - q)] is linear in the share of people whose answer is u or v. The table can be large, so it
+        # is computed in place.
         neither = self.both_if_neither - self.q**2
         single = self.both_if_either - self.p * self.q
         covariance = np.add.outer(shares, shares)
@@ -180,7 +178,7 @@ def checked_support_counts(counts: ArrayLike, n: object, k: int) -> tuple[Array,
 
 @dataclass(frozen=True, repr=False)
 class SupportRandomizer(ExactOddsRandomizer):
-    """A randomizer whose reports each support some of the `options`; counts of support are enough to estimate.
+    """A randomizer whose reports each support some of the `options`; the counts of support suffice for estimates.
 
     Parameters
     ----------
@@ -196,7 +194,7 @@ class SupportRandomizer(ExactOddsRandomizer):
     @property
     @abstractmethod
     def _support_law(self) -> SupportLaw:
-        """The probabilities that a report supports the sender's answer, another option, and two options together."""
+        """The probabilities that a report supports the sender's answer, another option, or two options together."""
 
     def _score_range(self) -> tuple[Array, Array]:
         return self._support_law.score_range()
@@ -232,5 +230,5 @@ class SupportRandomizer(ExactOddsRandomizer):
         Returns
         -------
         Estimate
-            The estimate, as returned by `estimate`.
+            An estimate like that of `estimate`.
         """

@@ -1,8 +1,9 @@
-"""Tick boxes: several of k boxes may apply, and each person answers all of them under a cap, or one of them.
+"""Tick boxes: several of k boxes may apply, and each person answers either all boxes, up to a cap, or one box.
 
-Hiding k ticks costs more than hiding one. Either each person is asked about one random box and hides one yes or no with
-the whole budget; or the number of ticks is capped at m, and the budget is divided among the 2m bits in which two people
-can differ. Which is more precise depends on k, m and epsilon; `tick_boxes` compares the two and gives the reason.
+Hiding k ticks costs more than hiding one. One way is to ask each person about one random box, which spends the whole
+budget on one yes or no. The other way is to cap the number of ticks at m and to divide the budget among the 2m bits in
+which two people can differ. Which is more precise depends on k, m and epsilon; `tick_boxes` compares the two and gives
+the reason.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, SupportLaw, checked_shares, checked_support_counts
 from toolkit.local.protocol import Respondents, convert_to_integers, is_set
 
-_PAIRS_LIMIT = 64  # the largest number of boxes for which all pairs are counted, for the covariances
+_PAIRS_LIMIT = 64  # the largest number of boxes for which all pairs are counted to estimate covariances
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +41,7 @@ class CappedBoxes(Boxes):
     integer is below `flip`.
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the boxes
-    that say yes. Estimates from reports have covariances for up to 64 boxes; those from counts have none.
+    that say yes. Estimates from reports have covariances for up to 64 boxes; estimates from counts have none.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class CappedBoxes(Boxes):
     denominator : int
         The denominator of that probability.
     reason : str
-        Why `tick_boxes` chose this randomizer.
+        The reason for which `tick_boxes` chose this randomizer.
 
     Examples
     --------
@@ -163,7 +164,7 @@ class CappedBoxes(Boxes):
 def tick_boxes(
     options: Options, epsilon: Number, *, most: int | None = None, how: Literal["random", "capped"] | None = None
 ) -> RandomBox | CappedBoxes:
-    """Make a randomizer for "tick all that apply", of the kind with the smaller variance for these boxes and this cap.
+    """Make a randomizer for "tick all that apply", of the kind with the smaller variance for these boxes and cap.
 
     Asking about one random box has k times Warner's variance. Capping the ticks at m divides the budget among 2m
     answers, which multiplies the variance by about 4 m**2. So the cap is better when k is well above 4 m**2.
@@ -173,7 +174,7 @@ def tick_boxes(
     options : int or sequence of str or int
         The labels of the boxes, or the number of boxes.
     epsilon : number
-        The privacy loss of one report, for any two ways of ticking the boxes.
+        The privacy loss of one report, whichever boxes are ticked.
     most : int, optional
         The largest number of boxes that may be ticked; no cap if left out.
     how : {"random", "capped"}, optional

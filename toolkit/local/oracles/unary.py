@@ -67,12 +67,12 @@ class Unary(Oracle):
 
     @property
     def _odds(self) -> Fraction:
-        """The odds of two answers, which differ in two bits: p/q for one bit times (1-q)/(1-p) for the other."""
+        """The odds of two answers, which differ in two bits: p/q for one bit, times (1-q)/(1-p) for the other bit."""
         p, q = self._support_law.p, self._support_law.q
         return p * (1 - q) / (q * (1 - p))
 
     def _draw_report(self, code: int, draw: Below) -> list[int]:
-        # One draw per option, in order, so that the browser makes the same report from the same draws.
+        # There is one draw per option, in order, so that the browser makes the same report from the same draws.
         integers = [draw(self.denominator) for _ in self.options]
         return [v for v, integer in enumerate(integers) if integer < (self.own if v == code else self.other)]
 

@@ -1,4 +1,4 @@
-"""Privacy amplification by shuffling: the privacy loss of a report when nobody knows which of n reports is whose."""
+"""Privacy amplification by shuffling: the privacy loss of a report when nobody knows who sent which of n reports."""
 
 from toolkit.local.shuffling.amplification import (
     Shuffled,

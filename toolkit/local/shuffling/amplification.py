@@ -1,8 +1,8 @@
-"""Privacy amplification when nobody knows which report is whose.
+"""Privacy amplification when nobody knows who sent which report.
 
 **Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses, times and the
-order of arrival from the reports before the analyst sees them, and mixes at least n reports. A server that logs when or
-from where a report came has no amplification: claim the local epsilon. If the shuffler fails or colludes, only the
+order of arrival from the reports before the analyst sees them, and mixes at least n reports. A server that logs the
+time or origin of a report has no amplification; claim the local epsilon. If the shuffler fails or colludes, only the
 local epsilon holds, so both numbers belong in every document.
 """
 
@@ -24,11 +24,11 @@ from toolkit.local.shuffling.tally import MOST_PEOPLE, Side, deltas
 # The worst composition of the others' answers, for shuffled yes/no reports.
 #
 # With n reports there are n compositions: 0 to n - 1 of the others have the answer in question. Removing people from a
-# crowd never improves hiding, because an observer of the smaller tally can draw the missing reports and add them. So if
-# at least `first` and at most `last` of the others have the answer, delta is at most that of a crowd of `first` people
-# with it and n - 1 - last without it. A range of compositions is done if this bound does not exceed the target;
-# otherwise it is split, down to single compositions, for which delta is computed. So the result holds for every
-# composition, and at least one composition needs nearly as much.
+# crowd never lowers the loss, because an observer of the smaller tally can draw the missing reports and add them. So if
+# at least `first` and at most `last` of the others have the answer, delta is at most the delta of a crowd of `first`
+# people with the answer and n - 1 - last people without it. A range of compositions needs no further work if this bound
+# does not exceed the target; otherwise it is split, down to single compositions, for which delta is computed. So the
+# result holds for every composition, and it is nearly attained by at least one.
 
 EACH = 1000
 """The largest number of reports for which every composition is evaluated."""
@@ -37,20 +37,20 @@ HEADROOM = 5e-4
 """The relative margin above the worst composition for more reports, which keeps the number of ranges small."""
 
 _LEAST_HEADROOM = 1e-6
-_ROUNDED_UP = 1e-6  # a relative bound on what `deltas` adds to delta
+_ROUNDED_UP = 1e-6  # a bound on the relative amount by which `deltas` exceeds delta
 _SAMPLE = 17  # the number of compositions that are evaluated first
 _RANGES, _PARTS = 128, 4  # the number of initial ranges, and of parts into which a failing range is split
 
 
 def worst_case_epsilon(yes: Fraction, no: Fraction, n: int, delta: float, local: float) -> tuple[float, float]:
-    """Return a lower and an upper bound of the largest epsilon at `delta` over all compositions of the others' answers.
+    """Return lower and upper bounds on the largest epsilon at `delta` over all compositions of the others' answers.
 
     `yes` and `no` are the probabilities of a yes report from people with either answer. `local` is the epsilon of one
     report, which bounds both results.
     """
     p, q = max(yes, no), min(yes, no)
     sides = [Side(p, q)]
-    if p + q != 1:  # otherwise counting no is counting yes with the answers exchanged
+    if p + q != 1:  # otherwise a no is a yes with the answers exchanged
         sides.append(Side(1 - q, 1 - p))
     least, epsilon = 0.0, 0.0
     for side in sides:
@@ -84,7 +84,7 @@ class _Search:
         return least, epsilon
 
     def _raise_bounds(self, holders: Array, least: float, epsilon: float) -> tuple[float, float]:
-        """Raise both bounds as far as the worst of these compositions requires."""
+        """Raise both bounds as far as these compositions require."""
 
         def delta_at(candidate: float) -> float:
             return float(deltas(self.side, holders, self.others - holders, candidate, self.delta).max())
@@ -93,7 +93,7 @@ class _Search:
             return least, epsilon
         least = max(least, epsilon_at(delta_at, self.delta * (1 + _ROUNDED_UP), self.local, self._initial_epsilon()))
         raised = max(least, epsilon) * (1 + (_LEAST_HEADROOM if self.others < EACH else HEADROOM))
-        if delta_at(raised) > self.delta:  # delta is nearly flat there, so the margin was not enough
+        if delta_at(raised) > self.delta:  # delta is nearly flat at `raised`, so the margin was not enough
             raised = max(raised, epsilon_at(delta_at, self.delta * (1 - _ROUNDED_UP), self.local, raised))
         return least, min(raised, self.local)
 
@@ -128,12 +128,12 @@ _HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta), so that the 
 class Shuffled(Approx):
     """The privacy loss of each respondent when reports are shuffled, with the assumptions behind it.
 
-    `claim` states when it may be claimed.
+    `claim` states when this loss may be claimed.
 
     Parameters
     ----------
     epsilon : number
-        The epsilon of a report among the others.
+        The epsilon of a report that is mixed with the others.
     delta : number
         The probability with which the bound may fail.
     local : float
@@ -141,7 +141,7 @@ class Shuffled(Approx):
     n : int
         The number of reports that are mixed.
     least : float
-        A lower bound of the true epsilon.
+        A lower bound on the true epsilon.
     basis : str
         The method of bounding epsilon.
 
@@ -181,10 +181,10 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     """Bound the privacy loss of a report from above when n reports are shuffled.
 
     For a yes/no design the bound is the worst over all compositions of the others' answers, usually to 0.1 %. For more
-    options, if a report is the truth or drawn from a fixed law, it is the privacy blanket, which for k-ary reports is
-    usually within 2 % at n = 1000 and 0.5 % at 10,000. Everything else uses `epsilon` alone, by the clones bound. The
-    true epsilon is at least `.least`, which shows how tight the bound is; for clones `.least` is 0. The docstring of
-    this module states when the result may be claimed.
+    options, if a report is the truth or drawn from a fixed distribution, it is the privacy blanket, which for k-ary
+    reports is usually within 2 % at n = 1000 and 0.5 % at 10,000. For any other randomizer it is the clones bound,
+    which uses `epsilon` alone. The true epsilon is at least `.least`, which shows how tight the bound is; for clones
+    `.least` is 0. The docstring of this module states when the result may be claimed.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
         consequence = "give a design, which has the loss of a report before shuffling: warner(epsilon=1.0)"
         reject("`reports` must be a design", type(reports).__name__, consequence, TypeError)
     people = check_integer(n, "n")
-    slack = exact_fraction(delta, "delta")  # not `probability`, which rounds small floats to a design's weights
+    slack = exact_fraction(delta, "delta")  # not `probability`, which rounds small floats
     if not 0 <= slack <= 1:
         reject("`delta` must lie between 0 and 1", delta, "it is a probability")
     local = float(reports.epsilon)
@@ -297,7 +297,7 @@ def _yes_probabilities(reports: object) -> tuple[Fraction, Fraction] | None:
 
 
 def _answer_pairs(reports: object) -> tuple[Pair, ...]:
-    """Return the distinct pairs of answers if reports are the truth or drawn from a fixed law, else an empty tuple."""
+    """Return the distinct pairs of answers if reports are true or from a fixed distribution, else an empty tuple."""
     if isinstance(reports, _KAry):
         return (
             Pair.forced(
@@ -320,7 +320,7 @@ def _answer_pairs(reports: object) -> tuple[Pair, ...]:
 
 
 def _lower_bound(pair: Pair, n: int, delta: float, local: float) -> float:
-    """Return a lower bound of epsilon, from the case in which all others have the same third answer."""
+    """Return a lower bound on epsilon, from the case in which all others have the same third answer."""
     return epsilon_at(blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)) * (1 - 1e-5)
 
 

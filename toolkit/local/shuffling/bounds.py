@@ -1,10 +1,11 @@
-"""The privacy blanket: an upper bound of delta for shuffled reports.
+"""The privacy blanket: an upper bound on delta for shuffled reports.
 
 For a given epsilon, delta is the largest difference Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where the two
-laws differ in one person's answer. The *blanket* bounds it for all answers of the others. Each report y has at least
-probability least(y) for every answer, so with that probability it can be drawn independently of the answer. An observer
-who also learns which reports were not drawn this way can only do better, and the others form a crowd of known law. With
-scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at most E[(sum of the n scores)+] / n.
+distributions differ in one person's answer. The *blanket* bounds delta for all answers of the others. Each report y has
+at least probability least(y) for every answer, so with that probability it can be drawn independently of the answer. An
+observer who also learns which reports were not drawn this way can only do better, and the other reports form a crowd
+with a known distribution. With scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at most E[(sum of the n
+scores)+] / n.
 """
 
 import functools
@@ -35,9 +36,9 @@ _STIRLING = np.array(
 
 
 def binomial_hinge(t: Array, share: float, slope: float, offset: Array) -> Array:
-    """Return an upper bound of E[(slope I - offset)+] for I binomial(t, share), with the numerical error added.
+    """Return an upper bound on E[(slope I - offset)+] for I binomial(t, share), with the numerical error added.
 
-    `t` are whole numbers as floats, `share` is strictly between 0 and 1, `slope` is positive and `offset` at least 0.
+    `t` holds whole numbers as floats, `share` is strictly between 0 and 1, `slope` is positive and `offset` at least 0.
     """
     first = np.floor(offset / slope) + 1
     possible = first <= t
@@ -63,10 +64,10 @@ def log_binomial(count: Array, trials: Array, share: float) -> Array:
 
 
 def binomial_window(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
-    """Return the counts around the mode with all but at most `beyond` of a binomial law, and their probabilities.
+    """Return the counts around the mode that omit at most `beyond` of a binomial distribution, and their probabilities.
 
-    The probabilities are products of ratios from the mode, divided by their sum, so they are slightly too large. This
-    needs no special function, and the relative error is one rounding per step. The radius is Bernstein's bound.
+    The probabilities are products of ratios from the mode, divided by their sum, so they are slightly too large. No
+    special function is needed, and the relative error is one rounding per step. The radius is Bernstein's bound.
     """
     need = math.log(2 / beyond)
     radius = math.ceil(math.sqrt(2 * trials * share * (1 - share) * need) + need) + 1
@@ -94,8 +95,7 @@ def _deviance(count: Array, mean: Array) -> Array:
     """Return count ln(count / mean) + mean - count, accurately also if count is near the mean."""
     gap = (count - mean) / mean
     near = np.abs(gap) < 0.1
-    # (1 + g) ln(1 + g) - g = g**2/2 - g**3/6 + g**4/12 - …, which keeps its digits where the difference would
-    # lose them
+    # (1 + g) ln(1 + g) - g = g**2/2 - g**3/6 + g**4/12 - …, which is precise where the difference would lose digits
     g = np.where(near, gap, 0)
     series = np.zeros_like(g)
     for power in range(16, 1, -1):
@@ -104,7 +104,7 @@ def _deviance(count: Array, mean: Array) -> Array:
 
 
 Delta = Callable[[float], float]
-"""An upper bound of delta as a function of epsilon."""
+"""An upper bound on delta as a function of epsilon."""
 
 _BEYOND = 1e-4  # the share of delta that each of two windows omits; it is added to the result
 _GRAIN = 0.1  # the grid, in standard deviations, for the count of reports that favor neither answer
@@ -112,10 +112,10 @@ _GRAIN = 0.1  # the grid, in standard deviations, for the count of reports that 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two answers x and x' of one person, with the probabilities of the reports that favor either.
+    """Two answers x and x' of one person, with the probabilities of the reports that favor one of them.
 
     The report that favors x has probability `p` given x, `q` given x', and at least `least` given any answer. The
-    report that favors x' has `mirrored_p` given x', `mirrored_q` given x, and `mirrored_least`. `rest` is the least
+    report that favors x' has `mirrored_p` given x', `mirrored_q` given x, and `mirrored_least`. `rest` is the smallest
     probability of all other reports together.
     """
 
@@ -129,7 +129,7 @@ class Pair:
 
     @classmethod
     def forced(cls, truth: Fraction, first: Fraction, second: Fraction, rest: Fraction) -> "Pair":
-        """Make the pair for reports that are the truth with some probability, else drawn from a fixed law."""
+        """Make the pair for reports that are the truth with some probability, else drawn from a fixed distribution."""
         chance_first, chance_second, chance_rest = float(first), float(second), float(rest)
         return cls(
             float(truth + first),
@@ -148,7 +148,7 @@ class Pair:
         return cls(keep, lie, least, keep, lie, least)
 
     def scores(self, epsilon: float) -> tuple[float, float, float]:
-        """Return the score of a report for x, and the negative scores of a report for x' and of any other."""
+        """Return the score of a report for x, and the negative scores of a report for x' and of any other report."""
         factor = math.exp(epsilon)
         return (
             (self.p - factor * self.q) / self.least,
@@ -165,11 +165,11 @@ class Pair:
 def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool = False) -> Delta:
     """Return the blanket's delta as a function of epsilon; `most` limits the summands, for a quick approximation.
 
-    With `third=True` it is the exact delta if all others have the same third answer, which is a lower bound.
+    With `third=True` the result is the exact delta if all others have the same third answer, a lower bound.
     """
     both = pair.least + pair.mirrored_least
     share, aside = pair.least / both, pair.rest / (1 - both) if pair.rest else 0.0
-    people = min(n, 10**9)  # more people hide no worse than a billion
+    people = min(n, 10**9)  # with more people the loss is no larger
     beyond = _BEYOND * delta * pair.least / pair.p  # the sum of scores is at most n p / least
     totals, chances = binomial_window(people, both, beyond)
     if len(totals) > most:
@@ -199,14 +199,14 @@ def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool 
 
 @functools.lru_cache(maxsize=256)
 def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
-    counts, chances = binomial_window(trials, share, min(beyond, 1e-18))  # so that the mean is that of the whole law
+    counts, chances = binomial_window(trials, share, min(beyond, 1e-18))  # so that the mean is not changed
     return counts - float(counts @ chances), chances
 
 
 def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[tuple[float, float], ...]:
-    """Return the law of a centered binomial count on a grid, where values are split so that the mean is unchanged.
+    """Return the distribution of a centered binomial count on a grid, with values split so that the mean is unchanged.
 
-    A hinge is convex, so its mean over the coarser law is an upper bound.
+    A hinge is convex, so its mean under the coarser distribution is an upper bound.
     """
     values, chances = _centred(trials, share, beyond)
     step = min(max(grain, 1.0), float(values[-1] - values[0]) + 1)

@@ -1,22 +1,22 @@
-"""An upper bound of delta for a tally of yes/no reports, given the answers of the other people.
+"""An upper bound on delta for a tally of yes/no reports, given the answers of the other people.
 
-A report of yes has probability p if its sender has the answer in question, else q < p. Let b be the law of the tally of
-all others. With gain = p - e**epsilon q and loss = e**epsilon (1 - q) - (1 - p),
+A report of yes has probability p if its sender has the answer in question, else q < p. Let b be the distribution of the
+tally of all others. With gain = p - e**epsilon q and loss = e**epsilon (1 - q) - (1 - p),
 
     delta = the largest, over c, of the sum over x >= c of gain b(x - 1) - loss b(x).
 
-A tally of independent reports has a log-concave law, so the summands change sign once. Let r = loss / gain,
-and let B be the tilted law r**x b(x) / G(r), where G is the generating function of b: again the law of a
-tally, with other probabilities. A summand is positive where B falls, so the best c is a mode of B plus 1, and
-a mode is within 1 of the mean (J. Darroch 1964):
+A tally of independent reports has a log-concave distribution, so the summands change sign once. Let r = loss / gain,
+and let B be the tilted distribution r**x b(x) / G(r), where G is the generating function of b. B is again the
+distribution of a tally, with other probabilities. A summand is positive where B falls, so the best c is a mode of B
+plus 1, and a mode is within 1 of the mean (J. Darroch 1964):
 
     delta = loss G(r) r**-c psi(c), psi(c) = the sum over j >= 0 of r**-j (B(c + j - 1) - B(c + j)), one of two c.
 
 The Fourier transform of psi has a closed form, whose mean over the M-th roots of unity is the sum of psi(c +
-kM) over all whole k. For k > 0 the terms are positive, as B falls there. For k < 0 they are at least -(1 -
-1/r) r**(c + kM) / G(r); with that added the result is above psi(c), by no more than tails of B, which M keeps
-small. For any number of people about twenty roots near 1 matter. A bound of the other terms is added, and one of the
-rounding error, so the result is an upper bound.
+kM) over all whole k. For k > 0 the terms are positive, because B decreases there. For k < 0 they are at least -(1 -
+1/r) r**(c + kM) / G(r). With this amount added, the result exceeds psi(c) by no more than tails of B, which M keeps
+small. For any number of people, about twenty roots near 1 matter. Bounds on the other terms and on the rounding error
+are added, so the result is an upper bound.
 """
 
 import math
@@ -29,15 +29,17 @@ import numpy as np
 from toolkit.core.arrays import Array
 
 MOST_PEOPLE = 10**9
-"""The largest number of people for which the digits of a float suffice; more people never hide worse."""
+"""The largest number of people for which a float is precise enough; more people never increase the loss."""
 
 ROUNDING = 1e-13
-"""Times 30 + sqrt(n), a bound on the relative error by rounding: exponents and angles are of size 10 sqrt(n),
-each accurate to a few units of the 16th digit. At 10**9 people that is 3e-9; the observed error was 1e-10.
+"""A factor that, times 30 + sqrt(n), bounds the relative rounding error.
+
+Exponents and angles are of size 10 sqrt(n), and each is accurate to a few units of the 16th digit. At 10**9 people the
+bound is 3e-9; the observed error was 1e-10.
 """
 
 _EXACTLY = Context(prec=50)
-_WIDTH, _LEAST_WIDTH = 8.0, 30.0  # M in standard deviations, and its least value
+_WIDTH, _LEAST_WIDTH = 8.0, 30.0  # M in standard deviations, and its smallest value
 _NEGLIGIBLE = 40.0  # roots where the transform of B is below e**-40 are not summed
 
 
@@ -49,7 +51,7 @@ class Side:
     q: Fraction
 
     def scores(self, epsilon: float) -> tuple[float, float, float]:
-        """Return gain, loss and loss / gain - 1 of the module's docstring, exact up to the last rounding."""
+        """Return gain, loss and loss / gain - 1 of the module's docstring, exact up to a final rounding."""
         factor = Fraction(_EXACTLY.exp(Decimal(epsilon)))
         gain, loss = self.p - factor * self.q, factor * (1 - self.q) - (1 - self.p)
         return float(gain), float(loss), float((factor - 1) / gain) if gain > 0 else math.inf
@@ -57,10 +59,10 @@ class Side:
 
 @dataclass(frozen=True)
 class _Group:
-    """The tilted law of the reports of people with one answer.
+    """The tilted distribution of the reports of people with one answer.
 
-    The rarer reports are counted, with a negative `sign` if these are no. This keeps the digits if nearly everybody
-    gives the same report.
+    The rarer reports are counted, with a negative `sign` if these are the no reports. This keeps the digits if nearly
+    everybody gives the same report.
     """
 
     people: Array
@@ -80,9 +82,9 @@ class _Group:
 
 
 def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float) -> Array:
-    """Return an upper bound of delta for crowds of `alike` others with the answer in question and `unlike` without it.
+    """Return an upper bound on delta for crowds of `alike` others with the answer in question and `unlike` without it.
 
-    `delta` is the relevant size; results far below it may be loose.
+    `delta` is the magnitude of interest; results far below it may be loose.
     """
     gain, loss, tilt = side.scores(epsilon)
     if gain <= 0:
@@ -99,7 +101,7 @@ def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float
 
 
 def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float, unsure: Array) -> Array:
-    """Return an upper bound of the largest of r psi(c - 1), psi(c) and psi(c + 1) / r; `steps` is M, which is odd."""
+    """Return an upper bound on the largest of r psi(c - 1), psi(c) and psi(c + 1) / r; `steps` is M, which is odd."""
     half, variance = (steps - 1) / 2, _variance(groups)
     max_angle = np.arcsin(np.sqrt(_NEGLIGIBLE / 2 / np.maximum(variance, _NEGLIGIBLE / 2)))
     count = int(np.minimum(np.ceil(steps / math.pi * max_angle), half).max())

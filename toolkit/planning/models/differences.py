@@ -28,9 +28,9 @@ from toolkit.planning.accuracy import critical_value
 from toolkit.planning.families import is_randomizer
 from toolkit.planning.fieldwork import whole_people
 
-_MAX_EXACT_N = 50_000  # people in the larger group up to which power is exact; beyond, it is approximate
+_MAX_EXACT_N = 50_000  # the largest size of the larger group for which power is exact
 _MIN_PROBABILITY = 1e-14
-_CHECKED_SIZES = 12  # the next sizes that must also reach the power, because power is a sawtooth in n
+_CHECKED_SIZES = 12  # the number of next sizes that must also reach the power, because power is a sawtooth in n
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class DifferencePlan:
     n : tuple of int
         The number of people whose reports arrive, in each of the two groups.
     level : float
-        Confidence level.
+        The confidence level.
     margin : float
         Half the width of the interval of the difference.
     power : float
-        Power of the test of no difference.
+        The power of the test of no difference.
     notes : tuple of str
-        How the power was computed.
+        Notes on how the power was computed.
 
     Examples
     --------
@@ -108,16 +108,16 @@ def plan_difference(
     power, margin : number, optional
         The target, in place of n.
     level : number
-        Confidence level; the test has the size 1 - level.
+        The confidence level; the test has size 1 - level.
     ratio : number
-        The size of the second group, divided by that of the first.
+        The size of the second group, divided by the size of the first.
     deff, weighting : number
         As for `plan`.
 
     Returns
     -------
     DifferencePlan
-        People, margin and power.
+        A plan with the numbers of people, the margin and the power.
 
     Examples
     --------

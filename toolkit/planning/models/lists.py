@@ -1,7 +1,7 @@
 """`plan_list_experiment` and `plan_item_sum`: sample sizes for lists with and without the sensitive item.
 
-Both designs compare two means. The variance of the difference is the sum, over the short and the long list, of the
-variance of the answers divided by the number of people with that list; the other items contribute to both variances.
+Both designs compare two means. For each list, the variance of the answers is divided by the number of people with that
+list. The sum of both is the variance of the difference. The other items contribute to both variances.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,16 +40,16 @@ class ListPlan:
     n : tuple of int
         The numbers of people who get the short list and the long list.
     level : float
-        Confidence level.
+        The confidence level.
     margin : float
         Half the width of the interval of the share or mean.
     power : float or None
-        Power of the test against `detect`; None without `detect`.
+        The power of the test against `detect`; None without `detect`.
     told_none, told_all : float or None
-        The shares of the long list's group to whom no item or every item applies, so that the count reveals their
+        The shares of people with the long list to whom no item, or every item, applies, so that the count reveals the
         answer; None if the shares of the items are not given.
     notes : tuple of str
-        How the power was computed.
+        Notes on how the power was computed.
 
     Examples
     --------
@@ -93,13 +93,14 @@ def plan_list_experiment(
 ) -> ListPlan:
     """Plan a list experiment, given n, a margin or a power.
 
-    It uses Welch's t as `toolkit.analysis.list_experiment` does, which is approximate for a few dozen people. The
+    It uses Welch's t test like `toolkit.analysis.list_experiment`. This test is approximate for a few dozen people. The
     sensitive trait is assumed to be independent of the other items.
 
     Parameters
     ----------
     items : sequence of number, optional
-        The share of people to whom each of the other items applies, assuming independence; or give `spread` instead.
+        The share of people to whom each of the other items applies; the items are assumed to be independent. If left
+        out, `spread` is required.
     prevalence : number
         The guessed share of carriers.
     spread : number, optional
@@ -111,16 +112,16 @@ def plan_list_experiment(
     detect : number, optional
         The true share for which power is computed; the test is against `prevalence`.
     sides : {2, 1}
-        The sides of that test.
+        The number of sides of that test.
     level : number
-        Confidence level; the test has the size 1 - level.
+        The confidence level; the test has size 1 - level.
     ratio : number
-        The number of people with the long list, divided by that with the short list.
+        The number of people with the long list, divided by the number with the short list.
 
     Returns
     -------
     ListPlan
-        People, margin and power.
+        A plan with the numbers of people, the margin and the power.
 
     Examples
     --------
@@ -185,7 +186,7 @@ def plan_item_sum(
     Returns
     -------
     ListPlan
-        People, margin and power.
+        A plan with the numbers of people, the margin and the power.
 
     Examples
     --------

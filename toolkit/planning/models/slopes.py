@@ -1,8 +1,8 @@
 """`plan_slope`: sample sizes for the slope of a logistic regression on randomized answers.
 
-With g(x) = 1 / (1 + exp(-a - b x)) the Fisher information of one report about a + b x is g'**2 times the sum
-over reports y of (P[1, y] - P[0, y])**2 / Pr(y | x). The covariance of intercept and slope is the inverse of
-its mean over the covariate.
+Let g(x) = 1 / (1 + exp(-a - b x)). The Fisher information of one report about a + b x is g'**2 times the sum over
+reports y of (P[1, y] - P[0, y])**2 / Pr(y | x). The covariance matrix of intercept and slope is the inverse of the mean
+information over the covariate.
 """
 
 import math
@@ -46,9 +46,9 @@ class SlopePlan:
     n : int
         The number of people whose reports arrive.
     level : float
-        Confidence level.
+        The confidence level.
     power : float
-        Power of the two-sided Wald test of a slope of 0; approximate for a normal covariate.
+        The power of the two-sided Wald test of a slope of 0, which is approximate for a normal covariate.
     variance : float
         The variance of the estimated slope, multiplied by n.
 
@@ -93,27 +93,27 @@ def plan_slope(
 
     For a normal covariate the plan is approximate: in simulations with a target of 80 %, the Wald test had a power of
     85 % (intercept -1, slope 0.5) and 83 % (intercept -2). For a binary covariate and two reports the power is exact
-    for up to 50,000 people; a survey whose likelihood has no maximum counts as detecting nothing.
+    for up to 50,000 people; a survey whose likelihood has no maximum counts as no detection.
 
     Parameters
     ----------
     design : Design
         A design with two answers.
     intercept, slope : number
-        Intercept and slope of the log-odds of the last answer.
+        The intercept and slope of the log-odds of the last answer.
     n : int, optional
         The number of people whose reports arrive.
     power : number, optional
         The target, in place of n.
     level : number
-        Confidence level; the test has the size 1 - level.
+        The confidence level; the test has size 1 - level.
     covariate : {"normal"} or number
         "normal" for a covariate of mean 0 and standard deviation 1; for a binary covariate, the share of people with 1.
 
     Returns
     -------
     SlopePlan
-        People, power and standard error.
+        A plan with the number of people, the power and the standard error.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def slope_variance(design: Design, intercept: float, slope: float, x: Array, cha
 
 
 def _covariate_distribution(covariate: Any) -> tuple[Array, Array]:
-    """Return the covariate's values and their probabilities; Gauss-Hermite quadrature for a normal covariate."""
+    """Return the covariate's values and their probabilities, by Gauss-Hermite quadrature if it is normal."""
     if isinstance(covariate, str) and covariate == "normal":
         points, weights = np.polynomial.hermite_e.hermegauss(_QUADRATURE_POINTS)
         return points, weights / weights.sum()

@@ -1,8 +1,8 @@
 """`plan_two_groups`: sample sizes for models of two groups with different randomization probabilities.
 
-The estimated share of carriers is a weighted sum of both groups' shares of yes, so that its variance is the sum of
-squared weight times share * (1 - share) / people. The second unknown share, such as the share of cheaters, increases
-this variance.
+The estimated share of carriers is a weighted sum of both groups' shares of yes. Its variance is the sum of weight**2 *
+share * (1 - share) / people over the groups. The second unknown share, such as the share of cheaters, increases this
+variance.
 """
 
 import math
@@ -31,7 +31,7 @@ from toolkit.planning.models.differences import binomial_support, enough_people,
 
 Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
 MODELS = ("unknown_question", "cheater_detection", "lie_detector")
-_MAX_EXACT_N = 5000  # people in the larger group up to which power is exact; beyond, it is approximate
+_MAX_EXACT_N = 5000  # the largest size of the larger group for which power is exact
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class TwoGroupPlan:
     n : tuple of int
         The number of people whose reports arrive, in each group.
     level : float
-        Confidence level.
+        The confidence level.
     margin : float
         Half the width of the interval of the share of carriers. For cheater detection it includes the identification
-        bounds, because a cheater may be a carrier or not.
+        bounds, because a cheater may or may not be a carrier.
     power : float or None
-        Power of the test against `detect`; None without `detect`.
+        The power of the test against `detect`; None without `detect`.
     notes : tuple of str
-        How the power was computed.
+        Notes on how the power was computed.
 
     Examples
     --------
@@ -99,23 +99,23 @@ def plan_two_groups(
 ) -> TwoGroupPlan:
     """Plan a model of two groups, given n, a margin or a power.
 
-    The test is the one that agrees with the interval of `toolkit.analysis`. For up to 5,000 people per group its power
-    is computed from the binomial distributions of the reports, and the 12 sizes above n reach it as well. Cheaters may
-    be carriers or not, so that the margin of cheater detection is never below half their share; its test concerns the
-    carriers who follow the instructions. The extended crosswise model is planned as `plan(crosswise(p), …)`, whose n
-    counts the people of both groups.
+    The test agrees with the interval of `toolkit.analysis`. For up to 5,000 people per group its power is computed from
+    the binomial distributions of the reports, and the 12 sizes above n reach it as well. Cheaters may or may not be
+    carriers, so the margin of cheater detection is never below half of their share. Its test concerns the carriers who
+    follow the instructions. To plan the extended crosswise model, use `plan(crosswise(p), …)`, whose n counts the
+    people of both groups.
 
     Parameters
     ----------
     model : {"unknown_question", "cheater_detection", "lie_detector"}
         The name of the function of `toolkit.analysis`.
     p : tuple of two numbers
-        The probabilities of both groups, as that function takes them.
+        The probabilities of both groups, which are arguments of that function.
     prevalence : number
         The guessed share of carriers.
     other_share : number
         A guess of the second unknown share: the prevalence of the innocuous question, the share of cheaters, or the
-        share of carriers who are honest.
+        share of carriers who tell the truth.
     n : int, optional
         The number of people in the first group.
     margin, power : number, optional
@@ -123,16 +123,16 @@ def plan_two_groups(
     detect : number, optional
         The true share of carriers for which power is computed; the test is against `prevalence`.
     sides : {2, 1}
-        The sides of that test.
+        The number of sides of that test.
     level : number
-        Confidence level; the test has the size 1 - level.
+        The confidence level; the test has size 1 - level.
     ratio : number
-        The size of the second group, divided by that of the first.
+        The size of the second group, divided by the size of the first.
 
     Returns
     -------
     TwoGroupPlan
-        People, margin and power.
+        A plan with the numbers of people, the margin and the power.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class _TwoGroupCase:
         return self.design.yes_shares(self.p, share, self.other_share)[0]
 
     def _se(self, share: float, n_people: int, weights: Array | None = None) -> float:
-        """Return the standard error of the share of carriers, or of the sum of the shares of yes with other weights."""
+        """Return the standard error of the share of carriers, or of another weighted sum of the shares of yes."""
         yes, squares = (
             self.yes(share),
             (self.design.carrier_coefficients(self.p)[1] if weights is None else weights) ** 2,
@@ -207,7 +207,7 @@ class _TwoGroupCase:
         return float(np.sqrt(np.sum(squares * yes * (1 - yes) / np.array(self.sizes(n_people)))))
 
     def margin(self, share: float, n_people: int) -> float:
-        """Return half the width of the interval that the analysis reports."""
+        """Return half the width of the interval in the analysis."""
         if self.model != "cheater_detection":
             return critical_value(self.level, 2) * self._se(share, n_people)
         low = self._se(share, n_people)
