@@ -9,10 +9,11 @@ import math
 
 import numpy as np
 import pytest
+import scipy.optimize
 import scipy.stats
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, WARNER, survey
-from toolkit import k_ary, kuk
+from toolkit import crosswise, k_ary, kuk
 from toolkit.analysis import Sample, compliance_sensitivity, identification_bounds, logistic, multinomial, tipping_point
 from toolkit.analysis.noncompliance import BEHAVIORS
 from toolkit.local import anchor
@@ -186,6 +187,29 @@ def test_a_model_without_a_maximum_has_no_number() -> None:
     table = compliance_sensitivity(FIT, "female", by="female", behavior="self_incriminating").to_frame((0.0, 0.3))
     assert table["estimate"].isna().any()
     assert table.iloc[0].notna().all()
+
+
+def test_the_tipping_point_is_found_just_before_the_model_has_no_maximum() -> None:
+    """Honest people of the dice game (Höglinger and Jann, PLOS ONE 13, 2018), by crosswise with two harmless questions.
+    Beyond 22.3 % random answers no share is the likeliest. The share 0.008 of the direct question is reached before: by
+    hand, where the slope of the log-likelihood there is zero.
+    """
+    versions = {0.1595: (117, 417), 0.1971: (155, 384)}
+    reports = np.concatenate([np.repeat([0, 1], counts) for counts in versions.values()])
+    frame = {"report": reports, "p": np.repeat(list(versions), [sum(counts) for counts in versions.values()])}
+    fit = logistic("report ~ 1", frame, {p: crosswise(p) for p in versions}, design_by="p")
+
+    def slope(share: float) -> float:
+        total = 0.0
+        for p, (different, same) in versions.items():
+            yes = (1 - share) * (1 - p + (2 * p - 1) * 0.008) + share / 2  # of "same"
+            total += (2 * p - 1) * (same / yes - different / (1 - yes))
+        return total
+
+    doubt = compliance_sensitivity(fit, lambda one: one.margins(), behavior="random", null=0.008)
+    by_hand = scipy.optimize.brentq(slope, 0.1, 0.3)
+    assert doubt.tipping["everybody"].explains["random"] == pytest.approx(by_hand, abs=1e-6)
+    assert np.isnan(doubt.to_frame([0.25])["estimate"]).all()
 
 
 def test_bounds_hold_whatever_those_who_do_not_follow_have() -> None:

@@ -356,6 +356,10 @@ def _root(function: Callable[[float, int], float], column: int) -> float:
     before, start = 0.0, function(0.0, column)
     for after in (*np.linspace(0, 1, 21)[1:-1], 0.999):
         end = function(float(after), column)
+        if math.isnan(end) and not math.isnan(start):
+            # The model has no maximum there, but the sign may change before the last share at which it has one.
+            share, value = _last_finite(function, column, before, float(after))
+            after, end = (share, value) if start * value <= 0 else (after, end)
         if start * end <= 0:
             break
         before, start = float(after), end
@@ -369,6 +373,14 @@ def _root(function: Callable[[float, int], float], column: int) -> float:
         value = function(middle, column)
         a, b = ((a[0], a[1] / 2) if value * b[1] > 0 else b), (middle, value)
     return b[0]
+
+
+def _last_finite(function: Callable[[float, int], float], column: int, low: float, high: float) -> tuple[float, float]:
+    """Return the largest share from `low` to `high` at which a number is finite, and the number."""
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if math.isnan(function(middle, column)) else (middle, high)
+    return low, function(low, column)
 
 
 def compliance_sensitivity(
