@@ -38,6 +38,7 @@ def test_the_numbers_of_the_r_package_are_reproduced():
     assert PAIRS.sum(axis=0).tolist() == [459, 1541]
     assert CWISE.estimate_counts(PAIRS.sum(axis=1)).value == pytest.approx(0.1950, abs=1e-4)
     assert attention_counts(CWISE, PAIRS.sum(axis=0)).value == pytest.approx(0.7728571, abs=1e-7)
+    assert attention_counts(CWISE, {"same": 1541, "different": 459}).value == pytest.approx(0.7728571, abs=1e-7)
     estimate = corrected_counts(CWISE, PAIRS)
     assert estimate.value == pytest.approx(0.1053604, abs=1e-7)
     assert estimate.se == pytest.approx(0.0208, rel=0.1)  # the standard deviation of 200 bootstraps is known to 5 %

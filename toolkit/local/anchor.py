@@ -5,6 +5,7 @@ answers alone would give; the anchor estimates their share and removes the bias.
 themselves with a "no", because the true answer to the anchor needs no protection.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes, wald_
 from toolkit.core.inference.intervals import Normal, Shares
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import checked_counts, encode, tally
+from toolkit.local.matrix.encoding import checked_counts, counts_in_order, encode, tally
 
 _ASSUMPTION = (
     "those who did not follow the instructions are assumed to answer at random, both the anchor and the "
@@ -56,12 +57,13 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
     return attention_counts(design, tally(reports, design.report_options, "reports"), truth=truth)
 
 
-def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | None = None) -> Estimate:
-    """Estimate the share of followers from the number of reports of each kind, in the order of `report_options`."""
-    numbers, scores = (
-        checked_counts(counts, len(design.report_options), design.report_options),
-        _anchor_scores(design, truth),
-    )
+def attention_counts(
+    design: Design, counts: ArrayLike | Mapping[Any, int], *, truth: str | int | None = None
+) -> Estimate:
+    """Estimate the share of followers from counts of reports, by label or in the order of `report_options`."""
+    labels = design.report_options
+    numbers = checked_counts(counts_in_order(counts, labels), len(labels), labels)
+    scores = _anchor_scores(design, truth)
     n = int(numbers.sum())
     value = float(numbers @ scores / n)
     spread = float(numbers @ (scores - value) ** 2) / (n - 1) if n > 1 else np.nan
