@@ -1,4 +1,4 @@
-"""Mechanisms of a trusted curator, with exact noise laws, sensitivities, and statistics computed in integers."""
+"""Mechanisms of a trusted curator, with exact noise distributions, sensitivities, and statistics in integers."""
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace

@@ -36,22 +36,23 @@ class Gaussian(AdditiveMechanism):
     """Noise with density proportional to e**(-y**2 / (2 variance)): Approx(epsilon, delta) and Zcdp(rho).
 
     If one person changes the statistic by at most `sensitivity` in the L2 norm, the mechanism costs exactly rho =
-    sensitivity**2 / (2 variance). It also satisfies every (epsilon, delta) that the exact delta of the law allows. The
-    constructor rejects a loss that cannot be proven. The noise is a discrete Gaussian on a fine power-of-two grid. If
-    the values are integers and the sensitivity is at least 1, the result is then rounded to integers at no cost.
+    sensitivity**2 / (2 variance). It also satisfies every (epsilon, delta) that the exact delta of the distribution
+    allows. The constructor rejects a loss that cannot be proven. The noise is a discrete Gaussian on a fine
+    power-of-two grid. If the values are integers and the sensitivity is at least 1, the result is then rounded to
+    integers at no cost.
 
     Parameters
     ----------
     loss : Approx or Zcdp
         The privacy loss that the mechanism guarantees.
     variance : Fraction
-        Variance of the noise on each entry.
+        The variance of the noise on each entry.
     sensitivity : Fraction
-        Maximum change of the statistic by one person, in the L2 norm.
+        The largest change of the statistic that one person can cause, in the L2 norm.
 
     References
     ----------
-    Balle and Wang (2018) for the exact delta; Canonne, Kamath and Steinke (2020) for the discrete law.
+    Balle and Wang (2018) for the exact delta; Canonne, Kamath and Steinke (2020) for the discrete distribution.
 
     Examples
     --------
@@ -104,7 +105,7 @@ class Gaussian(AdditiveMechanism):
         delta : Number
             The delta of the loss, between 0 and 1.
         sensitivity : Number
-            Maximum change of the statistic by one person, in the L2 norm.
+            The largest change of the statistic that one person can cause, in the L2 norm.
         calibration : str
             "analytic" uses the smallest noise that is proven private. Two formulas are available for comparison:
             "classic" is sqrt(2 ln(1.25/delta)) sensitivity / epsilon, which is proven for epsilon up to 1 and rejected
@@ -139,7 +140,7 @@ class Gaussian(AdditiveMechanism):
         rho : Number
             The zCDP cost, above 0.
         sensitivity : Number
-            Maximum change of the statistic by one person, in the L2 norm.
+            The largest change of the statistic that one person can cause, in the L2 norm.
 
         Returns
         -------
@@ -154,7 +155,7 @@ class Gaussian(AdditiveMechanism):
 
     @classmethod
     def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """Compute the smallest epsilon, to within 1e-9, whose noise stays within an error.
+        """Compute the smallest epsilon, to within 1e-9, for which the noise stays within an error.
 
         Parameters
         ----------
@@ -163,9 +164,9 @@ class Gaussian(AdditiveMechanism):
         delta : Number
             The delta of the loss, between 0 and 1.
         level : Number
-            Probability that the noise stays within the bound.
+            The probability that the noise stays within the bound.
         sensitivity : Number
-            Maximum change of the statistic by one person, in the L2 norm.
+            The largest change of the statistic that one person can cause, in the L2 norm.
 
         Returns
         -------
@@ -187,7 +188,7 @@ class Gaussian(AdditiveMechanism):
 
     @cached_property
     def _sigma(self) -> Fraction:
-        """The standard deviation, rounded down if it is irrational, so that the proof never assumes too much noise."""
+        """The standard deviation; it is rounded down if irrational, so that the proof never assumes too much noise."""
         root = Fraction(math.isqrt(self.variance.numerator), math.isqrt(self.variance.denominator))
         if root**2 == self.variance:
             return root
@@ -201,7 +202,7 @@ class Gaussian(AdditiveMechanism):
 
     @cached_property
     def _integer_law(self) -> RoundedNormalLaw:
-        """The law of the noise on integers, which requires a sensitivity of at least 1."""
+        """The distribution of the noise on integers, which requires a sensitivity of at least 1."""
         return RoundedNormalLaw(self.scale)
 
     @property
@@ -215,7 +216,7 @@ class Gaussian(AdditiveMechanism):
         Parameters
         ----------
         level : Number
-            Probability that the noise stays within the bound.
+            The probability that the noise stays within the bound.
 
         Returns
         -------
@@ -242,7 +243,7 @@ class Gaussian(AdditiveMechanism):
         return NormalLaw(self.scale).density(x)
 
     def pmf(self, k: ArrayLike) -> Array:
-        """Compute the probabilities of the noise on integers: the normal law rounded to integers.
+        """Compute the probabilities of the noise on integers, a normal distribution rounded to integers.
 
         Parameters
         ----------
@@ -281,7 +282,7 @@ class Gaussian(AdditiveMechanism):
 
 @lru_cache(maxsize=128)
 def _grid_noise(mechanism: Gaussian, n_entries: int) -> tuple[int, LatticeSampler, NoiseLaw]:
-    """Return the grid exponent, a sampler of noise in grid steps for the rounded sensitivity, and the noise law."""
+    """Return the grid exponent, a sampler of noise in grid steps for the rounded sensitivity, and the distribution."""
     exponent = mechanism._grid_exponent(n_entries)
     unit = Fraction(2) ** exponent
     inflation = rounded_sensitivity(mechanism.sensitivity / unit, n_entries, "l2") * unit / mechanism.sensitivity

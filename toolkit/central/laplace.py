@@ -35,18 +35,18 @@ NORMS = ("l1", "l2")
 class Laplace(AdditiveMechanism):
     """Noise with density proportional to e**(-abs(y) / scale), scale = sensitivity / epsilon: Pure(epsilon).
 
-    If one person changes the statistic by at most `sensitivity` in the norm, that person makes no release more than
-    e**epsilon times as likely. Integers with a sensitivity of at least 1 get integer noise (the two-sided geometric
-    law). All other values are rounded to a power-of-two grid that depends on the sensitivity and epsilon alone; the
-    noise also covers the sensitivity that the rounding adds. The type of the value determines the kind of noise, so it
-    must not depend on the data.
+    If one person changes the statistic by at most `sensitivity` in the given norm, this person makes no release more
+    than e**epsilon times as likely. Integers with a sensitivity of at least 1 get integer noise with a two-sided
+    geometric distribution. All other values are rounded to a power-of-two grid that depends on the sensitivity and
+    epsilon alone; the noise also covers the sensitivity that the rounding adds. The type of the value determines the
+    kind of noise, so it must not depend on the data.
 
     Parameters
     ----------
     loss : Pure
         The privacy loss, with epsilon above 0 and finite.
     sensitivity : Fraction
-        Maximum change of the statistic by one person, in the norm.
+        The largest change of the statistic that one person can cause, in the given norm.
     norm : str
         "l1" for independent noise on each entry; "l2" for noise with a uniform direction and a Gamma(d, scale) length.
 
@@ -84,7 +84,7 @@ class Laplace(AdditiveMechanism):
         epsilon : Number
             The cost.
         sensitivity : Number
-            Maximum change of the statistic by one person, in the norm.
+            The largest change of the statistic that one person can cause, in the given norm.
         norm : {"l1", "l2"}
             The norm of the sensitivity.
 
@@ -98,16 +98,16 @@ class Laplace(AdditiveMechanism):
 
     @classmethod
     def epsilon_for(cls, *, error: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """Compute the smallest epsilon, to within 1e-9, whose noise stays within an error.
+        """Compute the smallest epsilon, to within 1e-9, for which the noise stays within an error.
 
         Parameters
         ----------
         error : Number
             The bound on the absolute noise.
         level : Number
-            Probability that the noise stays within the bound.
+            The probability that the noise stays within the bound.
         sensitivity : Number
-            Maximum change of the statistic by one person.
+            The largest change of the statistic that one person can cause.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class Laplace(AdditiveMechanism):
 
     @cached_property
     def _integer_law(self) -> GeometricLaw:
-        """The law of the noise on integers, which requires a sensitivity of at least 1."""
+        """The distribution of the noise on integers, which requires a sensitivity of at least 1."""
         return GeometricLaw(self.scale)
 
     @cached_property
@@ -146,15 +146,15 @@ class Laplace(AdditiveMechanism):
     def error(self, level: Number = 0.95, *, dimension: int = 1) -> float:
         """Compute the bound that the noise exceeds with probability at most 1 - level.
 
-        For a vector it bounds each entry if the norm is "l1", and the length if the norm is "l2". If the sensitivity is
-        at least 1, it also holds for integer noise.
+        For a vector, the bound is for each entry if the norm is "l1", and for the Euclidean norm if it is "l2". If the
+        sensitivity is at least 1, the bound also holds for integer noise.
 
         Parameters
         ----------
         level : Number
-            Probability that the noise stays within the bound.
+            The probability that the noise stays within the bound.
         dimension : int
-            Number of entries of the vector.
+            The number of entries of the vector.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class Laplace(AdditiveMechanism):
         return max(real, GeometricLaw(self.scale).two_sided_quantile(share)) if self.sensitivity >= 1 else real
 
     def density(self, x: ArrayLike) -> Array:
-        """Compute the density of the continuous law, 1 / (2 scale) e**(-abs(x) / scale), for teaching.
+        """Compute the density of the continuous distribution, 1 / (2 scale) e**(-abs(x) / scale), for teaching.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class Laplace(AdditiveMechanism):
 
 @lru_cache(maxsize=128)
 def _grid_noise(mechanism: Laplace, n_entries: int) -> tuple[int, Callable[[int, Rng], Integers], NoiseLaw]:
-    """Return the grid exponent, a sampler of noise in grid steps for the rounded sensitivity, and the noise law."""
+    """Return the grid exponent, a sampler of noise in grid steps for the rounded sensitivity, and the distribution."""
     exponent = grid_exponent(mechanism.sensitivity, mechanism._exact_scale)
     unit = Fraction(2) ** exponent
     scale = rounded_sensitivity(mechanism.sensitivity / unit, n_entries, mechanism.norm) / Fraction(

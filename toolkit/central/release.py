@@ -32,7 +32,7 @@ def noise_estimate(
     labels: Sequence[str | int] | None = None,
 ) -> Estimate:
     """Return an `Estimate` whose error covers the noise but not sampling; n stays private."""
-    number = cast("float | Array", value)  # whole numbers stay whole, in int64
+    number = cast("float | Array", value)  # whole numbers remain integers, in int64
     scalar, size = not isinstance(value, np.ndarray), np.size(value)
     names: tuple[str | int, ...] = ("value",) if scalar else tuple(range(size))
     if labels is not None:
@@ -65,7 +65,7 @@ def selection_estimate(
 ) -> Estimate:
     """Return the estimate of one selected number, or of several with labels.
 
-    It has no standard error, because that would depend on the data.
+    It has no standard error, because a standard error would depend on the data.
     """
     has_several = isinstance(value, Sequence)
     return Estimate(
@@ -87,7 +87,7 @@ def loss_and_notes(loss: Loss | None, rng: Rng, *notes: str) -> dict[str, Any]:
 
 
 def html_table(heading: str, rows: Sequence[tuple[str, str]]) -> str:
-    """Return an HTML table of two columns under a heading."""
+    """Return an HTML table with two columns and a heading."""
     body = "".join(f"<tr><th>{html.escape(label)}</th><td>{html.escape(text)}</td></tr>" for label, text in rows)
     head = f"<thead><tr><th colspan='2'>{html.escape(heading)}</th></tr></thead>"
     return f"<table>{head}<tbody>{body}</tbody></table>"
@@ -96,7 +96,7 @@ def html_table(heading: str, rows: Sequence[tuple[str, str]]) -> str:
 def constant_diagonal(variance: float, n_rows: int) -> Array:
     """Return a square matrix with `variance` on its diagonal and zeros elsewhere, as a view of 2 * n_rows - 1 numbers.
 
-    Row i is the window that starts at n_rows - 1 - i. So memory grows linearly with the number of rows.
+    Row i is the window that starts at n_rows - 1 - i, so memory grows linearly with the number of rows.
     """
     if n_rows == 1:
         return np.array([[variance]])
@@ -137,13 +137,13 @@ class Preview:
     level : float, optional
         The probability that the noise stays within the error.
     label : str
-        The statistic, as the ledger would list it.
+        The statistic, as it would be listed in the ledger.
     charged : Loss, optional
-        The cost of the statistic in the kind of loss that the ledger counts.
+        The cost of the statistic, converted to the kind of loss that the ledger adds up.
     fits : bool, optional
         Whether the remaining budget of the ledger covers the statistic.
     noise : CellNoise, optional
-        The noise of a cell of the statistic; None if the error depends on the data.
+        The noise on a cell of the statistic; None if the error depends on the data.
 
     Examples
     --------
@@ -221,7 +221,7 @@ class Preview:
 
 
 class AdditiveMechanism(ABC):
-    """A mechanism that adds noise to a value; subclasses define the scale, the error and the law of the noise."""
+    """A mechanism that adds noise to a value; subclasses define the scale, error and distribution of the noise."""
 
     loss: Loss
     sensitivity: Fraction
@@ -229,7 +229,7 @@ class AdditiveMechanism(ABC):
     @property
     @abstractmethod
     def _integer_law(self) -> NoiseLaw:
-        """The law of the noise that is added to integers."""
+        """The distribution of the noise that is added to integers."""
 
     @property
     @abstractmethod
@@ -246,15 +246,15 @@ class AdditiveMechanism(ABC):
 
     @abstractmethod
     def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:
-        """Return the noisy value and the law of the noise."""
+        """Return the noisy value and the distribution of the noise."""
 
     def preview(self, level: Number = 0.95) -> Preview:
-        """Return the scale, the error and the cost before anything is spent.
+        """Return the scale, the error and the cost, without spending anything.
 
         Parameters
         ----------
         level : Number
-            Probability that the noise stays within the error.
+            The probability that the noise stays within the error.
 
         Returns
         -------
@@ -264,7 +264,7 @@ class AdditiveMechanism(ABC):
         return Preview(type(self).__name__, self.loss, self.scale, self.error(level), check_level(level))
 
     def _describe(self) -> dict[str, Any]:
-        """Describe the mechanism for a document, with the sensitivity and the scale that determine the loss."""
+        """Describe the mechanism for publication, with the sensitivity and the scale that determine the loss."""
         name = type(self).__name__
         norm = f"L{getattr(self, 'norm', 'l2')[1:]}"
         words = {"mechanism": name, "words": f"{name} noise"}
@@ -277,7 +277,7 @@ class AdditiveMechanism(ABC):
         return {"noise": facts.pop("mechanism"), **facts, "sd": self._integer_law.sd}
 
     def _perturb_integers(self, values: Sequence[int], rng: Rng = None) -> tuple[list[int], NoiseLaw]:
-        """Add integer noise to integers of any size; return the sums and the noise law.
+        """Add integer noise to integers of any size; return the sums and the distribution of the noise.
 
         The sensitivity must be at least 1.
         """
@@ -296,10 +296,10 @@ class AdditiveMechanism(ABC):
         Parameters
         ----------
         value : int or float or Fraction or sequence
-            A number, or a one-dimensional array or list of numbers; finite.
+            A finite number, or a one-dimensional array or list of finite numbers.
         rng : Generator, optional
-            If left out, the noise comes from the operating system. A Generator is for simulation: the estimate then
-            states this and claims no loss.
+            A generator for simulations, whose estimates say so and claim no loss; the default is the operating system's
+            randomness.
         labels : sequence, optional
             A name for each entry.
 

@@ -1,13 +1,13 @@
 """Private selection of one of many candidates: exponential mechanism, permute-and-flip and report-noisy-max.
 
 A higher score means a better candidate, and one person changes each score by at most `sensitivity`. All three
-mechanisms sample exactly, with integers, in a time that does not depend on the scores. Scores are private and must be
-finite; the error message for other scores quotes none of them.
+mechanisms sample exactly, with integers, and their running time does not depend on the scores. Scores are private and
+must be finite; the error message for other scores quotes none of them.
 
-`Odds` represents the weights e**(rate (score - best)) times a base measure with integers. The weight of a candidate is
-enclosed between integers in units of 2**-40 of the largest. Only operations that IEEE 754 specifies to the last bit are
-used (subtract, multiply, compare, read the bits of a double), with a margin for each rounding. Powers of 2 come from
-tables of integers that are rounded up. The same operations are executed for every candidate.
+`Odds` uses integers to represent the weights e**(rate (score - best)) times a base measure. The weight of a candidate
+is enclosed between integers in units of 2**-40 of the largest weight. Only operations that IEEE 754 specifies to the
+last bit are used (subtract, multiply, compare, read the bits of a double), with a margin for each rounding. Powers of 2
+come from tables of integers that are rounded up. The same operations are executed for every candidate.
 """
 
 import math
@@ -87,7 +87,7 @@ class Odds:
         return entries.max() if self.base is None else entries.max(where=self.base > 0, initial=entries.min())
 
     def gaps(self, chunk: slice) -> npt.NDArray[np.float64]:
-        """Return the distance of each score below the best, rounded once or twice.
+        """Return the difference between the best score and each score, rounded once or twice.
 
         The difference of two int64 may wrap to a negative number, which is corrected by adding 2**64. This takes the
         same time for all data, unlike the processor's own conversion of unsigned integers.
@@ -97,7 +97,7 @@ class Odds:
         return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.is_whole else gaps)
 
     def logs(self, chunk: slice) -> npt.NDArray[np.int64]:
-        """Return lower bounds on -log2 of e**(-rate * gap), in units of 2**-20, which are at most 2 units too low."""
+        """Return lower bounds, at most 2 units too low, on -log2 of e**(-rate * gap) in units of 2**-20."""
         with np.errstate(over="ignore"):
             scaled = self.gaps(chunk) * self._rate
         # A gap is negative only where the base is 0; for integers it is then very large.
@@ -108,7 +108,7 @@ class Odds:
         """Lower bounds on -log2 of the weights, in units of 2**-20, up to the constant `level_offset`.
 
         The upper half of the bits of a double is a piecewise linear approximation of its logarithm, exact at powers of
-        2. The line is never above the logarithm, and at most 0.0861 below.
+        2. The approximation is never above the logarithm, and at most 0.0861 below it.
         """
         levels = np.empty(len(self.scores.entries), dtype=np.int64)
         for chunk in self.chunks():
@@ -128,8 +128,8 @@ class Odds:
     def envelope(self, chunk: slice) -> npt.NDArray[np.uint64]:
         """Return integers of at least 2**unit_bits times the weights relative to the largest, and at least 2.
 
-        Inverted, the same linear approximation gives a power of 2 that is at least the exact one, and at most 1.0615
-        times as large.
+        The inverse of the same linear approximation gives a power of 2 that is at least as large as the exact power,
+        and at most 1.0615 times as large.
         """
         top = (1023 + self.unit_bits) << _FRACTION
         bits = np.maximum(top + self.smallest_level - self.levels[chunk], _BIAS)
@@ -144,7 +144,7 @@ class Odds:
 
     @cached_property
     def _all(self) -> npt.NDArray[np.uint64] | None:
-        """The whole envelope if all candidates fit into one chunk, else None; it is then computed on demand."""
+        """The whole envelope if all candidates fit into one chunk; otherwise None, and it is computed on demand."""
         return self.envelope(slice(None)) if len(self.scores.entries) <= _CHUNK_SIZE else None
 
     def _envelope_at(self, i: int) -> int:
@@ -176,8 +176,8 @@ class Odds:
     def is_surely_accepted(self, i: int, word: int) -> bool:
         """Return whether a uniform word is so low that candidate i is accepted in any case.
 
-        If the envelope is not small, that probability is above 0.88: a factor of at least 2**-0.0862 / 1.0616 from the
-        two linear approximations, and 1 - 2**-17 from rounding to units.
+        If the envelope is not small, the probability of such a word is above 0.88. The two linear approximations
+        contribute a factor of at least 2**-0.0862 / 1.0616, and rounding to units a factor of at least 1 - 2**-17.
         """
         return word < _SURE and self._envelope_at(i) >= 2**20
 
@@ -206,7 +206,7 @@ class Odds:
 
 
 def upper_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Return integers above 2**(40 - log) by a factor between 1 + 2**-20 and 2, for logs in units of 2**-20."""
+    """Return integers that exceed 2**(40 - log) by a factor between 1 + 2**-20 and 2, for logs in units of 2**-20."""
     first, second = _tables()
     product = np.take(first, (logs >> _HALF) & _MASK) * np.take(second, logs & _MASK)
     shift = np.minimum((logs >> _FRACTION) + _SECOND, WORD - 1).view(np.uint64)
@@ -263,7 +263,7 @@ class SelectionMechanism:
         epsilon : Number
             The cost of a selection.
         sensitivity : Number
-            Maximum change of each score by one person.
+            The largest change of a score that one person can cause.
 
         Returns
         -------
@@ -276,7 +276,7 @@ class SelectionMechanism:
         )
 
     def _describe(self) -> dict[str, Any]:
-        """Describe the mechanism for a document, with the sensitivity and the rate that determine the loss."""
+        """Describe the mechanism for publication, with the sensitivity and the rate that determine the loss."""
         words = {"mechanism": type(self).__name__, "words": self._description or type(self).__name__}
         return words | {"sensitivity": str(self.sensitivity), "rate": str(self._rate)}
 
@@ -295,7 +295,7 @@ class SelectionMechanism:
         scores : array-like
             The score of each candidate; higher is better.
         rng : Generator, optional
-            For simulation.
+            A generator for simulations; the default is the operating system's randomness.
 
         Returns
         -------
@@ -318,7 +318,7 @@ class SelectionMechanism:
 class Exponential(SelectionMechanism):
     """The exponential mechanism, with probabilities proportional to base * e**(epsilon score / (2 sensitivity)).
 
-    Sampling is exact. A candidate is proposed with probability proportional to an integer bound of its weight, and
+    Sampling is exact. A candidate is proposed with probability proportional to an integer bound on its weight, and
     accepted with probability weight / bound, evaluated to as many digits as needed. Nearly all proposals are accepted.
 
     Parameters
@@ -326,7 +326,7 @@ class Exponential(SelectionMechanism):
     loss : Pure
         The cost of a selection.
     sensitivity : Fraction
-        Maximum change of each score by one person.
+        The largest change of a score that one person can cause.
 
     References
     ----------
@@ -345,14 +345,14 @@ class Exponential(SelectionMechanism):
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> Self:
-        """Make the mechanism that costs Zcdp(rho) up to rounding down, with epsilon = sqrt(8 rho).
+        """Make the mechanism that costs Zcdp(rho), with epsilon = sqrt(8 rho) rounded down.
 
         Parameters
         ----------
         rho : Number
             The cost of a selection.
         sensitivity : Number
-            Maximum change of each score by one person.
+            The largest change of a score that one person can cause.
 
         Returns
         -------
@@ -373,8 +373,8 @@ class Exponential(SelectionMechanism):
         """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021).
 
         One person changes each score by at most `sensitivity`, and the normalizing constant is the same for all
-        candidates. So the changes of their log-probabilities differ by at most epsilon. For two laws with this bounded
-        range the Rényi divergence of every order a is at most a * epsilon**2 / 8.
+        candidates. So the changes of their log-probabilities differ by at most epsilon. For two distributions with this
+        bounded range, the Rényi divergence of every order a is at most a * epsilon**2 / 8.
         """
         return Zcdp(Fraction(self.loss.amount) ** 2 / 8)
 
@@ -390,9 +390,9 @@ class Exponential(SelectionMechanism):
         scores : array-like
             The score of each candidate; higher is better.
         base : array-like, optional
-            The base measure: a weight for each candidate; equal weights if left out.
+            The base measure, with a weight for each candidate; the default is equal weights.
         rng : Generator, optional
-            For simulation.
+            A generator for simulations; the default is the operating system's randomness.
 
         Returns
         -------
@@ -406,7 +406,7 @@ class Exponential(SelectionMechanism):
     def _choose_point(
         self, edges: ArrayLike, scores: ArrayLike, *, exponent: int | None = None, rng: Rng = None
     ) -> float:
-        """Choose a real number, given a score that is constant between edges.
+        """Choose a real number with a score that is constant between edges.
 
         The density is proportional to e**(epsilon score / (2 sensitivity)). The candidates are the multiples of
         2**exponent from the first to the last edge, both included. An interval includes its lower edge; the last
@@ -415,13 +415,14 @@ class Exponential(SelectionMechanism):
         Parameters
         ----------
         edges : array-like
-            Non-decreasing edges; the first and the last are public, the others may be private.
+            Non-decreasing edges. The first and the last edge are public; the other edges may be private.
         scores : array-like
-            The score of each interval; may be private.
+            The score of each interval, which may be private.
         exponent : int, optional
-            The public exponent of the grid. If left out, the grid is fine relative to the distance of the outer edges.
+            The public exponent of the grid. By default, the grid is fine relative to the distance between the outer
+            edges.
         rng : Generator, optional
-            For simulation.
+            A generator for simulations; the default is the operating system's randomness.
 
         Returns
         -------
@@ -446,9 +447,10 @@ class Exponential(SelectionMechanism):
         return float(self._choose_step(first, scores, source) * Fraction(2) ** spacing)
 
     def _choose_step(self, starts: Steps, scores: ArrayLike, rng: Rng = None) -> int:
-        """Choose an integer, given a score that is constant on intervals.
+        """Choose an integer with a score that is constant on intervals.
 
-        `starts` holds the first integer of each interval in increasing order, then the integer after the last interval.
+        `starts` holds the first integer of each interval in increasing order, and finally the integer after the last
+        interval.
         """
         counts = np.diff(starts)
         index = _draw_index(Odds(_read_scores(scores), self._rate, counts), check_rng(rng))
@@ -462,7 +464,7 @@ class Exponential(SelectionMechanism):
         scores : array-like
             The score of each candidate; higher is better.
         base : array-like, optional
-            The base measure: a weight for each candidate.
+            The base measure, with a weight for each candidate; the default is equal weights.
 
         Returns
         -------
@@ -489,17 +491,17 @@ class PermuteAndFlip(SelectionMechanism):
     """Permute-and-flip: candidates in random order, each accepted with e**(epsilon (score - best) / (2 sensitivity)).
 
     It costs Pure(epsilon) and is never worse than the exponential mechanism with the same epsilon. Its zCDP cost,
-    however, can be larger: for two candidates with equal scores that may move apart it is nearly epsilon**2 / 2 when
-    epsilon is small. The first accepted candidate in random order is uniformly distributed among all accepted ones. So
-    the implementation decides on all candidates and then draws one of the accepted, and its running time reveals
-    nothing about the scores.
+    however, can be larger: for two candidates with equal scores, one of which may rise while the other falls, it is
+    nearly epsilon**2 / 2 if epsilon is small. The first accepted candidate in random order is uniformly distributed
+    among all accepted candidates. So the implementation decides on all candidates and then draws one of the accepted
+    candidates. Its running time therefore reveals nothing about the scores.
 
     Parameters
     ----------
     loss : Pure
         The cost of a selection.
     sensitivity : Fraction
-        Maximum change of each score by one person.
+        The largest change of a score that one person can cause.
 
     References
     ----------
@@ -531,18 +533,18 @@ class PermuteAndFlip(SelectionMechanism):
 @explain_call("NoisyMax.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class NoisyMax(SelectionMechanism):
-    """Report-noisy-max: the highest score after Laplace noise of scale 2 sensitivity / epsilon is added to each.
+    """Report-noisy-max: the highest score after Laplace noise of scale 2 sensitivity / epsilon is added to each score.
 
-    Only the winner is released, not its score; ties go to the first candidate. Given the noise of all other candidates,
-    a candidate wins if its own noise reaches a threshold. One person changes this threshold by at most twice the
-    sensitivity. The same holds on a grid of whole steps.
+    Only the winner is released, without its score; ties go to the first candidate. Given the noise of all other
+    candidates, a candidate wins if its own noise reaches a threshold. One person changes this threshold by at most
+    twice the sensitivity. The same holds on a grid of whole steps.
 
     Parameters
     ----------
     loss : Pure
         The cost of a selection.
     sensitivity : Fraction
-        Maximum change of each score by one person.
+        The largest change of a score that one person can cause.
 
     References
     ----------
@@ -570,14 +572,14 @@ class NoisyMax(SelectionMechanism):
 
 
 def sqrt_rounded_down(square: Fraction) -> Fraction:
-    """Return a square root, rounded down to 60 binary digits after the leading one."""
+    """Return a square root, rounded down to 60 binary digits after the leading digit."""
     shift = 60 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
     return Fraction(math.isqrt(math.floor(square * 4**shift)), 2**shift)
 
 
 def _read_scores(scores: object) -> PrivateValue:
     if isinstance(scores, np.ndarray) and scores.dtype == np.int64 and scores.ndim == 1 and len(scores):
-        return PrivateValue(scores, is_whole=True, is_scalar=False)  # the dtype of ranks, for which no check is needed
+        return PrivateValue(scores, is_whole=True, is_scalar=False)  # ranks have this dtype, which needs no check
     numbers = read_private_value(scores, "scores")
     return PrivateValue(np.array([numbers.entries]), numbers.is_whole, False) if numbers.is_scalar else numbers
 
@@ -603,7 +605,7 @@ def _draw_index(odds: Odds, rng: Rng) -> int:
 
 
 def _default_exponent(edges: npt.NDArray[Any]) -> int:
-    """Return the exponent of a grid that is fine relative to the distance of the edges, but not finer than floats."""
+    """Return the exponent of a grid that is fine relative to the range of the edges, but not finer than floats."""
     low, high = Fraction(edges[0].item()), Fraction(edges[-1].item())
     if low >= high:
         reject("the outer `edges` must be apart", "none or reversed", "there is no point between them")

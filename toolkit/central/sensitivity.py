@@ -4,9 +4,9 @@ Two tables are neighbors if they differ in one person. Under "replace" one perso
 records n is public. Under "add_remove" one person is added or removed, and n is private. Every function requires the
 caller to choose one of the two relations.
 
-If a person has several rows, these can fall into several cells of a table. Under "add_remove" they are added or
-removed; under "replace" they become different rows, possibly in different cells. So the table loses the old rows and
-gains the new ones, unless it has only one cell.
+If a person has several rows, these rows can fall into several cells of a table. Under "add_remove" they are added or
+removed. Under "replace" they become different rows, possibly in different cells. So the table loses the old rows and
+gains the new rows, unless it has only one cell.
 
 Sensitivities are exact fractions. The L1 norm is the sum of the absolute changes of all entries and is used for Laplace
 noise. The L2 norm is the root of the sum of their squares and is used for Gaussian noise.
@@ -31,12 +31,12 @@ Table: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, repr=False)
 class WorstCase:
-    """The largest change between neighbors that a search found: a lower bound of the sensitivity.
+    """The largest change between neighbors that a search found, which is a lower bound on the sensitivity.
 
     Parameters
     ----------
     at_least : Fraction or float
-        The largest change found, exact if the function is.
+        The largest change found; it is exact if the function computes exactly.
     table : tuple
         The first table of the pair.
     neighbor : tuple
@@ -94,9 +94,9 @@ def worst_case(
 ) -> WorstCase:
     """Search neighboring tables for the largest change of a function.
 
-    The search compares all pairs if there are at most `limit`, otherwise `limit` random pairs. With other values or
-    more rows the function may change more. So the result is a lower bound of the sensitivity: it can disprove a smaller
-    claimed sensitivity, but it cannot prove a claim.
+    The search compares all pairs if their number is at most `limit`, otherwise `limit` random pairs. With other values
+    or more rows the function may change more. So the result is a lower bound on the sensitivity: it can disprove a
+    smaller claimed sensitivity, but it cannot prove a claim.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def worst_case(
     values : sequence
         The possible values of a row; include the extremes.
     n : int
-        The number of rows of a table; under "add_remove" its neighbor has n - 1.
+        The number of rows of a table; under "add_remove" its neighbor has n - 1 rows.
     neighbors : {"replace", "add_remove"}
         The neighbor relation.
     norm : {"l1", "l2"}
@@ -113,12 +113,12 @@ def worst_case(
     limit : int
         The maximum number of pairs to compare.
     rng : Generator, optional
-        The generator for the random search; if left out, the seed is fixed, so that the search is reproducible.
+        The generator for the random search; the default has a fixed seed, so that the search is reproducible.
 
     Returns
     -------
     WorstCase
-        The largest change, and the pair of tables.
+        The largest change and the pair of tables.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class Sensitivity:
         return sqrt_rounded_up(self.l2_squared)
 
     def scaled_by_rows(self, k: int) -> "Sensitivity":
-        """Return the sensitivity if a person may have k rows.
+        """Return the sensitivity for persons with up to k rows.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class Sensitivity:
 
 
 def sqrt_rounded_up(square: int | Fraction) -> Fraction:
-    """Return the root of a rational number, rounded up to 2**-60 if it is irrational."""
+    """Return the square root of a rational number, rounded up to a multiple of 2**-60 if it is irrational."""
     root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
     return root if root**2 == square else Fraction(math.isqrt(math.ceil(square * 4**60)) + 1, 2**60)
 
@@ -248,7 +248,7 @@ def count(*, neighbors: Neighbors) -> Sensitivity:
 
 
 def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
-    """Return the sensitivity of several counts together; each group lists counts that exclude one another.
+    """Return the joint sensitivity of several counts; the counts of a group exclude one another.
 
     Adding or removing a person changes one count of each group by 1. A changed answer changes two counts of a group by
     1 each, if the group has several counts.
@@ -256,7 +256,7 @@ def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
     relation = check_neighbors(neighbors)
     if not groups or any(isinstance(group, str) or not len(group) for group in groups):
         reject("each group must be a list of counts", "no list", "a group is what excludes one another", TypeError)
-    # Within a group a changed answer changes two counts by 1 each, so the L1 and the squared L2 change are both 2.
+    # Within a group, a changed answer changes two counts by 1 each, so the L1 and the squared L2 change are both 2.
     moves = sum(2 if relation == "replace" and len(group) > 1 else 1 for group in groups)
     return Sensitivity(Fraction(moves), Fraction(moves), relation)
 
@@ -270,7 +270,7 @@ def histogram(*, neighbors: Neighbors) -> Sensitivity:
 
 
 def total(bounds: NumberPair, *, neighbors: Neighbors) -> Sensitivity:
-    """Return the sensitivity of a sum: high - low under "replace", else the larger of |low| and |high|."""
+    """Return the sensitivity of a sum: high - low under "replace", otherwise the larger of |low| and |high|."""
     low, high = check_bounds(bounds)
     relation = check_neighbors(neighbors)
     return _scalar_sensitivity(high - low if relation == "replace" else max(abs(low), abs(high)), relation)
@@ -300,8 +300,8 @@ def variance(bounds: NumberPair, n: int, *, neighbors: Neighbors, ddof: int = 1)
 def table_counts(n_cells: int, neighbors: str, caps: Caps = ONE_ROW) -> Sensitivity:
     """Return the sensitivity of the counts of disjoint cells.
 
-    Under "replace" the change is largest if the old and the new rows of the person share no cell. If they share one,
-    removing the smaller of the two counts there increases the change.
+    Under "replace" the change is largest if the old and the new rows of the person share no cell. If they share a cell,
+    removing the smaller of the two counts in this cell increases the change.
     """
     if check_neighbors(neighbors) == "add_remove":
         return _make_sensitivity(caps.max_rows(n_cells), caps.max_sum_of_squares(n_cells), neighbors)
@@ -313,19 +313,19 @@ def table_counts(n_cells: int, neighbors: str, caps: Caps = ONE_ROW) -> Sensitiv
 def table_shares(n_cells: int, neighbors: str, caps: Caps = ONE_ROW) -> Sensitivity:
     """Return the sensitivity of several sums per cell whose terms are non-negative and add up to 1 for each row.
 
-    Two rows in the same cell can differ in every term, so under "replace" the sensitivity is the same for one cell and
-    for many.
+    Two rows in the same cell can differ in every term, so under "replace" the sensitivity does not depend on the number
+    of cells.
     """
     twice = 2 if check_neighbors(neighbors) == "replace" else 1
     return _make_sensitivity(twice * caps.max_rows(n_cells), twice * caps.max_sum_of_squares(n_cells), neighbors)
 
 
 def table_sums(low: Fraction, high: Fraction, n_cells: int, neighbors: str, caps: Caps = ONE_ROW) -> Sensitivity:
-    """Return the sensitivity of sums of numbers from low to high in disjoint cells; rows in no cell add nothing.
+    """Return the sensitivity of sums of numbers from low to high in disjoint cells; rows outside all cells add nothing.
 
     The result is exact for one row per person, and for numbers of one sign. For several rows and both signs under
-    "replace" it is an upper bound: p new rows at `high` and q old rows at `low` in a cell give a squared change of
-    (p high - q low)**2, and the bound replaces each 2 p q by p**2 + q**2.
+    "replace", it is an upper bound: p new rows at `high` and q old rows at `low` in a cell give a squared change of (p
+    high - q low)**2, and the bound replaces each 2 p q by p**2 + q**2.
     """
     least, most = min(Fraction(low), Fraction(0)), max(Fraction(high), Fraction(0))
     far = max(-least, most)
@@ -344,7 +344,7 @@ def table_sums(low: Fraction, high: Fraction, n_cells: int, neighbors: str, caps
 
 
 def _disjoint_change(change: Callable[[int], int], n_cells: int) -> int:
-    """Return the largest change if one half of the cells loses rows and the other half gains rows."""
+    """Return the largest change if half of the cells lose rows and the other cells gain rows."""
     # The bound is concave in the number of cells.
     return change(n_cells // 2) + change(n_cells - n_cells // 2)
 
@@ -356,8 +356,8 @@ def _make_sensitivity(l1: int | Fraction, l2_squared: int | Fraction, neighbors:
 def covariance(first_bounds: NumberPair, second_bounds: NumberPair, n: int, *, neighbors: Neighbors) -> Sensitivity:
     """Return the sensitivity of the sample covariance of n pairs under "replace": the product of the ranges over n.
 
-    In n * sum x y - sum x * sum y one pair (x, y) contributes n - 1 times (x - a)(y - b), where a and b are the means
-    of the other pairs. The maximum and the minimum of this product are at corners of the bounds and differ by at most
+    To n * sum x y - sum x * sum y, one pair (x, y) contributes n - 1 times (x - a)(y - b), where a and b are the means
+    of the other pairs. The maximum and the minimum of this product occur at corners of the bounds and differ by at most
     the product of the ranges.
     """
     (low, high), (least, most) = check_bounds(first_bounds), check_bounds(second_bounds)

@@ -23,12 +23,12 @@ from toolkit.core.sampling import discrete_laplace
 class AboveThreshold:
     """Noisy comparisons of numbers with a threshold, until `count` of them are answered yes.
 
-    Numbers below the threshold cost nothing. Let e = epsilon / count. In each round the threshold gets fresh Laplace
+    Numbers below the threshold cost nothing. Let e = epsilon / count. In each round, the threshold gets fresh Laplace
     noise of scale 2 sensitivity / e, and each number gets fresh noise of scale 4 sensitivity / e. A yes ends the round,
-    and no question is answered after the last yes. All noise is on the same grid, and ties are answered yes.
+    and no question is answered after `count` yes answers. All noise is on the same grid, and ties are answered yes.
 
-    The noisy threshold must not be reused after a copy, so the object cannot be copied, pickled or used in a forked
-    process. A lock admits one thread at a time.
+    A copy would reuse the noisy threshold, so the object cannot be copied, pickled or used in a forked process. A lock
+    admits one thread at a time.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class AboveThreshold:
     count : int
         The maximum number of yes answers.
     rng : Generator, optional
-        For simulation.
+        A generator for simulations; the default is the operating system's randomness.
 
     References
     ----------
@@ -81,7 +81,7 @@ class AboveThreshold:
 
     @property
     def seeded(self) -> bool:
-        """Whether the noise comes from a Generator, which is for simulation only."""
+        """Whether the noise comes from a generator, which is for simulations only."""
         return self._rng is not None
 
     def ask(self, value: object) -> bool:
@@ -95,12 +95,12 @@ class AboveThreshold:
         Returns
         -------
         bool
-            The answer.
+            True for "at least the threshold".
 
         Raises
         ------
         RuntimeError
-            After the last yes.
+            If `count` questions have been answered yes already.
         """
         if os.getpid() != self._process:
             rule = "`ask` must stay in the process that made the object"

@@ -1,7 +1,7 @@
 """Statistics with one integer per cell of a table: values are clamped, rounded to a public grid and added exactly.
 
-Each function returns a `LinearStatistic` from public arguments alone. Noise is added to integers, and division comes
-last. So row order, rounding and overflow cannot cause a change that the sensitivity does not cover.
+Each function returns a `LinearStatistic` from public arguments alone. Noise is added to integers, and results are
+divided only afterwards. So row order, rounding and overflow cannot cause a change that the sensitivity does not cover.
 
 If missing values (NaN) are dropped, the number of values is private under either neighbor relation.
 """
@@ -27,7 +27,7 @@ from toolkit.frames.sums import Bounds, format_number
 
 
 class Statistic(Protocol):
-    """A statistic computed from integers per table cell, which are released with noise."""
+    """A statistic that is computed from noisy integers, which are released for each table cell."""
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -43,7 +43,7 @@ class Statistic(Protocol):
         ...
 
     def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, as_scalar: bool) -> Estimate:
-        """Estimate the statistic of each cell from the noisy integers; `as_scalar` is for a single cell."""
+        """Estimate the statistic of each cell from the noisy integers; `as_scalar` returns floats for a single cell."""
         ...
 
     def noise(self, law: NoiseLaw) -> CellNoise:
@@ -80,7 +80,7 @@ def _integer_array(noisy: Sequence[int]) -> Any:
 
 
 def total(bounds: Bounds, neighbors: str, n: int | None = None) -> LinearStatistic:
-    """Make the statistic for a sum; missing values are filled or add nothing, and "replace" requires the public n."""
+    """Make the statistic for a sum; missing values are filled or add nothing. "replace" requires the public n."""
     if check_neighbors(neighbors) == "add_remove":
         return cell_totals(bounds, 1, neighbors)
     rows = check_integer(n, "n", minimum=0)
@@ -91,7 +91,7 @@ def total(bounds: Bounds, neighbors: str, n: int | None = None) -> LinearStatist
 
 
 def cell_totals(bounds: Bounds, n_cells: int, neighbors: str, caps: Caps = ONE_ROW) -> LinearStatistic:
-    """Make the statistic for the sum of each cell if the number of its values is private."""
+    """Make the statistic for the sums of cells with a private number of values."""
     change = sensitivity.table_sums(
         Fraction(bounds.low_steps), Fraction(bounds.high_steps), n_cells, check_neighbors(neighbors), caps
     )
@@ -135,7 +135,7 @@ def covariance(bounds: tuple[Bounds, Bounds], n: int) -> LinearStatistic:
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Bins between increasing edges; the last one includes its upper edge."""
+    """Bins between increasing edges; the last bin includes its upper edge."""
 
     limits: Array
 
@@ -157,7 +157,7 @@ class Edges:
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:
-        """The edges of the bins, and the index of the bin below, between and above these edges; -1 means no bin."""
+        """The edges of the bins, and the index of the bin below, between and above the edges, where -1 is no bin."""
         closed = [*self.limits[:-1].tolist(), float(np.nextafter(self.limits[-1], np.inf))]
         return closed, [*range(-1, len(closed) - 1), -1]
 

@@ -1,14 +1,14 @@
 """Means, variances, covariances and correlations of a table's cells, from integer sums with noise.
 
-Each row contributes non-negative terms that add up to one unit. With t from -1 to 1 for a value between its bounds, a
-row contributes (1-t)/2 and (1+t)/2 to a mean, and ((1-t)/2)**2, (1-t)(1+t)/2 and ((1+t)/2)**2 to a variance. So adding
-or removing one person changes the whole vector by 1 in L1, and the terms also give the count.
-(Fitzsimons, Honaker, Shoemate and Singhal 2024; Kulesza, Suresh and Wang 2024.) If there is only one cell and a record
-is replaced, other coordinates are better with Laplace noise: the count and the centered sum are released separately,
-and only one of them changes within the cell.
+Each row contributes non-negative terms that add up to one unit. A value between its bounds is scaled to t from -1 to 1.
+A row contributes (1-t)/2 and (1+t)/2 to a mean, and ((1-t)/2)**2, (1-t)(1+t)/2 and ((1+t)/2)**2 to a variance. So
+adding or removing one person changes the whole vector by 1 in L1, and the terms also give the count. (Fitzsimons,
+Honaker, Shoemate and Singhal 2024; Kulesza, Suresh and Wang 2024.) For a single cell under "replace", other coordinates
+are better with Laplace noise: the count and the centered sum are released separately, and only the sum changes within
+the cell.
 
-Estimates are computed from released numbers, so they cost no privacy. A cell whose noisy number of values is small or
-negative has a value within the bounds and a wide interval.
+Estimates are computed from released numbers, so they cost no privacy. If the noisy number of values of a cell is small
+or negative, the estimate lies within the bounds and its interval is wide.
 """
 
 import math
@@ -40,7 +40,7 @@ from toolkit.frames.persons import ONE_ROW, Caps
 
 @dataclass(frozen=True)
 class Composed:
-    """Several mechanisms as one, each for one value; their losses add up."""
+    """Several mechanisms combined, each for one value; their losses add up."""
 
     parts: tuple[Laplace | Gaussian, ...]
 
@@ -50,7 +50,7 @@ class Composed:
 
     @property
     def zcdp(self) -> Zcdp:
-        """The sum of the zCDP costs of the parts, which is less than the cost of the sum of their epsilons."""
+        """The sum of the zCDP costs of the parts, which is less than the zCDP cost of the summed epsilons."""
         costs = (part.zcdp if isinstance(part, Gaussian) else part.loss.to_zcdp() for part in self.parts)
         return Zcdp(sum((Fraction(cost.amount) for cost in costs), Fraction(0)))
 
@@ -76,7 +76,7 @@ _MOST_COVARIANCES = 1000
 
 @dataclass(frozen=True, eq=False)
 class MomentStatistic:
-    """Integer sums of powers of the values of each cell, and the statistic that is estimated from them with noise.
+    """Integer sums of powers of the values of each cell, and the statistic that is estimated from the noisy sums.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class MomentStatistic:
     within: tuple[float, float] = (-math.inf, math.inf)
 
     def integers(self, cells: Iterable[Sequence[int]]) -> list[int]:
-        """Return the terms of each cell, one cell after the other, from its sums of powers."""
+        """Return the terms of all cells, cell by cell, from the sums of powers."""
         factors = np.array([[int(factor) for factor in term] for term in self.terms], dtype=object)
         powers = np.array(cells, dtype=object).reshape(-1, factors.shape[1])  # Python's integers, without a limit
         return list((powers @ factors.T).ravel().tolist())
@@ -109,7 +109,7 @@ class MomentStatistic:
         return np.array([[float(factor) for factor in row] for row in self.decoding_matrix])
 
     def moments(self, noisy: Sequence[int], law: NoiseLaw) -> "NoisyMoments":
-        """Return the sums of powers of t from terms with noise, a row per cell."""
+        """Return the sums of powers of t from noisy terms, with one row per cell."""
         shares = np.array([entry / self.unit for entry in noisy]).reshape(-1, len(self.terms))
         return NoisyMoments(shares @ self.slopes.T, self.slopes / self.unit, law)
 
@@ -123,7 +123,7 @@ class MomentStatistic:
         return cells.estimate(as_scalar=as_scalar, counts=number.estimate(as_scalar=as_scalar))
 
     def noise(self, law: NoiseLaw) -> CellNoise:
-        """Return the standard error of a cell times the number of values, for many values that are evenly spread."""
+        """Return the standard error of a cell times the number of values, if there are many evenly spread values."""
         many = 1e9
         moments = NoisyMoments(
             many * np.array([_UNIFORM_MOMENTS[len(self.decoding_matrix)]]), self.slopes / self.unit, law
@@ -151,8 +151,9 @@ def variance_statistic(
 ) -> MomentStatistic:
     """Make the statistic for variances, from the number, the sum and the sum of squares of steps.
 
-    In one cell under "replace" with Laplace noise a row contributes 2, 2t and 2t**2 - 1. Adding or removing a row
-    changes them by at most 5 in L1, and a change from t to t' by 2|t-t'|(1 + |t+t'|), at most 4.5.
+    In one cell under "replace" with Laplace noise, a row contributes 2, 2t and 2t**2 - 1. Adding or removing a row
+    changes these sums by at most 5 in L1. A change from t to t' changes them by 2|t-t'|(1 + |t+t'|), which is at most
+    4.5.
     """
     squared_span = span**2
     if laplace and n_cells == 1 and neighbors == "replace":
@@ -194,16 +195,17 @@ def _scale_sensitivity(sensitivity: Sensitivity, unit: int) -> Sensitivity:
     return Sensitivity(sensitivity.l1 * unit, sensitivity.l2_squared * unit**2, sensitivity.neighbors)
 
 
-# The law of a combination of independent noises: its tail and its quantiles.
+# Tails and quantiles of a linear combination of independent noises.
 #
-# Noise is integer. A combination of Laplace noises is treated as continuous and enlarged by one step of each.
+# The noise is integer-valued. A combination of Laplace noises is treated as continuous and enlarged by one step of each
+# noise.
 
 _SPREAD = Decimal("1e-4")
 
 
 @np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
 def tail_of_two(law: NoiseLaw, first: ArrayLike, second: ArrayLike, error: ArrayLike) -> Array:
-    """Return an upper bound of Pr[|first Z + second Z'| >= error], elementwise, for independent noises of one law."""
+    """Return an upper bound on Pr[|first Z + second Z'| >= error], elementwise, for independent Z and Z' from `law`."""
     a, b = np.abs(first), np.abs(second)
     t = np.maximum(np.abs(error) - (a + b), 0.0)
     if not isinstance(law, GeometricLaw):
@@ -212,7 +214,7 @@ def tail_of_two(law: NoiseLaw, first: ArrayLike, second: ArrayLike, error: Array
     a, b = np.maximum(a, b) * law.scale, np.minimum(a, b) * law.scale
     a = np.maximum(a, np.finfo(float).tiny)
     near = a - b < 1e-4 * a
-    lesser = np.where(near, 0.5 * a, b)  # an arbitrary value where the scales are nearly equal
+    lesser = np.where(near, 0.5 * a, b)  # an arbitrary value if the scales are nearly equal
     small = np.where(lesser > 0, np.exp(-t / np.maximum(lesser, np.finfo(float).tiny)), 0.0)
     unequal = (np.exp(-t / a) - (lesser / a) ** 2 * small) / (1 - (lesser / a) ** 2)
     return np.asarray(np.where(near, (1 + t / (2 * a)) * np.exp(-t / a), unequal))
@@ -228,9 +230,9 @@ def quantile_of_combination(law: NoiseLaw, factors: Sequence[float], level: floa
     return _laplace_quantile(law.scale, sizes, level)
 
 
-@lru_cache(maxsize=512)  # the arguments are public, and the same ones recur often
+@lru_cache(maxsize=512)  # the arguments are public and often repeated
 def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> float:
-    """Return the quantile of a combination of Laplace noises.
+    """Return the two-sided quantile of a combination of Laplace noises.
 
     The tail has a closed form if all factors differ, so the factors are made slightly larger and different.
     """
@@ -248,7 +250,7 @@ def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> f
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
-    """Return the smallest and largest value in -1 to 1 with a p-value `tail` of at least 1 - level, else -1 and 1."""
+    """Return the smallest and largest value in -1 to 1 with `tail` of at least 1 - level; without any, -1 and 1."""
     ends = [np.full(best.shape, end) for end in (-1.0, 1.0)]
     allowed = 1 - level
     open_ends = [tail(end) >= allowed for end in ends]
@@ -263,9 +265,10 @@ def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float)
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
-    """Noisy sums of powers of t from -1 to 1, with a row per cell: the number, the sum of t, and so on.
+    """Noisy sums of powers of t from -1 to 1, with one row per cell: the number, the sum of t, and so on.
 
-    `slopes` are the coefficients of the released terms in each sum, and `law` is the law of the noise of each term.
+    `slopes` holds the coefficients of the released terms in each sum, and `law` is the distribution of the noise on
+    each term.
     """
 
     sums: Array
@@ -273,7 +276,7 @@ class NoisyMoments:
     law: NoiseLaw
 
     def error(self, gradient: Array) -> Array:
-        """Return the standard error of a function of the sums by the delta method, with a gradient in each row."""
+        """Return the standard error of a function of the sums by the delta method, given one gradient per row."""
         along = gradient @ self.slopes
         return np.asarray(np.sqrt(np.add.reduce(along * along, axis=1)) * self.law.sd)
 
@@ -291,8 +294,8 @@ LevelLimits: TypeAlias = Callable[[float], tuple[Array, Array]]
 class CellEstimates:
     """The value and standard error of each cell, and its confidence limits as a function of the level.
 
-    They are the basis of an estimate's intervals, which may be pickled. So `limits` is a `partial` of a module's
-    function with released numbers, and never a closure, which would also hold everything else in its scope.
+    The object is the basis of an estimate's intervals and may be pickled. So `limits` is a `partial` of a module-level
+    function with released numbers. It is never a closure, which would also hold everything else in its scope.
     """
 
     value: Array
@@ -314,7 +317,7 @@ class CellEstimates:
         return CellEstimates(value, factor * self.se, limits, self.methods)
 
     def estimate(self, *, as_scalar: bool = False, counts: Estimate | None = None) -> Estimate:
-        """Return an `Estimate` without labels and loss; with `as_scalar`, of the only cell as floats."""
+        """Return an `Estimate` without labels and loss; `as_scalar` returns floats for the only cell."""
         return Estimate(
             value=self.value[0].item() if as_scalar else self.value,
             se=float(self.se[0]) if as_scalar else self.se,
@@ -362,8 +365,9 @@ def counts(moments: NoisyMoments) -> CellEstimates:
 def mean(moments: NoisyMoments) -> CellEstimates:
     """Estimate the mean of t.
 
-    The interval contains every m for which the sum of t minus m times the number is not farther from 0 than the noise
-    of this combination, so its level is exact for any number. If there is no such m, it is the whole range.
+    The interval contains every m for which the sum of t minus m times the number of values is not farther from 0 than
+    the noise on this combination. So its level is exact for any number of values. If there is no such m, the interval
+    is the whole range.
     """
     number = np.maximum(moments.sums[:, 0], 1.0)
     value = np.clip(moments.sums[:, 1] / number, -1, 1)
@@ -382,7 +386,7 @@ def _mean_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
 
 
 def variance(moments: NoisyMoments) -> CellEstimates:
-    """Estimate the sample variance of t, with guaranteed limits from simultaneous limits of number, sum and squares."""
+    """Estimate the sample variance of t, with guaranteed limits from simultaneous limits on the three sums."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     freedom = number - 1
     average = moments.sums[:, 1] / number
@@ -406,7 +410,7 @@ def _variance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]
     return low * sizes[1] / (sizes[1] - 1), high * sizes[0] / (sizes[0] - 1)
 
 
-# The indices of 1, y, y**2, x, x y, … among the sums of a pair.
+# The indices of the sums of 1, y, y**2, x, x y, … for a pair of columns.
 _ONE, _Y, _YY, _X, _XY, _XX = 0, 1, 2, 3, 4, 6
 
 
@@ -432,12 +436,12 @@ def _covariance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Arra
     of_x, of_y, of_xy = (_extremes(moments.box(column, share), sizes) for column in (_X, _Y, _XY))
     products = np.array([a * b for a in of_x for b in of_y])
     low, high = (np.clip(end, -1, 1) for end in (of_xy[0] - products.max(axis=0), of_xy[1] - products.min(axis=0)))
-    wide = sizes[0] / (sizes[0] - 1)  # the largest factor between sample covariance and covariance
+    wide = sizes[0] / (sizes[0] - 1)  # the largest factor between the sample covariance and the covariance
     return low * np.where(low < 0, wide, 1), high * np.where(high > 0, wide, 1)
 
 
 def correlation(moments: NoisyMoments) -> CellEstimates:
-    """Estimate the correlation, NaN if a noisy variance is not positive; the level of its interval is approximate."""
+    """Estimate the correlation, which is NaN if a noisy variance is not positive; its interval is approximate."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     x, y, xx, yy, xy = (moments.sums[:, column] / number for column in (_X, _Y, _XX, _YY, _XY))
     var_x, var_y = (np.where(v > 0, v, np.nan) for v in (xx - x**2, yy - y**2))
@@ -460,6 +464,6 @@ def _normal_limits(linear: Normal, level: float) -> tuple[Array, Array]:
 
 
 def _extremes(box: tuple[Array, Array], sizes: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Bounds on the quotient of two intervals, the second of positive numbers."""
+    """Return bounds on the quotient of two intervals, the second of which is positive."""
     quotients = np.array([end / size for end in box for size in sizes])
     return quotients.min(axis=0), quotients.max(axis=0)

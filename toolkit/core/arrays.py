@@ -37,14 +37,14 @@ if not TYPE_CHECKING:  # `help` shows these names instead of their definitions
 
 
 class DataFrame(Protocol):
-    """A table of pandas, polars, pyarrow, DuckDB or PySpark; type checkers know only that it has columns."""
+    """A table of pandas, polars, pyarrow, DuckDB or PySpark; for type checkers, its only attribute is `columns`."""
 
     @property
     def columns(self) -> Any: ...
 
 
 def object_array(cells: Iterable[object]) -> npt.NDArray[Any]:
-    """Return an object array with one entry per cell; lists are kept, and no cell is coerced to the type of another."""
+    """Return an object array with one entry per cell; lists remain lists, and no cell is coerced to another type."""
     return np.fromiter(cells, dtype=object)
 
 
@@ -61,7 +61,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
 
 
 def index_of_largest(values: Array) -> int:
-    """Return the index of the largest value, or of the first if several are equal except for rounding."""
+    """Return the index of the largest value; of values that differ only by rounding, the first counts."""
     return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
 

@@ -1,7 +1,7 @@
-"""Argument checks, which word the errors of the whole package, including those of calls that do not fit a signature.
+"""Argument checks and their error messages, including messages for calls that do not match a signature.
 
-Every message states the rule, what was received, and the consequence. What it quotes is always a *parameter* that the
-analyst wrote; the answers of respondents are never quoted, only counted.
+Every message states the rule, what was received, and the consequence. A message quotes only *parameters* that the
+analyst wrote; the answers of respondents are counted but never quoted.
 """
 
 import functools
@@ -40,7 +40,8 @@ Called = TypeVar("Called", bound=Callable[..., Any])
 def reject(rule: str, received: object, consequence: str, error: Callable[[str], Exception] = ValueError) -> NoReturn:
     """Raise `error` with the message "rule, got received: consequence."
 
-    A collection of more than two entries is named by its type, because it may be data that were passed by mistake.
+    Of a collection with more than two entries, the message names only the type: the entries may be data that were
+    passed by mistake.
     """
     many = hasattr(received, "__len__") and not isinstance(received, str) and len(received) > 2
     raise error(f"{rule}, got {type(received).__name__ if many else received}: {consequence}.")
@@ -53,22 +54,22 @@ def quietly(
     consequence: str = "its message may quote a person",
     error: type[Exception] = RuntimeError,
 ) -> Result:
-    """Call `read` without warnings; if it fails, raise an error that states the rule and has no cause."""
+    """Call `read` without warnings; if it fails, raise an error that states the rule and has no `__cause__`."""
     try:
         with _SILENCE, np.errstate(all="ignore"):
             return read()
     except PROGRAM_EXITS:
         raise
-    except BaseException:  # noqa: S110  (reported below, where no cause is chained)
+    except BaseException:  # noqa: S110  (raised below, so that no cause is chained)
         pass
     reject(rule, received, consequence, error)
 
 
 class _Silence:
-    """A context without warnings in the whole process, because all threads share one list of filters.
+    """A context that suppresses warnings in the whole process, because all threads share one list of filters.
 
-    The first thread that enters saves the filters and the last that leaves restores them. If each thread did so, one
-    would restore the silence of another.
+    The first thread that enters saves the filters and the last that leaves restores them. If each thread did so, a
+    thread could restore the suppressing filters of another.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,7 @@ _SILENCE = _Silence()
 
 
 def float_array(values: Any, name: str) -> npt.NDArray[np.float64]:
-    """Return values as floats; an error quotes none of them, because they may be answers."""
+    """Return values as floats; an error message quotes no value, because it may be an answer."""
 
     def read() -> npt.NDArray[np.float64]:
         array = np.asarray(values)
@@ -114,8 +115,8 @@ def read_shares(values: Any, name: str) -> npt.NDArray[np.float64]:
 def exact_fraction(value: Number, name: str) -> Fraction:
     """Return a fraction, an integer, a text such as "2/3" or "0.1", or a float as an exact fraction.
 
-    A float is read by its decimal digits: 0.1 is one tenth and not the binary double just above it, so that a budget of
-    0.3 pays for 0.1 and 0.2.
+    A float stands for its decimal representation: 0.1 is one tenth and not the binary double just above it, so that a
+    budget of 0.3 allows 0.1 and 0.2.
     """
     if isinstance(value, bool | np.bool_):
         reject(f"`{name}` must be a number", value, "a truth value is not a quantity", TypeError)
@@ -192,7 +193,7 @@ def check_level(value: Number) -> float:
 
 
 def check_integer(value: object, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
-    """Return a whole number from `minimum` to `maximum`; truth values and fractions are refused."""
+    """Return a whole number from `minimum` to `maximum`; reject booleans and fractions."""
     number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
     if number is None or isinstance(value, bool | np.bool_):
         reject(f"`{name}` must be a whole number", _quoted(value), "it counts things", TypeError)
@@ -214,7 +215,7 @@ def check_choice(value: object, name: str, allowed: Sequence[str]) -> str:
 
 
 def check_neighbors(value: object) -> str:
-    """Return the neighbor relation: "replace" (a record changes, n is public) or "add_remove" (one comes or goes)."""
+    """Return the neighbor relation: "replace" (a record changes) or "add_remove" (a record is added or removed)."""
     if isinstance(value, str) and value in _SYNONYMS:
         reject(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_SYNONYMS[value]!r}")
     return check_choice(value, "neighbors", NEIGHBORS)
@@ -228,7 +229,7 @@ def check_labels(values: object, name: str) -> tuple[str | int, ...]:
         remedy = "options have an order, and one has nothing to hide behind"
         reject(f"`{name}` must be a list of labels", type(values).__name__, remedy, TypeError)
     names = tuple(values)
-    # Types are collected first, so that a million labels of the usual types need no loop.
+    # The set of types is checked first, so that a million labels of the usual types need no further loop.
     if not {type(label) for label in names} <= {str, int}:
         names = tuple(int(v) if isinstance(v, np.integer) else v for v in names)
         for label in names:
@@ -262,8 +263,8 @@ def explain_call(example: str = "", /, **why: str) -> Callable[[Called], Called]
     example : str
         A correct call.
     **why : str
-        Reasons by the name of an argument that is missing or unknown. A reason for one method alone has the key
-        "method.argument"; one for every unknown argument of a method has the name of the method.
+        The reasons, by the name of the missing or unknown argument. The key "method.argument" limits a reason to one
+        method; the name of a method alone is the key of the reason for all its unknown arguments.
     """
 
     def decorate(called: Called) -> Called:
@@ -287,7 +288,7 @@ def _explained(function: Callable[..., Any], name: str, example: str, why: Mappi
         try:
             return function(*positional, **named)
         except TypeError as error:
-            # An error from inside of the function has a further frame: it is not about the call.
+            # An error raised inside the function has a further frame; it is not about the call.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
         _refuse_call(function, name, example, why, positional, named)

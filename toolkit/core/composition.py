@@ -21,15 +21,15 @@ from toolkit.core.sampling import floor_log2
 
 # The exact cost of many pure losses: no analysis that uses only their epsilons can improve it.
 #
-# The worst mechanism of loss epsilon is a coin that shows the truth with odds e**epsilon. Only the number of coins that
-# show the truth matters, so the worst k-fold mechanism is a binomial law and its mirror image, and the smallest epsilon
-# at a given delta is a maximum over tails of the binomial: finite sums, computed here with all roundings to the private
-# side (Kairouz, Oh and Viswanath 2015; for unequal losses Murtagh and Vadhan 2016: if their sums are too many to
-# enumerate, the losses are rounded up to a grid).
+# The worst mechanism with loss epsilon is a coin that shows the truth with odds e**epsilon. Only the number of coins
+# that show the truth matters, so the worst k-fold mechanism is a binomial distribution and its mirror image. The
+# smallest epsilon at a given delta is a maximum over tails of the binomial distribution. These are finite sums,
+# computed here with all rounding to the private side (Kairouz, Oh and Viswanath 2015). For unequal losses see Murtagh
+# and Vadhan (2016); if they have too many different sums to enumerate, the losses are rounded up to a grid.
 
 _UP = Context(prec=60, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
-# The most products of two numbers, which take a second or two.
+# The largest number of products of two numbers, which take a second or two.
 _WORK_LIMIT = 1_200_000
 # A grid of fewer points is too coarse to be useful.
 _FEWEST_POINTS = 1000
@@ -41,7 +41,7 @@ Law: TypeAlias = dict[int, tuple[Decimal, Decimal]]
 
 
 def manageable(steps: Mapping[Fraction, int]) -> Mapping[Fraction, int] | None:
-    """Return the losses {epsilon: count}, rounded up to a grid if their sums are too many; None if that fails."""
+    """Return the losses {epsilon: count}, rounded up to a grid if they have too many sums; None if that fails."""
     if not steps or max(steps) > _LARGEST:
         return None
     if _least_work(steps) <= _WORK_LIMIT and _work(steps) <= _WORK_LIMIT:
@@ -57,11 +57,11 @@ def manageable(steps: Mapping[Fraction, int]) -> Mapping[Fraction, int] | None:
 
 
 def optimal_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
-    """Return the smallest epsilon at `delta` of manageable losses, rounded up to a float."""
+    """Return the smallest epsilon at `delta` of losses returned by `manageable`, rounded up to a float."""
     law = _composed(steps)
     upper, lower, ratio = Decimal(0), Decimal(0), Decimal(1)
     spare = _decimal(delta, _DOWN)
-    for loss in sorted(law, reverse=True):  # the worst events are tails, which consist of the largest losses
+    for loss in sorted(law, reverse=True):  # the worst events are upper tails of the loss
         upper, lower = _UP.add(upper, law[loss][0]), _DOWN.add(lower, law[loss][1])
         ratio = max(ratio, _UP.divide(_UP.subtract(upper, spare), lower))
     epsilon = log_up(Fraction(ratio))
@@ -71,7 +71,7 @@ def optimal_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
 
 
 def _excess(law: Law, epsilon: float) -> Decimal:
-    """Return delta at epsilon: the excess probability of the worst event over e**epsilon, rounded up."""
+    """Return delta at epsilon, rounded up: the maximum over events of P - e**epsilon * Q."""
     factor = _decimal(exp_below(Fraction(repr(epsilon))), _DOWN) if epsilon else Decimal(1)
     total = Decimal(0)
     for upper, lower in law.values():
@@ -108,7 +108,7 @@ def _work(steps: Mapping[Fraction, int]) -> int:
 
 
 def _least_work(steps: Mapping[Fraction, int]) -> int:
-    """Return a lower bound of `_work` that needs no common unit, which can have very many digits."""
+    """Return a lower bound on `_work` without computing the common unit, which can have very many digits."""
     work, coins = 0, 0
     for times in steps.values():
         work += (coins + 1 + 10) * (times + 1)  # n coins have at least n + 1 different sums
@@ -117,7 +117,7 @@ def _least_work(steps: Mapping[Fraction, int]) -> int:
 
 
 def _coins(epsilon: Fraction, times: int, units: int) -> Law:
-    """Return the law of `times` coins with odds just above e**epsilon; a larger epsilon is never more private."""
+    """Return the distribution of `times` coins with odds just above e**epsilon, which is the private side."""
     odds = _decimal(1 / exp_below(-epsilon), _UP)
     upper = _power(_UP.divide(Decimal(1), _DOWN.add(1, odds)), times, _UP)
     lower = _power(_DOWN.divide(odds, _UP.add(1, odds)), times, _DOWN)
@@ -141,7 +141,7 @@ def _power(base: Decimal, exponent: int, rounding: Context) -> Decimal:
 
 
 def unit(steps: Mapping[Fraction, int]) -> Fraction:
-    """Return the largest amount of which every epsilon is a multiple: gcd of numerators over lcm of denominators."""
+    """Return the greatest common divisor of all epsilons: gcd of the numerators over lcm of the denominators."""
     return Fraction(
         math.gcd(*(epsilon.numerator for epsilon in steps)), math.lcm(*(epsilon.denominator for epsilon in steps))
     )
@@ -157,14 +157,14 @@ def _decimal(value: Fraction, rounding: Context) -> Decimal:
     return rounding.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-# Privacy-loss distributions, by Google's `dp-accounting`: the optimum for many unequal losses, on a grid.
+# Privacy-loss distributions by Google's `dp-accounting` give the optimum for many unequal losses, on a grid.
 #
-# The package is optional, and imported at the first use.
+# The package is optional and is imported at the first use.
 
 _POINTS = 2**18
-# Together with the bits of a point, these fit into a float.
+# Together with the bits of a grid point, these bits fit into a float.
 _INTERVAL_BITS = 20
-# A bound of the error of its Fourier transforms in delta; observed errors are below 10**-14.
+# A bound on the error in delta due to the Fourier transforms; observed errors are below 10**-14.
 _TAIL_ERROR = Fraction(1, 10**11)
 
 
@@ -185,8 +185,8 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
 def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:
     """Round losses up to multiples of an interval, and return the losses by multiple and the interval.
 
-    The interval is their common unit. If that is too fine, it is a number with so few digits that its multiples are
-    floats.
+    The interval is their common unit. If this unit is too fine, the interval is a number with so few digits that its
+    multiples are floats.
     """
     if not steps:
         return {}, 1.0
@@ -215,16 +215,16 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
     Parameters
     ----------
     losses : iterable of Pure, Approx and Zcdp
-        The cost of each release. An `Approx` counts with its epsilon, and its delta is deducted from `delta`.
+        The loss of each release. An `Approx` contributes its epsilon, and its delta is deducted from `delta`.
     delta : number, optional
         The total delta of the result.
     rule : {"best", "basic", "advanced", "optimal", "zcdp", "pld"}
         The method. "basic": sums of epsilons, deltas and rhos. "advanced": Dwork, Rothblum and Vadhan (2010) in the
         sharper form of Kairouz, Oh and Viswanath (2015, theorem 3.5). "optimal": the exact optimum for pure losses of
-        few kinds; many kinds are rounded up to a grid, and several thousand are rejected. "zcdp": epsilon**2 / 2 of
-        each, summed and converted; the sum itself without a delta. "pld": privacy-loss distributions of Google's
-        dp-accounting, an optional package, for many unequal losses. "best": the smallest of all that apply except
-        "pld", because a result must not depend on the installed packages.
+        few kinds; many kinds are rounded up to a grid, and several thousand are rejected. "zcdp": each epsilon**2 / 2,
+        summed and converted; without a delta, the sum itself. "pld": privacy-loss distributions of Google's
+        dp-accounting, an optional package, for many unequal losses. "best": the smallest result of all rules that apply
+        except "pld", because a result must not depend on the installed packages.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
     Raises
     ------
     ValueError
-        If the rule needs another delta than the one given.
+        If the rule cannot be used with the given delta.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
     Parameters
     ----------
     losses : iterable of Pure, Approx and Zcdp
-        The cost of the release about each group.
+        The loss of the release about each group.
     neighbors : {"add_remove", "replace"}
         "add_remove": one person affects one group, so the largest loss counts. "replace": a new record may move a
         person from one group to another, so the two largest losses add up; each loss must then cover a person who
@@ -319,7 +319,7 @@ class _SplitLosses:
         return Approx(epsilon, min(Fraction(1), self.delta)) if Approx in self.currencies else Pure(epsilon)
 
     def basic(self, delta: Fraction) -> Loss:
-        """Return plain sums; Zcdp losses are first converted with the rest of delta."""
+        """Return plain sums; Zcdp losses are first converted with the part of delta that remains."""
         if not self.rho:
             return self.plain()
         return Approx((self.plain() + Zcdp(self.rho).to_approx(delta - self.delta)).amount, delta)

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ErrorSource(Enum):
-    """A source of error; its value is the text that people read."""
+    """A source of error; its value is the text shown to readers."""
 
     SAMPLING = "sampling"
     RANDOMIZATION = "randomization"
@@ -27,7 +27,7 @@ class Covers(str):
     detail : str
         A text that follows the first source.
     unit : str
-        The unit of the error, if it is not that of the estimate.
+        The unit of the error, if it differs from the unit of the estimate.
     more : str
         A text that follows everything else.
 
@@ -57,7 +57,7 @@ class Covers(str):
 
     @classmethod
     def of(cls, text: str) -> "Covers":
-        """Convert a text; one that is not a `Covers` has no sources."""
+        """Convert a text to a `Covers`; an ordinary string has no sources."""
         return text if isinstance(text, Covers) else cls((), more=text)
 
     def __reduce__(self) -> Any:

@@ -69,7 +69,7 @@ SIMULATED = "simulated: drawn with a generator, so without any protection; whoev
 """The note of a result that was not drawn from the operating system's randomness."""
 INDEPENDENT_GROUPS = "independent groups: the errors of both are added, which holds if nobody is in both"
 INDEPENDENT_NOISE = "independent noise: the errors of both are added"
-# The most rows in a notebook: a page of a million would freeze the browser.
+# The largest number of rows shown in a notebook: a page with a million rows would freeze the browser.
 _MOST_ROWS = 1000
 
 
@@ -88,18 +88,18 @@ def _reject_operation(_: object, other: object) -> NoReturn:
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Publishable):
-    """The one result type: local estimates, regression coefficients and central releases.
+    """The common result type of local estimates, regression coefficients and central releases.
 
     Parameters
     ----------
     value, se : float or array
-        The number and its standard error; arrays have an entry per label.
+        The number and its standard error; an array has one entry per label.
     labels : tuple
-        The name of each entry; in a table by several columns a tuple of keys.
+        The name of each entry. In a table by several columns, a name is a tuple of keys.
     cov : array or None
-        Covariance matrix of the entries; None if it would be too large.
+        The covariance matrix of the entries; None if it would be too large.
     n : int or None
-        Number of reports or records; None if that number is private.
+        The number of reports or records; None if that number is private.
     loss : Pure, Approx, Zcdp or None
         The privacy loss of each person.
     covers : Covers
@@ -117,7 +117,7 @@ class Estimate(Publishable):
     axes : tuple of str
         The columns by which a table is split.
     counts : Estimate, optional
-        The number of values of each entry, with noise, if it was released.
+        The noisy number of values behind each entry, if it was released.
     origin : Origin, optional
         The estimate of which a single number is an entry or a combination of entries. Two numbers with the same origin
         have a covariance, which `-` and `/` use.
@@ -149,9 +149,9 @@ class Estimate(Publishable):
         """Return an interval of the given level: `low, high = estimate.interval()`.
 
         If the data contradict every share at this level, the interval is `empty`: its limits are NaN, and it covers no
-        share. Coverage of the nominal 95 % intervals of Warner's design, by enumeration of all
-        counts, over epsilon 0.5, 1, 2, seven n from 50 to 5000 and ten prevalences from 0 to 0.5, and how often an
-        interval is empty at most:
+        share. The table shows the coverage of the nominal 95 % intervals of Warner's design and the largest probability
+        of an empty interval. They were computed by enumerating all counts, for epsilon 0.5, 1 and 2, seven n from 50 to
+        5000 and ten prevalences from 0 to 0.5.
 
         ======  =====  =====  =====
         method  least  mean   empty
@@ -162,11 +162,11 @@ class Estimate(Publishable):
         wald    0.885  0.946  0.053
         ======  =====  =====  =====
 
-        The prior of "bayes" is flat on 0 to 1 where a share has reports of its own: of two options, of the forced
-        form, of oracles and boxes. Through any other matrix it is flat on all shares that sum to one, for up to 16
-        options, and the posterior is that of all together, by draws from a fixed seed. Coverage of two Warner
-        questions (3/4) asked jointly, over the four shares, in 500 simulated surveys of 3000 people: shares of (0.6,
-        0.15, 0.1, 0.15), and of (0.7, 0.25, 0.05, 0), where a flat prior pulls away from the edge:
+        The prior of "bayes" is flat on 0 to 1 if each share has its own reports, as with two options, the forced form,
+        oracles and boxes. For any other matrix with up to 16 options, the prior is flat on all shares that sum to one,
+        and the joint posterior is simulated from a fixed seed. The next table shows the coverage for two Warner
+        questions (3/4) asked jointly, over the four shares, in 500 simulated surveys of 3000 people. The shares are
+        (0.6, 0.15, 0.1, 0.15), and (0.7, 0.25, 0.05, 0), where a flat prior pulls the estimate away from the edge.
 
         ==========  =====  =====
         shares      least  mean
@@ -178,11 +178,11 @@ class Estimate(Publishable):
         Parameters
         ----------
         level : float
-            Strictly between 0 and 1.
+            The confidence level, strictly between 0 and 1.
         method : str, optional
-            For shares seen through a design "wilson" (the default), "exact" (Clopper and Pearson: coverage
-            guaranteed), "bayes" (the shortest that holds the level of the posterior from a flat prior: never empty)
-            or "wald". For means whose error comes from the same answers it is "t", for a difference "mover".
+            For shares estimated through a design: "wilson" (the default), "exact" (Clopper and Pearson, with guaranteed
+            coverage), "bayes" (the shortest interval with this posterior probability under a flat prior, which is never
+            empty) or "wald". For means whose error is estimated from the same answers: "t". For a difference: "mover".
         adjust : {"bonferroni"}, optional
             Widen the intervals so that they cover all entries together.
 
@@ -207,18 +207,19 @@ class Estimate(Publishable):
     ) -> Significance:
         """Test a value: p is at most 1 - level exactly when the interval of that level excludes it.
 
-        This refers to the limits before they are cut to 0 … 1, so that zero can be tested.
+        The interval is the one before its limits are cut to 0 … 1, so that zero can be tested.
 
         Parameters
         ----------
         null : number
             The value that is tested; each entry is tested separately.
         sides : int
-            2, or 1 with a direction.
+            The number of sides: 2, or 1 for a test with a direction.
         direction : {"greater", "less"}, optional
             The alternative of a one-sided test; "greater" (the default) means that the truth is above the null.
         method : str, optional
-            As for `interval`; "wilson" is the score test, "exact" doubles the smaller tail, "bayes" has no test.
+            A method of `interval`: "wilson" is the score test, and "exact" doubles the smaller tail. There is no test
+            for "bayes".
         adjust : {"holm", "bonferroni"}, optional
             The adjustment of the p-values for the number of entries.
 
@@ -255,10 +256,11 @@ class Estimate(Publishable):
     def __truediv__(self, other: "Estimate") -> "Estimate":
         """Divide by an estimate from an independent group, or by another entry of the same estimate.
 
-        The interval is Fieller's, made from the limits of both; `interval(method="log")` is that of the logarithm. It
-        has no upper limit if the denominator could be 0. Test a ratio against 1. For a die or Warner's design, 50 to
-        500 people in each group and shares of 0.02 to 0.5, Fieller's covers the truth in 94.8 to 96.1 % of surveys (42
-        cells, by enumeration of all counts), that of the logarithm in 31 to 99 %.
+        The interval is Fieller's, computed from the limits of both estimates; it has no upper limit if the denominator
+        could be 0. `interval(method="log")` is the delta method on the logarithm. Test a ratio against 1. For a die or
+        Warner's design, 50 to 500 people in each group and shares of 0.02 to 0.5, Fieller's interval covers the truth
+        in 94.8 to 96.1 % of surveys (42 cells, by enumeration of all counts), and the interval of the logarithm in 31
+        to 99 %.
 
         >>> from toolkit import forced
         >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
@@ -317,7 +319,7 @@ class Estimate(Publishable):
         )
 
     def _made_of(self, label: object, origin: "Origin", step: str, **numbers: Any) -> "Estimate":
-        """Make a single number from entries of `origin`."""
+        """Make an estimate of a single number that is computed from entries of `origin`."""
         cov, release = np.array([[numbers["se"] ** 2]]), self._after(step)
         return replace(self, **numbers, labels=(label,), cov=cov, axes=(), origin=origin, release=release)
 
@@ -386,17 +388,17 @@ class Estimate(Publishable):
         )
 
     def map(self, function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Estimate":
-        """Return a monotone function of the estimate, with an error by the delta method.
+        """Return a monotone function of the estimate; its error follows from the delta method.
 
-        The limits of the interval are the function's values at the limits, so that the coverage is the same. The
-        function of an unbiased estimate is usually biased.
+        The function is applied to the limits of the interval, so that the coverage does not change. A function of an
+        unbiased estimate is usually biased.
 
         Parameters
         ----------
         function : callable
             The function, which is applied to an array.
         derivative : callable
-            Its derivative, likewise.
+            The derivative of the function, which is applied to an array.
 
         Returns
         -------
@@ -429,8 +431,8 @@ class Estimate(Publishable):
     def to_frame(self, level: float = 0.95, *, wide: str | None = None) -> "pd.DataFrame":
         """Return a data frame with a row per label: estimate, standard error, and limits of the interval.
 
-        If the reports could contradict their design, there are two more columns. "empty" tells whether no share agrees
-        with the reports at this level, so that the limits are NaN; "fit p" is the p-value of `fit`.
+        If the reports could contradict their design, there are two more columns. "empty" is true if no share agrees
+        with the reports at this level, so that the limits are NaN. "fit p" is the p-value of `fit`.
 
         Parameters
         ----------
@@ -442,7 +444,7 @@ class Estimate(Publishable):
         Returns
         -------
         pandas.DataFrame
-            The frame, whose index are the labels.
+            The frame, with the labels as its index.
         """
         frame = estimate_frame(self._rows(level), self.axes)
         if self.whole:  # counts of people; fractional limits remain floats
@@ -502,12 +504,12 @@ class Estimate(Publishable):
         )
 
     def text_rows(self, most: int | None = None) -> list[tuple[str | int, str, str, str]]:
-        """Format the rows with the digits that their errors justify; whole numbers have no decimals.
+        """Format the rows with as many digits as their errors justify; whole numbers have no decimals.
 
         Parameters
         ----------
         most : int, optional
-            The most rows; by default all.
+            The largest number of rows; by default all rows.
 
         Returns
         -------
@@ -558,7 +560,7 @@ class Origin:
     whole : Estimate
         The estimate.
     gradient : array
-        The derivatives of the number with respect to the entries of `whole`; the weights, if it is a sum.
+        The derivatives of the number with respect to the entries of `whole`; for a weighted sum, these are the weights.
 
     Examples
     --------
@@ -600,7 +602,7 @@ def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> L
 
 
 def difference(first: Estimate, second: Estimate) -> Estimate:
-    """Return first - second, of independent groups or of releases with independent noise."""
+    """Return first - second, for independent groups or for releases with independent noise."""
     _comparable(first, second, "difference")
     if first.origin and second.origin and _same_object(first.origin.whole, second.origin.whole):
         return _dependent_difference(first, first.origin, second, second.origin)
@@ -612,14 +614,14 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
 
 
 def quotient(first: Estimate, second: Estimate) -> Estimate:
-    """Return first / second, of independent groups or of releases with independent noise."""
+    """Return first / second, for independent groups or for releases with independent noise."""
     _comparable(first, second, "ratio")
     if first.origin and second.origin and _same_object(first.origin.whole, second.origin.whole):
         return _dependent_quotient(first, first.origin, second, second.origin)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.divide(first.value, second.value)
         error = np.hypot(np.divide(first.se, first.value), np.divide(second.se, second.value))
-        # The logarithm would have no error where the first estimate is 0.
+        # On the logarithmic scale, the error would be undefined for a first estimate of 0.
         se = np.hypot(first.se, value * second.se) / np.abs(second.value)
     single = np.ndim(value) == 0
     value, se = (float(value), float(se)) if single else (value, se)
@@ -628,7 +630,7 @@ def quotient(first: Estimate, second: Estimate) -> Estimate:
 
 
 def _same_object(first: Estimate, second: Estimate) -> bool:
-    """Whether two estimates are the same object; different objects with the same numbers are rejected."""
+    """Return whether two estimates are the same object; reject different objects with the same numbers."""
     if first is second or first.labels != second.labels or first.cov is None or second.cov is None:
         return first is second
     pairs = ((first.value, second.value), (first.cov, second.cov))

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.core.checks import reject
 
-# A package of several extras is suggested with the first of them, unless the caller names another.
+# For a package of several extras, the message suggests the first extra, unless the caller names another.
 _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
     "analysis": ("formulaic", "narwhals", "pandas"),
@@ -20,8 +20,8 @@ _EXTRAS = {
     "learning": ("sklearn",),
 }
 
-# Older engines break promises: pandas 2 holds text as objects, which would be added up as numbers; polars before 1.37
-# fails on a lazy frame after the charge, or prints a value of a frame that fails.
+# Older engines are not safe. pandas 2 stores text as objects, which would be added up as numbers. polars before 1.37
+# fails on a lazy frame after the charge, or its error prints a value of the frame.
 _OLDEST = {"pandas": (3, 0), "polars": (1, 37), "pyarrow": (18, 0), "duckdb": (1, 5), "pyspark": (4, 0)}
 
 
@@ -62,7 +62,7 @@ def check_engine(frame: object) -> None:
             reject(f"frames must be of {required}", version, consequence, MissingExtraError)
 
 
-# With fewer chunks no progress bar is shown.
+# With fewer chunks than this, no progress bar is shown.
 _MANY = 64
 
 

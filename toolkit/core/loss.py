@@ -1,13 +1,13 @@
 """Privacy losses as values: bounds on what one person's participation may reveal, in three units.
 
-`Pure(epsilon)`: one person's data make no outcome more than e**epsilon times as probable. `Approx(epsilon,
-delta)`: no set of outcomes exceeds e**epsilon times its other probability by more than delta. `Zcdp(rho)`:
+`Pure(epsilon)`: one person's data make no outcome more than e**epsilon times as probable. `Approx(epsilon, delta)`: no
+set of outcomes has a probability above e**epsilon times its probability without these data, plus delta. `Zcdp(rho)`:
 zero-concentrated differential privacy (Bun and Steinke 2016), the natural unit for Gaussian noise.
 
 Amounts are exact fractions, so that ten releases at 0.1 cost exactly 1. Results that cannot be exact are rounded up,
-and so are amounts that are converted to floats. `a <= b` means "a budget of b allows a loss of a". True is a proof that
-every a-private mechanism is b-private; False means only that no rule here proves it, so two losses may be incomparable.
-`+` is plain sequential composition; sharper rules take several losses at once (`toolkit.core.composition`).
+and so are amounts that are converted to floats. `a <= b` means "a budget of b allows a loss of a". If it is true, every
+a-private mechanism is provably b-private. If it is false, no rule here proves this, so two losses may be incomparable.
+`+` is plain sequential composition; sharper rules need all losses at once (`toolkit.core.composition`).
 """
 
 import math
@@ -28,7 +28,7 @@ Amount: TypeAlias = Fraction | float
 """An exact fraction, or math.inf."""
 
 _PRECISE = Context(prec=60)
-# An upper bound of the errors of the logarithms below, each of which is under 10**-58 before division.
+# An upper bound on the errors of the logarithms below; each error is under 10**-58 before division.
 _ERROR = Fraction(1, 10**35)
 
 
@@ -118,14 +118,14 @@ class Pure:
 @explain_call("Approx(1.0, 1e-6)", delta="the excess probability; choose it far below one over the number of people")
 @dataclass(frozen=True, init=False, repr=False)
 class Approx:
-    """Approximate differential privacy: no probability exceeds e**epsilon times the other by more than delta.
+    """Approximate differential privacy: a probability p changes to at most e**epsilon * p + delta.
 
     Parameters
     ----------
     epsilon : number
         At least 0; kept as an exact fraction, or infinite.
     delta : number
-        Between 0 and 1, far below one over the number of people.
+        Between 0 and 1, and far below one over the number of people.
 
     Examples
     --------
@@ -233,8 +233,8 @@ class Zcdp:
     def to_approx(self, delta: Number) -> Approx:
         """Convert to the smallest epsilon that Canonne, Kamath and Steinke (2020, corollary 13) allow.
 
-        For every order a > 1, epsilon = a rho + (ln(1/delta) + (a-1) ln(1-1/a) - ln a) / (a-1) holds; any order is
-        safe, so a search over orders needs no proof of its own.
+        For every order a > 1, the bound epsilon = a rho + (ln(1/delta) + (a-1) ln(1-1/a) - ln a) / (a-1) is valid, so
+        the search over orders needs no proof.
 
         Parameters
         ----------
@@ -261,12 +261,12 @@ class Zcdp:
         Parameters
         ----------
         target : Approx
-            With a finite epsilon and a delta above 0.
+            A loss with a finite epsilon and a delta above 0.
 
         Returns
         -------
         Zcdp
-            A budget in the unit with the tighter composition.
+            The budget as a rho, for which composition is tighter.
 
         Examples
         --------
@@ -322,7 +322,7 @@ class WeakPromiseWarning(UserWarning):
 
 
 def warn_if_weak(loss: Loss) -> None:
-    """Warn at the line of the user's code about a loss beyond `WEAK`."""
+    """Warn about a loss beyond `WEAK`; the warning points to the line of the user's code."""
     most = Pure(WEAK).to_zcdp() if isinstance(loss, Zcdp) else Pure(WEAK)
     if loss.amount <= most.amount:
         return
@@ -340,7 +340,7 @@ def warn_if_weak(loss: Loss) -> None:
 class AsymptoticPromise:
     """Epsilon and delta that hold as n grows, for well-behaved populations.
 
-    A ledger rejects it: the promise depends on the data, and no sample size makes it valid for all data.
+    A ledger rejects such a loss: it depends on the data, and no sample size makes it valid for all data.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def _delta(value: Number) -> Fraction:
 def _geometric_up(epsilon: Amount, terms: int) -> Fraction:
     """Return 1 + e**epsilon + … + e**((terms-1) epsilon), rounded up; 10**400 if it exceeds every float."""
     exponent = epsilon * terms
-    if exponent > 700:  # beyond every float
+    if exponent > 700:  # e**exponent exceeds every float
         return Fraction(10**400)
     if exponent < Fraction(1, 10**6):  # e**x is at most 1 + 2 x here, and the quotient below would be inexact
         return terms * (1 + 2 * Fraction(exponent))
@@ -423,7 +423,7 @@ def _best_order(rho: float, log_inverse_delta: float) -> float:
 
 
 def _epsilon_at(extra: Fraction, rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the epsilon that the order 1 + extra proves, rounded up; extra lies between e**-30 and e**60."""
+    """Return the epsilon at the order 1 + extra, rounded up; extra lies between e**-30 and e**60."""
     return (1 + extra) * rho - (_log(delta) + _log(1 + extra)) / extra - _log(1 + 1 / extra) + _ERROR
 
 
@@ -436,17 +436,17 @@ def _log(ratio: Fraction) -> Fraction:
 def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """Return the loss of a release from a secret random sample: amplification by subsampling.
 
-    The loss is ln(1 + rate (e**epsilon - 1)) and rate * delta, rounded up (Balle, Barthe and Gaboardi 2018). Either
-    everybody is in the sample with probability `rate`, independently, and neighbors are "add_remove"; or the sample
-    has a fixed size, `rate` is its share of a population of known size, and neighbors are "replace".
-    **Claim it only if** nobody but the sampler learns who is in the sample.
+    The loss is ln(1 + rate (e**epsilon - 1)) and rate * delta, rounded up (Balle, Barthe and Gaboardi 2018). With
+    neighbors "add_remove", everybody is in the sample with probability `rate`, independently. With neighbors "replace",
+    the sample has a fixed size, and `rate` is its share of a population of known size. **Claim this loss only if**
+    nobody but the sampler learns who is in the sample.
 
     Parameters
     ----------
     loss : Pure or Approx
         The loss of the release for a person in the sample.
     rate : number
-        The probability to be in the sample.
+        The probability of being in the sample.
 
     Returns
     -------

@@ -3,9 +3,9 @@
 A connection pool (PgBouncer) may use another session for each transaction, with the settings of another client. So each
 transaction sets everything on which it depends, and no statement is prepared.
 
-The temporary tables of another client may be visible as well, and PostgreSQL looks up an unqualified name among them
-first. So every table is qualified by its schema, as in `main.entries`; SQLite calls its file `main`, and in statements
-for PostgreSQL this name is replaced by the schema.
+The temporary tables of another client may be visible as well, and PostgreSQL looks up unqualified names in temporary
+tables first. So every table is qualified by its schema, as in `main.entries`; SQLite calls its file `main`, and in
+statements for PostgreSQL this name is replaced by the schema.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10
 
 
 def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
-    """Parse postgresql://user@host/database?schema=campus to connection parameters and a schema, or the given one."""
+    """Parse postgresql://user@host/database?schema=campus; `schema` is returned if the URL names none."""
     start, _, query = url.partition("?")
     options = [option for option in query.split("&") if option]
     schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), schema)
@@ -32,7 +32,7 @@ def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
         parameters = conninfo_to_dict(
             f"{start}?{'&'.join(option for option in options if not option.startswith('schema='))}"
         )
-    except psycopg.Error:  # its message would quote the URL, and with it a password
+    except psycopg.Error:  # its message would quote the URL, which may contain a password
         reject("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
     return {**_DEFAULTS, **parameters}, schema
 
@@ -43,7 +43,7 @@ def qualified(statement: str, schema: str) -> str:
 
 
 def set_locally(connection: psycopg.Connection[Any], settings: Mapping[str, str]) -> None:
-    """Change settings until the transaction ends; unqualified names are looked up in the system catalogue first."""
+    """Change settings until the transaction ends, and make unqualified names refer to the system catalogue first."""
     pairs = {**settings, "search_path": "pg_catalog, pg_temp"}
     calls = ", ".join("pg_catalog.set_config(%s, %s, true)" for _ in pairs)
     connection.execute(f"SELECT {calls}".encode(), [text for pair in pairs.items() for text in pair])

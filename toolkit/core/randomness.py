@@ -1,9 +1,9 @@
-"""Random bits, and exact integer draws from them.
+"""Random bits, and exact draws of integers.
 
-`rng=None` reads the operating system's generator; this is the only path on which real answers are randomized
-or real statistics released. A `numpy.random.Generator` is for simulation, teaching and tests. Each call reads
-the bytes it needs in one block, and discards the rest. No buffer outlives a call, so no random bits can be used twice
-after a fork, in two threads, or from a pickle.
+`rng=None` reads the operating system's generator. Real answers are randomized, and real statistics are released, only
+in this way. A `numpy.random.Generator` is for simulation, teaching and tests. Each call reads one block of bytes and
+discards those that it does not use. No buffer outlives a call, so no random bits can be used twice after a fork, in two
+threads, or from a pickle.
 """
 
 import os
@@ -29,7 +29,7 @@ WORD = 64
 
 _WORD_TYPES: dict[int, type[np.unsignedinteger]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
-# Generators whose raw output are words of 64 bits.
+# Generators whose raw output consists of words of 64 bits.
 _WHOLE = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
 
 
@@ -48,15 +48,16 @@ def words(count: int, bits: int, rng: Rng = None) -> Words:
         return np.frombuffer(os.urandom(count * bits // 8), dtype=kind)
     size = -(-count * bits // 64)
     if type(rng) is np.random.Generator and isinstance(rng.bit_generator, _WHOLE):
-        return rng.bit_generator.random_raw(size).view(kind)[:count]  # the same words as below, five times as fast
+        return rng.bit_generator.random_raw(size).view(kind)[:count]  # the words of the line below, five times as fast
     return rng.integers(0, 2**64, size=size, dtype=np.uint64).view(kind)[:count]
 
 
 def below(bound: int, size: int, rng: Rng = None) -> npt.NDArray[np.uint64]:
     """Draw `size` integers, uniform on 0 … bound-1, for a bound of at most 2**64.
 
-    The low bits of a word are kept if they are below the bound, else the next word is tried: no modulo, so no bias. The
-    browser's randomizer does the same with 32-bit words, and gives the same integers for the same words.
+    The low bits of a word are used if they are below the bound; otherwise the next word is tried. There is no modulo
+    and hence no bias. The browser's randomizer does the same with 32-bit words and gives the same integers for the same
+    words.
     """
     if not 1 <= bound <= 2**64:
         reject("`bound` must lie between 1 and 2**64", bound, "larger integers are drawn with `big_below`")

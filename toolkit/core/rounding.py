@@ -14,9 +14,9 @@ _DIGITS = 60
 _UP, _DOWN = Context(prec=_DIGITS, rounding=ROUND_CEILING), Context(prec=_DIGITS, rounding=ROUND_FLOOR)
 # The ln and exp of libmpdec are within one unit of the 60th digit; this tolerance is 10**8 such units.
 _SLACK = Fraction(1, 10**50)
-# Sums are exact while their denominator does not exceed this or the denominator of one of their terms.
+# Sums are exact while their denominator does not exceed this limit or the denominator of one of their terms.
 _SHORT = 2**1024
-# Otherwise terms are rounded up to this number of binary digits of the largest.
+# Otherwise terms are rounded up to this number of binary digits of the largest term.
 _BITS = 256
 
 
@@ -42,8 +42,8 @@ def float_up(value: Fraction) -> float:
 def sum_up(terms: Iterable[Fraction]) -> Fraction:
     """Return the sum of nonnegative terms in linear time: exact if its denominator is short, otherwise rounded up.
 
-    Sums of fractions with many different denominators would grow with every addition. In this case each term is rounded
-    up to a grid, and the result exceeds the sum by less than the number of terms times 2**-255 of the largest.
+    Sums of fractions with many different denominators would grow with every addition. So each term is rounded up to a
+    grid, and the result exceeds the sum by less than the number of terms times 2**-255 of the largest term.
     """
     amounts = [term for term in terms if term]
     limit, common = max([_SHORT, *(term.denominator for term in amounts)]), 1
@@ -68,8 +68,8 @@ def exp_below(exponent: Fraction) -> Fraction:
 def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
     """Return the largest a/b not above `target` (at least 1) with a + others * b <= limit, by the Stern-Brocot tree.
 
-    Every fraction strictly between two neighbors of the tree has at least the size a + others * b of both neighbors
-    together. So when that sum exceeds the limit, the lower neighbor is optimal.
+    For a fraction strictly between two neighbors of the tree, a + others * b is at least the sum of these sizes for
+    both neighbors. When that sum exceeds the limit, the lower neighbor is therefore optimal.
     """
     if target <= 1:  # 1, or slightly below 1 because of rounding
         return 1, 1
@@ -88,7 +88,7 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
 
 
 def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[list[int]], int]:
-    """Convert distributions to integer weights: exact if their denominator is at most `limit`, otherwise rounded."""
+    """Convert distributions to integer weights; they are exact if the common denominator is at most `limit`."""
     denominator = math.lcm(*(p.denominator for row in rows for p in row))
     if denominator <= limit:
         return [[int(p * denominator) for p in row] for row in rows], denominator
@@ -101,8 +101,8 @@ def apportion(
     """Round shares of `total` to whole parts that add up to it, by largest remainders and within limits.
 
     Each part begins as its share, rounded down and clamped to its limits (0 and `total` by default). While the sum is
-    too small or too large, the parts that differ most from their shares change by one, each at most once per round; of
-    equal parts the first.
+    too small or too large, the parts that differ most from their shares change by one, each at most once per round.
+    Ties are broken in favor of the first part.
     """
     low = [0] * len(shares) if low is None else low
     high = [total] * len(shares) if high is None else high
@@ -119,5 +119,5 @@ def apportion(
 
 
 def apportion_probabilities(probabilities: Sequence[Fraction], total: int) -> list[int]:
-    """Round probabilities times `total` to integers; a positive one never becomes 0, which would end deniability."""
+    """Round probabilities times `total` to integers; positive ones never become 0, which would end deniability."""
     return apportion([p * total for p in probabilities], total, low=[int(p > 0) for p in probabilities])

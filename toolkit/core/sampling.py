@@ -1,26 +1,28 @@
-"""Exact sampling, vectorized: from finite laws with integer weights, and integer noise of any rational scale.
+"""Exact sampling, vectorized: from finite distributions with integer weights, and integer noise of any rational scale.
 
-The noise is discrete Laplace (two-sided geometric) or discrete Gaussian.
-Both laws are symmetric with Pr[k] proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0
-for Laplace; a = 0, b = 1/(2 variance) for Gauss. No floating-point number decides an outcome. The argument
-that the law is exact:
+The noise is discrete Laplace (two-sided geometric) or discrete Gaussian. Both distributions are symmetric with Pr[k]
+proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0 for Laplace; a = 0, b = 1/(2 variance) for
+Gauss. No floating-point number decides an outcome. The distribution is exact for these reasons:
 
 1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The powers of e
-   are enclosed between integers, and a draw that falls too near an edge gets more random bits and the edge more digits.
+   are enclosed between integers. If a draw falls too near an edge, more random bits and more digits of the edge are
+   computed.
 2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m), l and
-   the sign uniformly, and the triple is kept with probability rho(h m + l) / rho(h m); so it is kept in proportion to
-   rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, else 0 would count twice.
-3. *Keeping with probability e**-x* compares a uniform number u with e**-x in three stages of precision: 16 bits of u
-   with a lower bound of e**-x over the whole step h; 32 bits with e**-x from its power series in 32-bit integers, sure
-   but for a margin of 2**-27; then as many bits as it takes with decimal arithmetic. A stage decides only if the
-   comparison is certain.
+   the sign uniformly, and the triple is accepted with probability rho(h m + l) / rho(h m). So the probability of k is
+   proportional to rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, because 0 would
+   otherwise count twice.
+3. *Acceptance with probability e**-x* compares a uniform number u with e**-x in three stages of precision. The first
+   compares 16 bits of u with a lower bound on e**-x over the whole step h. The second compares 32 bits with the power
+   series of e**-x in 32-bit integers, which is certain outside a margin of 2**-27. The third uses decimal arithmetic
+   and as many bits as necessary. A stage decides only if the comparison is certain.
 
-Up to a scale of 2**53 the result is an int64 array, and no sum in it can overflow: h stays below 2**15 and m
-below 2**48. Above, it is an object array of Python integers, slower and without a limit. Which of them
+Up to a scale of 2**53 the result is an int64 array. Its computation cannot overflow: h stays below 2**15 and m below
+2**48. Above this scale, the result is an object array of Python integers, which is slower and has no limit. The type
 depends on the scale alone.
 
 References: Canonne, Kamath and Steinke (2020), The discrete Gaussian for differential privacy; Ghosh, Roughgarden and
-Sundararajan (2009) for the geometric law. The tables are public constants of a scale; no random bit outlives a call.
+Sundararajan (2009) for the geometric distribution. The tables are public constants of a scale; no random bit outlives
+a call.
 """
 
 import math
@@ -53,10 +55,10 @@ Cells = npt.NDArray[np.signedinteger]
 class Categorical:
     """Outcome j with probability exactly weights[j] / sum(weights); the sum is at most 2**32.
 
-    A uniform integer U below `total` falls into one of the consecutive cells of the weights. For many draws a
-    16-bit word is looked up first: it is the leading part of a finer uniform integer, word * total + U below
-    2**16 * total, and it nearly always decides the cell alone. Only where a cell's edge lies inside the
-    word's range is U drawn too. The law is the same to the last bit, at two random bytes a draw.
+    A uniform integer U below `total` falls into one of the consecutive cells of the weights. For many draws, a 16-bit
+    word is looked up first. It is the leading part of a finer uniform integer, word * total + U below 2**16 * total,
+    and it nearly always decides the cell alone. U is drawn only if a cell's edge lies inside the word's range. The
+    distribution is exactly the same, and a draw costs two random bytes.
     """
 
     def __init__(self, weights: ArrayLike) -> None:
@@ -89,7 +91,7 @@ class Categorical:
             out[ties] = np.searchsorted(self._edges << np.uint64(_WORD), finer, side="right") - 1
 
     def _decided(self) -> Cells:
-        """Return the cell that contains the whole range of each word, or a mark where an edge divides the range."""
+        """Return the cell that contains the whole range of each word, or a marker if an edge divides the range."""
         fine_edges = self._edges << np.uint64(_WORD)
         first = np.arange(1 << _WORD, dtype=np.uint64) * np.uint64(self._total)
         last = first + np.uint64(self._total - 1)
@@ -107,7 +109,7 @@ _FINE = 5
 # Extra bits that absorb the rounding of a few thousand products.
 _GUARD = 48
 
-# The bits of a word that are not the position within a step.
+# The bits of a word that do not belong to the position within a step.
 _SIGN_AND_QUICK = 17
 
 # Up to this number, Python's integers are faster than arrays.
@@ -159,12 +161,12 @@ def exp_of(exponent: Fraction) -> Enclosure:
 
 
 class Inversion:
-    """Outcome t where a uniform number U falls between the edges below and above t of the cumulative law.
+    """Outcome t if a uniform number U falls between the edges of t in the cumulative distribution.
 
     Only leading bits of U are drawn. Each edge is enclosed between two integers; an outcome is decided when every
-    continuation of the bits lies between the upper bound of the edge below and the lower bound of the edge above. If
-    not, U gets 64 more bits and the edges are computed with 64 more. So the law is that of the real number U, exactly,
-    and nearly always 16 bits are enough.
+    continuation of the bits lies between the upper bound of the edge below and the lower bound of the edge above.
+    Otherwise, 64 more bits of U and of the edges are computed. So the distribution is exactly that of a real number U,
+    and 16 bits are nearly always enough.
     """
 
     def __init__(self, edges: Callable[[int], Edges]) -> None:
@@ -201,7 +203,7 @@ class Inversion:
         out[ties] = self._decide((leading[ties].astype(np.uint64) << np.uint64(WORD - _LEADING)) | rest, rng)
 
     def _cells(self, uniform: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.intp]:
-        """Return the outcome of each 64-bit prefix, or the mark of an undecided one."""
+        """Return the outcome of each 64-bit prefix, or a marker if the prefix does not decide it."""
         cell = np.searchsorted(self._low, uniform, side="right")
         decided = (self._high[cell] <= uniform) & (cell < len(self._low))
         return np.where(decided, cell, _UNDECIDED)
@@ -222,7 +224,7 @@ class Inversion:
                 return cell
 
     def _decided(self) -> npt.NDArray[np.signedinteger]:
-        """Return the outcome that contains the whole range of each 16-bit word, or a mark where an edge divides it."""
+        """Return the outcome that contains the whole range of each 16-bit word, or a marker if an edge divides it."""
         first = np.arange(1 << _LEADING, dtype=np.uint64) << np.uint64(WORD - _LEADING)
         cell = self._cells(first)
         whole = cell == self._cells(first + np.uint64((1 << (WORD - _LEADING)) - 1))
@@ -230,7 +232,7 @@ class Inversion:
 
 
 def discrete_laplace(scale: Number, size: int, rng: Rng = None) -> Integers:
-    """Draw `size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law."""
+    """Draw `size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric distribution."""
     return laplace_sampler(check_positive(scale, "scale")).draw(size, rng)
 
 
@@ -252,7 +254,7 @@ def gaussian_sampler(variance: Fraction) -> "LatticeSampler":
 
 
 class LatticeSampler:
-    """An exact sampler with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module."""
+    """An exact sampler with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2), as the module explains."""
 
     def __init__(self, linear: Fraction, square: Fraction) -> None:
         self._linear, self._square = linear, square
@@ -316,7 +318,7 @@ class LatticeSampler:
         return ((magnitude ^ negative) - negative)[accepted]
 
     def _keep(self, step: Integers, offset: Integers, quick: Integers, rng: Rng) -> npt.NDArray[np.bool_]:
-        """Decide by the second and third stage: 16 more bits and the power series, then exact arithmetic if needed."""
+        """Decide acceptance by the second stage (power series, 16 more bits) and, if needed, by exact arithmetic."""
         uniform = (quick.astype(np.uint64) << np.uint64(16)) | words(len(quick), 16, rng)
         power = self._series(step, offset)
         accepted = uniform < power - _MARGIN
@@ -327,10 +329,10 @@ class LatticeSampler:
         return accepted
 
     def _series(self, step: Integers, offset: Integers) -> npt.NDArray[np.uint64]:
-        """Return 2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = offset / m, all times 2**32.
+        """Return 2**32 e**-x within 20 units, in integers: x = p (slope + curve p), p = offset / m, all times 2**32.
 
-        Every division rounds down by less than one unit. That makes x at most 6 units too small; the twelve terms of
-        Horner's rule add 2 / (1 - x) units, and for x below 0.7 what they leave out is less than one.
+        Every division rounds down by less than one unit, so x is at most 6 units too small. The twelve terms of
+        Horner's rule add 2 / (1 - x) units. For x below 0.7, the omitted terms contribute less than one unit.
         """
         position = _shifted(offset.astype(np.uint64), 32 - self.shift)
         slope = np.take(self._slope, step, mode="clip")
@@ -350,11 +352,11 @@ class LatticeSampler:
         return sure, [(rise + 2 * step * curve) >> 64 for step in range(len(sure))], curve >> 64
 
     def _powers(self, bits: int) -> tuple[list[int], list[int], list[int], tuple[int, int]]:
-        """Return bounds on rho(0), rho(m), …, times 2**(bits + guard), lower bounds on their ratios, and of the tail.
+        """Return bounds on the scaled rho(0), rho(m), …, lower bounds on their ratios, and bounds on the tail.
 
-        rho((h+1) m) / rho(h m) falls by the same factor at each step, so two products give the next power. The ratios
-        never increase, so a geometric series bounds the omitted tail. For the Laplace law the tail equals that series,
-        and the list may stop early.
+        All are multiplied by 2**(bits + guard). rho((h+1) m) / rho(h m) falls by the same factor at each step, so two
+        products give the next power. The ratios never increase, so a geometric series bounds the omitted tail. For the
+        Laplace distribution the tail equals that series, and the list may stop early.
         """
         width = bits + _GUARD
         unit = 1 << width
@@ -392,26 +394,26 @@ def _shifted(values: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.uint64
     return values << np.uint64(bits) if bits >= 0 else values >> np.uint64(-bits)
 
 
-# Integer vectors with Pr[k] proportional to e**(-|k| / scale), |k| the Euclidean length: exact, in any
-# dimension.
+# Integer vectors with Pr[k] proportional to e**(-|k| / scale), where |k| is the Euclidean length, are drawn exactly in
+# any dimension.
 #
-# On the line this is the discrete Laplace law. In d dimensions the length is near Gamma(d, scale) and the
-# direction near uniform: the high-dimensional Laplace noise on the integer grid, in which no float decides an
+# In one dimension this is the discrete Laplace distribution. In d dimensions the length is nearly Gamma(d, scale) and
+# the direction nearly uniform. This is the high-dimensional Laplace noise on the integer grid, and no float decides an
 # outcome.
 #
-# **Proposal.** As a function of the squared length y (in units of scale**2), -sqrt(y) is convex, so between two
-# radii a < b it lies below its chord -(y + a b) / (a + b); and e to the chord is a product of discrete
-# Gaussians of variance (a + b) / 2 * scale**2, one for each coordinate. With radii 0 = r0 < r1 < r2 < … an
+# **Proposal.** As a function of the squared length y (in units of scale**2), -sqrt(y) is convex, so between two radii a
+# < b it lies below its chord -(y + a b) / (a + b). The exponential of the chord is proportional to a product of
+# discrete Gaussians of variance (a + b) / 2 * scale**2, one for each coordinate. With radii 0 = r0 < r1 < r2 < … an
 # interval i is drawn with the weight of its Gaussian, e**(-a b / (a + b)) * theta**d, where theta is the sum of
 # e**(-k**2 / (2 variance)) over the integers; then the vector is drawn from that Gaussian.
 #
-# **Rejection.** It is kept only if its length falls into interval i, and then with probability e**-(chord minus
-# -sqrt(y)). Each vector lies in one interval, so it is kept in proportion to e**(-|k| / scale). Radii that grow
-# by a factor of about 1 + 2/sqrt(d) keep nearly half of the vectors in any dimension.
+# **Rejection.** The vector is accepted only if its length falls into interval i, and then with probability e**-(chord
+# minus -sqrt(y)). Each vector lies in one interval, so its probability is proportional to e**(-|k| / scale). If the
+# radii grow by a factor of about 1 + 2/sqrt(d), nearly half of the vectors are accepted in any dimension.
 #
-# **theta.** By Poisson's summation theta = sqrt(2 pi variance) (1 + 2 e**(-2 pi**2 variance) + …). The root's
-# constant factors cancel between the intervals; the bracket is 1 to more digits than are ever compared once the
-# scale is 2**10.
+# **theta.** By Poisson's summation formula, theta = sqrt(2 pi variance) (1 + 2 e**(-2 pi**2 variance) + …). The
+# constant factors of the root cancel between the intervals. For a scale of at least 2**10, the bracket equals 1 to more
+# digits than are ever compared.
 
 LEAST_SCALE = 2**10
 
@@ -446,9 +448,10 @@ def _intervals(dimension: int) -> Inversion:
 
 
 def _interval_edges(dimension: int, bits: int) -> Edges:
-    """Return bounds on the cumulative weights of the intervals, (a + b)**(d/2) e**(-a b / (a + b)) each.
+    """Return bounds on the cumulative weights of the intervals, which are (a + b)**(d/2) e**(-a b / (a + b)).
 
-    From a + b >= 32 d on, each weight is at most e**(-7/32) < 5/6 of the one before: a b / (a + b) rises by at least (c
+    For a + b >= 32 d, each weight is at most e**(-7/32) < 5/6 of the previous weight: a b / (a + b) rises by at least
+    (c
     - a) / 8 to the next interval (b, c), and d/2 ln(a + b) by at most (c - a) / 64. So the omitted tail is less
     than six times the next weight. Logarithms are rounded correctly; their error stays far below the guard bits.
     """

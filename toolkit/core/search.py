@@ -1,7 +1,7 @@
-"""Bisection for the point from which a monotone condition holds, over floats, decimals, integers and arrays.
+"""Bisection for the point at which a monotone condition begins to hold, for floats, decimals, integers and arrays.
 
 `scipy.optimize` finds a root, and may stop on either side of it. Here the result must lie on the safe side: each
-function returns a number for which the condition was evaluated and held. The condition may be a proof in exact
+function returns a number at which the condition was evaluated and found to hold. The condition may be a proof in exact
 arithmetic, and may be defined for integers only.
 """
 
@@ -19,7 +19,7 @@ _MAX_ROUNDS = 2200
 
 
 def bracket(condition: Callable[[Any], bool], low: Any, start: Any, highest: float = math.inf) -> tuple[Any, Any]:
-    """Return two numbers: the condition does not hold at the first, and holds at the second.
+    """Return two numbers between which the condition begins to hold; it holds only at the second.
 
     The second number is `start`, doubled until the condition holds. If the condition does not hold at `highest` either,
     the numbers are `highest` and infinity.
@@ -62,9 +62,9 @@ def bisect_elementwise(
 def bisect_integers(
     condition: Callable[[int], bool], low: int, high: int, *, significant_digits: int | None = None
 ) -> int:
-    """Return the smallest integer above `low` where the condition holds; it must hold at `high`.
+    """Return the smallest integer above `low` at which the condition holds; it must hold at `high`.
 
-    With `significant_digits`, the result may be too large by at most one unit of the last of these digits.
+    With `significant_digits`, the result may be too large by at most one unit of the last significant digit.
     """
     while high - low > (1 if significant_digits is None else max(1, high // 10**significant_digits)):
         middle = (low + high) // 2
@@ -75,15 +75,16 @@ def bisect_integers(
 def smallest_where(
     condition: Callable[[float], bool], low: float, start: float, *, rtol: float, highest: float = math.inf
 ) -> float:
-    """Return the smallest number above `low` where the condition holds, rounded up by a share of at most `rtol`.
+    """Return the smallest number above `low` at which the condition holds, with a relative error of at most `rtol`.
 
-    The search begins at `start`. The result is infinite if the condition does not hold at `highest`.
+    The error is upwards, so that the condition holds at the result. The search begins at `start`. The result is
+    infinite if the condition does not hold at `highest`.
     """
     return float(bisect(condition, *bracket(condition, low, start, highest), rtol=rtol)[1])
 
 
 def smallest_integer_where(condition: Callable[[int], bool], low: int, start: int, *, highest: float = math.inf) -> int:
-    """Return the smallest integer above `low` where the condition holds, or infinity if it does not hold at `highest`.
+    """Return the smallest integer above `low` at which the condition holds, or infinity if it fails at `highest`.
 
     The search begins at `start`.
     """

@@ -30,21 +30,21 @@ COUNTS = {
     "count se": "the standard error of that number",
 }
 _WHOLE = 2**53
-# A float has at most 309 digits before the point; a released number is written whatever its size.
+# A float has at most 309 digits before the point; a released number is written out at any size.
 _EVERY_DIGIT = Context(prec=400)
 
 
 def key_columns(axes: Sequence[str]) -> list[str]:
-    """Return the names of the key columns: those of the data, unless they are names of numbers."""
+    """Return the names of the key columns, which are those of the data unless a column of numbers has the same name."""
     return [f"key {axis}" if axis in NUMBERS or axis in COUNTS else axis for axis in axes] or ["label"]
 
 
 def csv_text(
     axes: Sequence[str], rows: Sequence[Sequence[Any]], whole: bool, counts: Sequence[tuple[float, float]] | None = None
 ) -> str:
-    """Write one line per cell: its keys, estimate, se, low and high, and the count of values if it was released.
+    """Return CSV text with one line per cell: keys, estimate, se, low and high, and the count of values if released.
 
-    Numbers have the digits that their errors justify. A key that a spreadsheet would take for a formula gets an
+    Numbers have as many digits as their errors justify. A key that a spreadsheet would take for a formula gets an
     apostrophe.
     """
     columns = key_columns(axes)
@@ -91,9 +91,9 @@ TIDIED = "tidied for display: biased, do not add up; small counts lose and empty
 
 
 def tidied(values: ArrayLike, total: int | None) -> Steps:
-    """Return the nearest table of nonnegative whole numbers with a given total, by default the rounded sum of values.
+    """Return the nearest table of nonnegative whole numbers with a given total; the default is the rounded sum.
 
-    Its projection onto the simplex (norm-sub) is rounded by largest remainders.
+    The projection of the values onto the simplex (norm-sub) is rounded by largest remainders.
 
     References: Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), Locally differentially private frequency estimation
     with consistency.
@@ -145,12 +145,12 @@ class Publishable:
     def publish(
         self, path: str | os.PathLike[str], *, title: str | None = None, level: float = 0.95, overwrite: bool = False
     ) -> Path:
-        """Write `path`.csv, `path`.json and `path`.md: the table, the public facts, and a page for people.
+        """Write the table to `path`.csv, the public facts to `path`.json, and a readable page to `path`.md.
 
         The page is a .html, .docx or .pdf file instead if `path` has that suffix.
 
-        The files contain nothing from the data except the released numbers: neither the number of clamped values nor
-        that of rows without a value. The ledger records the publication; see `ledger.report()`.
+        The files contain nothing from the data except the released numbers. In particular, they do not contain the
+        number of clamped values or of rows without a value. The ledger records the publication; see `ledger.report()`.
 
         Parameters
         ----------
@@ -166,12 +166,12 @@ class Publishable:
         Returns
         -------
         pathlib.Path
-            The path of the JSON.
+            The path of the JSON file.
 
         Raises
         ------
         ValueError
-            If a curator did not release it, the folder does not exist, or a file exists.
+            If no curator released the estimate, the folder does not exist, or a file exists already.
         """
         if self.release is None:
             consequence = "a document states the cost and the ledger of a release"
@@ -181,12 +181,13 @@ class Publishable:
     def tidied(self, total: int | None = None) -> Self:
         """Return a presentable table of nonnegative whole numbers with a given total.
 
-        It is for display next to the raw table, and does not replace it: it is biased, and has no standard error.
+        Display it next to the raw table; it does not replace the raw table, because it is biased and has no standard
+        error.
 
         Parameters
         ----------
         total : int, optional
-            The sum of the cells; by default their own sum, rounded.
+            The required sum of the cells; by default the rounded sum of the estimates.
 
         Returns
         -------
@@ -211,7 +212,7 @@ class Publishable:
         return None if self.release is None else self.release.after(step)
 
     def to_csv(self, level: float = 0.95) -> str:
-        """Return the table as CSV, with one line per cell and its interval; no key is a formula for a spreadsheet.
+        """Return the table as CSV, with one line per cell; a spreadsheet takes no key for a formula.
 
         Parameters
         ----------
@@ -247,10 +248,10 @@ _DEFUSED = re.compile(f"{_STARTS}'{_FORMULA}")
 
 
 def harmless(value: object) -> Any:
-    """Return the cell of a CSV file with an apostrophe before every part that a spreadsheet would take for a formula.
+    """Return a cell for a CSV file, with an apostrophe before every part that a spreadsheet would take for a formula.
 
     A German Excel splits a file at semicolons even if its columns are separated by commas. So a formula may also begin
-    after any separator or line break inside of a text. `as_written` removes the apostrophes.
+    after any separator or line break inside a text. `as_written` removes the apostrophes.
     """
     return _DANGER.sub("'", value) if isinstance(value, str) and _DANGER.search(value) else value
 

@@ -1,1 +1,1 @@
-"""The scale, the public grid and the laws of noise."""
+"""The scale, the public grid and the distributions of noise."""

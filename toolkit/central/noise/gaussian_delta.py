@@ -1,15 +1,15 @@
-"""Lower and upper bounds for the delta of the Gaussian mechanism, and the noise that epsilon and delta require.
+"""Lower and upper bounds on the delta of the Gaussian mechanism, and the noise that epsilon and delta require.
 
 With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the Gaussian
 mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) = phi(a), this is
 phi(a) (M(a) - M(b)) with Mills' ratio M(x) = Phi(-x) / phi(x). This form loses no digits in the tails.
 
 The noise is not continuous: it is a discrete Gaussian on a fine grid. `GRID_SLACK` covers the difference. A mechanism
-is calibrated to epsilon (1 - 2**-20) and delta (1 - 2**-19) of the continuous law, and `grid_bits` makes the grid so
-fine that the remainder covers the difference between the two laws. The argument, for d entries and noise with standard
-deviation s in grid steps:
+is calibrated to epsilon (1 - 2**-20) and delta (1 - 2**-19) of the continuous distribution, and `grid_bits` makes the
+grid so fine that the remainder covers the difference between the two distributions. The argument for d entries, and
+noise with a standard deviation of s grid steps, has three parts:
 
-1. Rounding continuous noise to the grid is post-processing, so it has the delta of the continuous law.
+1. Rounding continuous noise to the grid is post-processing, so it has the delta of the continuous distribution.
 2. For an integer z, the probability under the rounded law divided by the probability under the discrete law is
    theta / sqrt(2 pi s**2) times the mean of e**-((2 z t + t**2) / (2 s**2)) over t from -1/2 to 1/2. The ratio is at
    least 1 - 1/(24 s**2), because theta is at least sqrt(2 pi s**2). For |z| <= T s it is at most
@@ -31,11 +31,11 @@ from toolkit.core.search import bisect, bracket
 
 _DIGITS = Context(prec=60)
 _ONE = Decimal(1)
-_ROUNDING = Decimal("1e-45")  # relative error of hundreds of operations on 60 digits, each within 1e-59 of its terms
+_ROUNDING = Decimal("1e-45")  # exceeds the relative error of hundreds of operations on 60 digits
 _LESS, _MORE = (
     _DIGITS.subtract(_ONE, _ROUNDING),
     _DIGITS.add(_ONE, _ROUNDING),
-)  # `_DIGITS`, because the default context would round both to 1
+)  # in `_DIGITS`, because the default context would round both to 1
 _HALF_PI_ROOT = Decimal("1.25331413731550025120788264240552262650349337030496915831496178817114682730392")
 _SERIES_BELOW = 3
 _CONVERGENTS = 120
@@ -107,8 +107,8 @@ def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
 def smallest_private_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the smallest sigma / sensitivity, to twelve digits, that `is_private`.
 
-    `_approximate_ratio` finds it in floating point to more digits, so the slow proof usually runs only at the two ends
-    of the final interval.
+    `_approximate_ratio` finds it in floating point to more digits, so the slow proof usually runs only at both ends of
+    the final interval.
     """
     approximation = _approximate_ratio(epsilon, delta)
     low, high = _bisect_ratio(lambda ratio: ratio >= approximation)
@@ -131,7 +131,7 @@ def _approximate_ratio(epsilon: Fraction, delta: Fraction) -> float:
     less_epsilon, less_delta = epsilon * GRID_SLACK[0], delta * GRID_SLACK[1]
 
     def log_excess(ratio: float) -> float:
-        """Return the logarithm of the bound divided by delta."""
+        """Return the logarithm of the ratio of the bound to delta."""
         _, high = gaussian_delta(less_epsilon, Fraction(ratio))
         return float(_DIGITS.ln(_DIGITS.divide(high, _decimal(less_delta))))
 

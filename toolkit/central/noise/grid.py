@@ -1,11 +1,11 @@
-"""Private numbers on a public grid: reading, rounding and adding noise, in ways that do not depend on the data.
+"""Reading, rounding and adding noise to private numbers on a public grid that does not depend on the data.
 
 Integers stay integers. Real numbers are rounded to multiples of a power of two that depends on the mechanism alone,
 so that all data have the same possible outputs and the low bits of a release reveal nothing. The exact sum of the value
 and the noise is then converted to a float or a 64-bit integer. The conversion depends on the sum alone, so it costs no
 privacy.
 
-Input is rejected only for its type, its shape or a non-finite entry. No error message quotes a value.
+Input is rejected only because of its type, its shape or a non-finite entry. No error message quotes a value.
 """
 
 import math
@@ -71,7 +71,7 @@ def read_private_value(value: object, name: str = "value") -> PrivateValue:
 
 
 def _is_numeric(array: npt.NDArray[Any]) -> bool:
-    """Return whether an array holds integers, or floats of at most 64 bits, which are rounded only once."""
+    """Return whether an array holds integers or floats of at most 64 bits; longer floats would be rounded twice."""
     return array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8)
 
 
@@ -115,11 +115,11 @@ def grid_exponent(*scales: Fraction, bits: int = GRID_BITS) -> int:
 
 
 def rounded_sensitivity(sensitivity: Fraction, n_entries: int, norm: str) -> Fraction:
-    """Return the sensitivity after rounding, in grid steps, given the sensitivity before rounding, in grid steps.
+    """Return the sensitivity after rounding to the grid, given the sensitivity before rounding; both are in grid steps.
 
     Rounding halves up is monotone and commutes with shifts by whole steps, so two numbers at most a apart are at most
-    ceil(a) apart after rounding. Over n entries the ceilings add at most n - 1 to the ceiling of the L1 distance, and
-    at most sqrt(n) to the L2 distance.
+    ceil(a) apart after rounding. Over n entries, rounding adds at most n - 1 to the ceiling of the L1 distance, and at
+    most sqrt(n) to the L2 distance.
     """
     if norm == "l1" or n_entries == 1:
         return Fraction(math.ceil(sensitivity) + n_entries - 1)
@@ -161,8 +161,8 @@ def add_integer_noise(answer: PrivateValue, noise: Integers) -> int | npt.NDArra
 def add_grid_noise(answer: PrivateValue, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
     """Round numbers to the grid and add noise in grid steps; return the floats nearest to the exact sums.
 
-    In an array both terms are usually exact doubles, so their sum is rounded once. The few entries with larger noise
-    are added as fractions.
+    In an array both terms are usually exact doubles, so their sum is rounded once. For the few entries with larger
+    noise, the sums are computed with fractions.
     """
     if answer.is_scalar:
         return _add_steps(Fraction(answer.entries), int(noise[0]), exponent)
@@ -185,9 +185,9 @@ def round_to_steps(number: Fraction, exponent: int) -> int:
 
 
 def steps_below_maximum(answer: PrivateValue, exponent: int) -> npt.NDArray[np.float64]:
-    """Return the distance of each entry below the largest, in grid steps; it is exact up to 2**53."""
+    """Return the difference between the largest entry and each entry, in grid steps; it is exact up to 2**53."""
     with np.errstate(over="ignore"):
-        if answer.is_whole:  # as uint64 the difference of two int64 is right even if it wrapped
+        if answer.is_whole:  # read as uint64, the difference of two int64 is correct even if it wrapped
             return np.asarray((answer.entries.max() - answer.entries).view(np.uint64).astype(np.float64))
         rounded = _round_to_grid(answer.entries, exponent)
         return np.asarray(np.ldexp(rounded.max() - rounded, -exponent))
@@ -209,8 +209,8 @@ def _clip_to_exact_float(number: int) -> float:
 def _round_to_grid(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
     """Round values to the nearest multiple of 2**exponent, halves up, without error.
 
-    Unlike x / unit + 1/2, the fraction above the floor is exact wherever it could be one half. Values above 2**53 steps
-    are already multiples.
+    Unlike x / unit + 1/2, the fractional part is exact whenever it could be one half. Values above 2**53 steps are
+    already multiples.
     """
     top = math.ldexp(1.0, min(exponent + 53, 1023))
     is_small = np.abs(values) < top

@@ -1,6 +1,6 @@
-"""Noise laws in floating point: standard deviations, quantiles and densities, for intervals and for teaching.
+"""Distributions of noise in floating point: standard deviations, quantiles and densities, for intervals and teaching.
 
-No release uses these functions to draw; `toolkit.core.sampling` draws the noise in integers.
+No release draws noise with these functions; `toolkit.core.sampling` draws the noise in integers.
 """
 
 import math
@@ -17,7 +17,7 @@ from toolkit.core.search import bisect
 
 
 class NoiseLaw(Protocol):
-    """The distribution of the noise on one coordinate, as intervals need it."""
+    """The properties of the noise on one coordinate that intervals need."""
 
     @property
     def sd(self) -> float: ...
@@ -29,12 +29,12 @@ class NoiseLaw(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NoiseBasis:
-    """A released value and its noise law, whose two-sided quantiles give intervals exact to one grid step."""
+    """A released value and its noise distribution, whose quantiles give intervals that are exact to one grid step."""
 
     value: float | Array
     law: NoiseLaw
     methods: tuple[str, ...] = ("noise",)
-    equal_tails: ClassVar[bool] = True  # the noise law is symmetric
+    equal_tails: ClassVar[bool] = True  # the noise is symmetric
 
     def interval(self, level: float, method: str) -> Interval:
         quantile = self.law.two_sided_quantile(level)
@@ -43,7 +43,7 @@ class NoiseBasis:
 
 @dataclass(frozen=True)
 class LaplaceLaw:
-    """The Laplace law, with Pr[|Y| >= t scale] = e**-t; `grid_step` is the step between possible values."""
+    """The Laplace distribution, with Pr[|Y| >= t scale] = e**-t; `grid_step` is the step between possible values."""
 
     scale: float
     grid_step: float = 0.0
@@ -61,7 +61,7 @@ class LaplaceLaw:
 
 @dataclass(frozen=True)
 class GeometricLaw:
-    """The two-sided geometric law on the integers, with Pr[k] = (1-q) / (1+q) q**|k| and q = e**(-1/scale)."""
+    """The two-sided geometric distribution, with Pr[k] = (1-q) / (1+q) q**|k| and q = e**(-1/scale)."""
 
     scale: float
 
@@ -90,7 +90,7 @@ class GeometricLaw:
 
 @dataclass(frozen=True)
 class NormalLaw:
-    """The Gaussian law; `grid_step` is the step between possible values."""
+    """The normal distribution; `grid_step` is the step between possible values."""
 
     sigma: float
     grid_step: float = 0.0
@@ -109,13 +109,13 @@ class NormalLaw:
 
 @dataclass(frozen=True)
 class RoundedNormalLaw:
-    """The law of rounded Gaussian noise, with Pr[k] = Phi((k + 1/2) / sigma) - Phi((k - 1/2) / sigma)."""
+    """The distribution of rounded Gaussian noise, Pr[k] = Phi((k + 1/2) / sigma) - Phi((k - 1/2) / sigma)."""
 
     sigma: float
 
     @cached_property
     def sd(self) -> float:
-        """The standard deviation: sqrt(sigma**2 + 1/12), which is accurate for sigma above 2, otherwise a sum."""
+        """The standard deviation; it is sqrt(sigma**2 + 1/12), which is accurate for sigma above 2, otherwise a sum."""
         if self.sigma > 2:
             return math.sqrt(self.sigma**2 + 1 / 12)
         k = np.arange(1, 100)
@@ -131,9 +131,9 @@ class RoundedNormalLaw:
 
 @dataclass(frozen=True)
 class RadialLaw:
-    """The law of one coordinate of a noise vector with density proportional to e**(-length / scale).
+    """The distribution of one coordinate of a noise vector with density proportional to e**(-length / scale).
 
-    In `dimension` >= 2 dimensions the length is Gamma(dimension, scale) and the direction is uniform. The variance of a
+    For `dimension` >= 2, the length is Gamma(dimension, scale) and the direction is uniform. The variance of a
     coordinate is (dimension + 1) scale**2.
     """
 

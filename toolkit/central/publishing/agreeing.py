@@ -22,18 +22,18 @@ from toolkit.core.inference.intervals import Normal
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 
-# Weighted least squares over the margins of several tables of the same people, without a solver.
+# The margins of several tables of the same people are combined by weighted least squares, without a solver.
 #
 # A table is a sum of effects: the total, main effects of the axes, interactions of pairs of axes, and so on. The effect
-# of a set of axes is the table over these axes, minus its averages along each of them. If the noise has the same
-# variance in all cells of a table, the noise of different effects is uncorrelated. So least squares reduces to a
-# weighted mean of each effect over the tables that contain it (Xiao, He, Zhang and Kifer 2023, ResidualPlanner, in a
-# symmetric form of its residual basis).
+# of a set of axes is the table over these axes, centered along each axis. If the noise has the same variance in all
+# cells of a table, the noise of different effects is uncorrelated. So least squares reduces to a weighted mean of each
+# effect over the tables that contain it. This is ResidualPlanner (Xiao, He, Zhang and Kifer 2023) with a symmetric form
+# of the residual basis.
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Tables over subsets of several axes, each with the same noise variance in all cells; fractions stay exact.
+    """Tables over subsets of several axes, each with one noise variance for all its cells; fractions remain exact.
 
     `axis_sizes` holds the number of keys of each axis. `table_axes` holds the axes of each table in increasing order,
     with () for the total, and `variances` the noise variance of each table.
@@ -100,7 +100,7 @@ class Margins:
         )
 
     def _covariance_block(self, first_axes: tuple[int, ...], second_axes: tuple[int, ...]) -> Array:
-        """Return the covariances between the cells of two tables, a sum of Kronecker products over common effects."""
+        """Return the covariances between the cells of two tables: a sum of Kronecker products over common effects."""
         shape = prod(self.axis_sizes[axis] for axis in first_axes), prod(self.axis_sizes[axis] for axis in second_axes)
         total = np.zeros(shape)
         for effect_axes in _subsets(tuple(axis for axis in first_axes if axis in second_axes)):
@@ -127,15 +127,15 @@ class Margins:
         return np.broadcast_to(total, [self.axis_sizes[axis] for axis in axes])
 
     def _cells_per_margin_cell(self, axes: tuple[int, ...], effect_axes: tuple[int, ...]) -> int:
-        """Return the number of cells of a table that are summed in one cell of the margin over `effect_axes`."""
+        """Return the number of cells of a table that add up to one cell of the margin over `effect_axes`."""
         return prod(self.axis_sizes[axis] for axis in axes if axis not in effect_axes)
 
 
 def budget_weights(cell_counts: Sequence[int], power: float) -> list[int]:
     """Return integer weights proportional to cells**power, by which a budget is divided among tables.
 
-    The total variance is smallest with power 1/3 for epsilon, where the variance is proportional to 1 / epsilon**2, and
-    with power 1/2 for rho, where it is proportional to 1 / rho.
+    The total variance is smallest with power 1/3 for epsilon, because the variance is proportional to 1 / epsilon**2,
+    and with power 1/2 for rho, because the variance is proportional to 1 / rho.
     """
     return [round(number**power * 2**20) for number in cell_counts]
 
@@ -165,8 +165,8 @@ class AgreeingTables:
 
     Pure(epsilon) gives Laplace noise, with budgets proportional to n_cells**(1/3). Zcdp(rho) gives Gaussian noise, with
     budgets proportional to n_cells**(1/2). The result is unbiased, and the tables agree where they overlap. Cells may
-    be negative and are not integers. `axis_sizes` and `table_axes` are as in `Margins`. One table has the sensitivity
-    `l1_sensitivity` in the L1 norm; `squared_l2_sensitivity` is the square of its sensitivity in the L2 norm.
+    be negative and are not integers. `axis_sizes` and `table_axes` are as in `Margins`. `l1_sensitivity` and
+    `squared_l2_sensitivity` are the L1 sensitivity and the squared L2 sensitivity of a single table.
     """
 
     loss: Pure | Zcdp
@@ -201,7 +201,7 @@ class AgreeingTables:
 
     @property
     def zcdp(self) -> Zcdp:
-        """The sum of the zCDP costs of the tables, which is less than epsilon**2 / 2 of the total epsilon."""
+        """The sum of the zCDP costs of the tables, which is less than epsilon**2 / 2 for the total epsilon."""
         if isinstance(self.loss, Zcdp):
             return self.loss
         return Zcdp(sum(Fraction(noise.loss.amount) ** 2 for noise in self.mechanisms) / 2)

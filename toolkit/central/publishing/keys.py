@@ -4,7 +4,7 @@
 selects the most frequent options in rounds of the exponential mechanism.
 
 The upper tail of integer noise is the probability that noise alone reaches a threshold. It determines delta, so every
-tail probability is a fraction rounded up.
+tail probability is a fraction that is rounded up.
 """
 
 import math
@@ -40,19 +40,17 @@ IntegerTail: TypeAlias = Callable[[int], Fraction]
 
 _BITS = 256
 
-_BATCH_SIZE = 2**16  # the number of keys that get their noise at once
+_BATCH_SIZE = 2**16  # the number of keys per batch of noise
 
 _DIGITS = Context(prec=60)
 
-_MORE = Fraction(
-    10**30 + 1, 10**30
-)  # exceeds the accumulated rounding error of sigma and of the few operations on 60 digits
+_MORE = Fraction(10**30 + 1, 10**30)  # exceeds the rounding error of sigma and of a few operations on 60 digits
 
 _ROOT_OF_TWO_PI = Fraction("2.506628274631000502415765284811045253006986740609938316629923")  # rounded down
 
 
 def geometric_tail(scale: Fraction) -> IntegerTail:
-    """Return the tail of the discrete Laplace law, Pr[Z >= k] = q**k / (1 + q) with q = e**(-1/scale)."""
+    """Return the tail of the discrete Laplace distribution, Pr[Z >= k] = q**k / (1 + q) with q = e**(-1/scale)."""
     floor = Fraction(exp_enclosure(1 / scale, _BITS)[0], 2**_BITS)
 
     def tail(k: int) -> Fraction:
@@ -64,9 +62,9 @@ def geometric_tail(scale: Fraction) -> IntegerTail:
 def rounded_normal_tail(variance: Fraction) -> IntegerTail:
     """Return the tail Pr[Z >= k] of a discrete Gaussian on the grid of `Gaussian`, rounded to integers.
 
-    Z is at least k if the discrete Gaussian is at least k - 1/2. That probability is at most the probability that the
-    normal law is at least k - 1/2 minus one grid step (Canonne, Kamath and Steinke 2020, proposition 25). A step is at
-    most sigma / 2**GRID_BITS.
+    Z is at least k if the discrete Gaussian is at least k - 1/2. The probability of this is at most the probability
+    that a normal variable is at least k - 1/2 minus one grid step (Canonne, Kamath and Steinke 2020, proposition 25). A
+    grid step is at most sigma / 2**GRID_BITS.
     """
     shift = 120 + max(0, variance.denominator.bit_length())
     sigma = Fraction(math.isqrt(math.ceil(variance * 4**shift)) + 1, 2**shift)
@@ -101,17 +99,17 @@ _DELTA_MEANING = "the chance that a rare key shows"
 
 @dataclass(frozen=True)
 class KeyThreshold:
-    """Integer noise on the count of every key that occurs, which releases the keys whose noisy count is large enough.
+    """A release of the keys whose noisy counts are large enough, with integer noise on the count of every key.
 
     A person has at most K = `keys_per_person` keys, and at most R = `rows_per_person` rows with each key. With L = K R
     (twice that under "replace") the noise is discrete Laplace with q = e**(-epsilon / L). The threshold is R + k for
     the smallest k such that p = Pr[noise >= k] satisfies (1 - p)**K >= 1 - delta and p <= 1 - q.
 
-    The mechanism is (epsilon, delta)-private. Let j be the number of keys that only one person has, and E the event
-    that none of these keys appears. On E the outputs with and without the person differ only in the remaining keys, by
-    a factor of at most e**(epsilon (L - j) / L), and Pr[E] >= (1 - p)**j >= 1 - delta. In the other direction the
-    factor is at most e**(epsilon (L - j) / L) / (1 - p)**j <= e**epsilon, because 1 - p >= q. A replaced person can
-    have such keys before and after the change; the two inequalities still hold together.
+    The mechanism is (epsilon, delta)-private. Let j be the number of keys that only the person in question has, and E
+    the event that none of these keys is released. On E the outputs with and without the person differ only in the
+    remaining keys, by a factor of at most e**(epsilon (L - j) / L), and Pr[E] >= (1 - p)**j >= 1 - delta. In the other
+    direction the factor is at most e**(epsilon (L - j) / L) / (1 - p)**j <= e**epsilon, because 1 - p >= q. A replaced
+    person can have such keys before and after the change; the inequalities then hold for both records together.
 
     With `rho` the noise is Gaussian. Half of delta covers the conversion: epsilon is that of Zcdp(rho) at delta / 2.
     The other half covers the threshold: (1 - p)**K >= 1 / (1 + delta / 2). A set of outputs needs no bound if its
@@ -192,7 +190,7 @@ class KeyThreshold:
         return self.rows_per_person + smallest_threshold(integer_noise_tail(self.noise), is_small_enough)
 
     def _describe(self) -> dict[str, Any]:
-        """Describe the mechanism for a document."""
+        """Describe the mechanism for publication."""
         words = {"mechanism": type(self).__name__, "words": threshold_description(self.noise)}
         return (
             words | self.noise._describe_noise() | {"threshold": self.threshold, "keys a person": self.keys_per_person}
@@ -201,8 +199,8 @@ class KeyThreshold:
     def release(self, counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng = None) -> Estimate:
         """Return the keys whose noisy counts reach the threshold, largest first.
 
-        `counts` may be an iterator. Keys with equal noisy counts stay in its order, which must depend on the keys
-        alone.
+        `counts` may be an iterator. Keys with equal noisy counts remain in the order of `counts`, which must depend on
+        the keys alone.
         """
         source, law = check_rng(rng), self.noise._integer_law
         items = iter(counts.items() if isinstance(counts, Mapping) else counts)
@@ -244,10 +242,10 @@ _MAX_POWER = 300
 class RangeFinder:
     """A search for the limits of a column, in bins with the edges 0 and ±2**e.
 
-    The limits are the outer edges of the bins whose noisy count reaches `threshold`. With probability 1 - beta no empty
-    bin reaches it: the threshold is the smallest k with Pr[noise >= k] <= p, where (1 - p)**n_bins = 1 - beta. A value
-    beyond the outermost powers belongs to the outermost bin. If no bin reaches the threshold, the limits are those of
-    all bins.
+    The limits are the outer edges of the bins whose noisy count reaches `threshold`. With probability 1 - beta, no
+    empty bin reaches the threshold: it is the smallest k with Pr[noise >= k] <= p, where (1 - p)**n_bins = 1 - beta. A
+    value beyond the outermost powers belongs to the outermost bin. If no bin reaches the threshold, the limits are the
+    outermost edges.
 
     References: Wilson and others (2020), Differentially private SQL with bounded user contribution, section 5.
     """
@@ -318,9 +316,9 @@ class RangeFinder:
 
 @dataclass(frozen=True)
 class TopK:
-    """Top-k selection by repeated selection without replacement, with odds e**(rate count).
+    """Selection of the top k by k rounds without replacement, with odds e**(rate count).
 
-    One person changes a count by at most R = `rows_per_person`, and the sum of the counts of k options by at most S =
+    One person changes a count by at most R = `rows_per_person`, and the sum of k counts by at most S =
     `max_total_change` in one direction. So the normalizing sum of a round changes by a factor of at most e**(rate R),
     and the product of the selected odds over all rounds by at most e**(rate S). Under "add_remove" all counts change in
     the same direction and the two factors partly cancel, so no selection becomes more than e**(rate k R) times as
@@ -349,7 +347,7 @@ class TopK:
             reject(rule, self.max_total_change, "one person moves the counts of k options by so much")
 
     def _describe(self) -> dict[str, Any]:
-        """Describe the mechanism for a document."""
+        """Describe the mechanism for publication."""
         words = "the exponential mechanism chose them, one after the other"
         return {"mechanism": type(self).__name__, "words": words, "rounds": self.k, "rate": str(self.rate)}
 
@@ -370,7 +368,7 @@ class TopK:
     def for_rho(
         cls, rho: Number, k: int, *, neighbors: str, rows_per_person: int = 1, max_total_change: int | None = None
     ) -> "TopK":
-        """Make the mechanism that costs k bounded_range**2 / 8 = Zcdp(rho), up to rounding down."""
+        """Make the mechanism that costs k bounded_range**2 / 8 = Zcdp(rho), with `bounded_range` rounded down."""
         unit = cls.for_epsilon(
             1, k, neighbors=neighbors, rows_per_person=rows_per_person, max_total_change=max_total_change
         )
@@ -381,13 +379,13 @@ class TopK:
 
     @property
     def rate(self) -> Fraction:
-        """The increase of the log-odds per count."""
+        """The increase of the log-odds per unit of the count."""
         replaced = self.max_total_change if self.neighbors == "replace" else 0
         return Fraction(self.loss.amount) / (self.k * self.rows_per_person + replaced)
 
     @property
     def bounded_range(self) -> Fraction:
-        """The bounded range of a round: the maximum difference between the changes of two log-odds by one person."""
+        """The bounded range of a round: one person changes the difference of two log-odds by at most this amount."""
         return (2 if self.neighbors == "replace" else 1) * self.rate * self.rows_per_person
 
     @property

@@ -1,8 +1,8 @@
 """`RecursiveQuantiles`: many quantiles of one column at little more than the cost of one.
 
-Values are integers: the points of a public grid. A cut separates the values below it from the others. The middle
-quantile is chosen first. Then the smaller quantiles are chosen among the values below it and the larger ones among the
-other values, so at each level of the recursion a person contributes to only one part.
+Values are integers, the points of a public grid. A cut separates the values below it from all other values. The middle
+quantile is chosen first. Then the smaller quantiles are chosen among the values below the cut, and the larger quantiles
+among the other values. So at each level of the recursion, a person contributes to only one part.
 """
 
 import math
@@ -28,7 +28,7 @@ MAX_ROWS = 2**30
 MAX_SHARE_DENOMINATOR = 2**20
 """The largest denominator of a quantile; its product with 2**42 rows (32 TiB of floats) is below 2**63."""
 _MAX_TIES = 16  # the assumed maximum number of values at one point of the grid
-_FAR_LOG_ODDS = 30  # intervals less likely than the best by a factor of e**-30 are refined only if drawn
+_FAR_LOG_ODDS = 30  # an interval that is less likely than the best by e**-30 is refined only if drawn
 _COIN_BATCH = 2**26
 _RUN_LENGTHS = (3, 4, 6, 8, 12, 16, 24, 32)
 _CLOSE_PROBABILITY = 2e-5  # the probability that values lie closer than assumed
@@ -54,13 +54,13 @@ class QuantileSplit:
 class RecursiveQuantiles:
     """The recursive exponential mechanism for a list of quantiles, with one selection per quantile.
 
-    A cut with r of the n values of a part below it has the score -|r - share n|. A person who enters or leaves the part
+    If r of the n values of a part lie below a cut, its score is -|r - share n|. A person who enters or leaves the part
     changes the score by at most d = max(share, 1 - share), and a person who stays in the part by at most 1 <= 2 d. Each
     level of the recursion gets epsilon / n_levels. Under "add_remove" a person is in one part per level, and the odds
     fall by a factor of e**(-epsilon_per_level / (2 d)) per rank. Under "replace" a person can move from one part to
-    another, so the odds fall half as fast. The first part contains everybody. Under "replace" its score therefore
-    changes by at most 1, unless `is_grouped` states that a person can move to another table of the release. All rates
-    are divided by `rows_per_person`.
+    another, so the odds fall half as fast. The first part contains everybody. So under "replace" its score changes by
+    at most 1, unless `is_grouped` states that a person can move to another table of the release. All rates are divided
+    by `rows_per_person`.
 
     References: Kaplan, Schnapp and Stemmer (2022), Differentially private approximate quantiles.
     """
@@ -108,7 +108,7 @@ class RecursiveQuantiles:
         rows_per_person: int = 1,
         is_grouped: bool = False,
     ) -> "RecursiveQuantiles":
-        """Make the mechanism that costs n_levels * epsilon_per_level**2 / 8 = Zcdp(rho), up to rounding down."""
+        """Make the mechanism that costs n_levels * epsilon_per_level**2 / 8 = Zcdp(rho); epsilon is rounded down."""
         n_levels = len(quantiles).bit_length()
         epsilon_per_level = sqrt_rounded_down(8 * check_positive(rho, "rho", NO_FINITE_NOISE) / n_levels)
         return cls.for_epsilon(
@@ -138,14 +138,14 @@ class RecursiveQuantiles:
     def zcdp(self) -> Zcdp:
         """The zCDP cost, epsilon_per_level**2 / 8 per level.
 
-        The selections of a level have bounded range: epsilon_per_level if one part changes, and half of it each if two
-        parts change.
+        The bounded range of the selections of a level is epsilon_per_level if one part changes. If two parts change, it
+        is half of this for each part.
         """
         return Zcdp(self.n_levels * self.epsilon_per_level**2 / 8)
 
     @cached_property
     def splits(self) -> tuple[QuantileSplit, ...]:
-        """All splits, each after the splits of the parts that enclose its part."""
+        """All splits; a split comes after the splits of all enclosing parts."""
         return tuple(self._make_splits(0, len(self.quantiles), Fraction(0), Fraction(1), 0))
 
     @lru_cache(maxsize=1024)  # noqa: B019  (mechanisms and splits are public and small)
@@ -172,7 +172,7 @@ class RecursiveQuantiles:
         return [cuts[index] for index in range(len(self.quantiles))]
 
     def choose_lazily(self, values: "StepCounts", rng: Rng = None) -> list[int]:
-        """Choose cuts with the same law as `choose`, but draw random digits only where they matter."""
+        """Choose cuts with the same distribution as `choose`, but draw random digits only when they matter."""
         source, cuts = check_rng(rng), {-1: 0, len(self.quantiles): values.n_points}
         for split in self.splits:
             cuts[split.index] = self._draw_cut(split, values, cuts[split.start - 1], cuts[split.stop], source)
@@ -181,9 +181,10 @@ class RecursiveQuantiles:
     def _draw_cut(self, split: QuantileSplit, values: "StepCounts", low: int, high: int, rng: Rng) -> int:
         """Choose a cut of one part by rejection sampling.
 
-        A cut is proposed with the weight of the best score possible in its interval, and accepted with the ratio of its
-        true weight to that weight. If a cut is rejected, its interval is halved. The law of the accepted cut is exact
-        for any intervals. The intervals are short where scores are high, so most proposals are accepted.
+        A cut is proposed with the weight of the best possible score in its interval. It is accepted with a probability
+        of its true weight divided by this weight. If a cut is rejected, its interval is halved. The distribution of the
+        accepted cut is exact for any intervals. The intervals are short where scores are high, so most proposals are
+        accepted.
         """
         mechanism, unit = self.selection_mechanism(split), split.share.denominator
         start, number = values.rank(low), values.rank(high) - values.rank(low)
@@ -193,7 +194,7 @@ class RecursiveQuantiles:
             return -np.maximum(np.maximum(unit * first - sought, sought - unit * last), 0)
 
         def halves(at: int, end: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-            """Yield points that split an interval, with the number of values below, until splits matter little."""
+            """Yield points that split an interval and the number of values below each, until splits matter little."""
             steep, far = (last - first) * unit * rate > 2, -best(first, last) * rate > _FAR_LOG_ODDS
             if end - at > 1 and steep and not far:
                 middle = (at + end) // 2
@@ -223,16 +224,17 @@ class RecursiveQuantiles:
             more = [(index + 1, middle, values.rank(middle) - start)] if middle > edges[index] else []
 
     def rank_error_bound(self, n_points: int, n_steps: int | None = None, max_rows: int = MAX_ROWS) -> int:
-        """Return the rank error that, with probability 95 %, no quantile exceeds for up to `max_rows` rows.
+        """Return the rank error that no quantile exceeds, with probability 95 %, for up to `max_rows` rows.
 
-        The `n_points` points of the grid are `n_steps` steps, each refined by random digits.
+        The grid of `n_points` points consists of `n_steps` steps, each refined by random digits.
 
-        Consider a selection among C cuts, w of which have a rank error of at most k. Its error exceeds
-        k + ln(C / (w b)) / rate with probability at most b. The parts of a level share `n_points` cuts. One choice is
-        w = 1 and k = 8, because 17 values at one point have a probability below 4e-6 with 30 digits and 2**30 rows. The
-        alternative is k = 2 run_length and w = `smallest_distance`: among 2 run_length consecutive values either half
-        are in the same step, or a step lies between them. A quantile between two quantiles with errors e and f has the
-        additional error (1 - share) e + share f. A smaller bound would require the data, which determine ties and gaps.
+        Consider a selection among C cuts, w of which have a rank error of at most k. The error of the selected cut
+        exceeds k + ln(C / (w b)) / rate with probability at most b. The parts of a level share `n_points` cuts. One
+        choice is w = 1 and k = 8, because with 30 digits and 2**30 rows, the probability of 17 values at one point is
+        below 4e-6. The alternative is k = 2 run_length and w = `smallest_distance`: among 2 run_length consecutive
+        values, either half are in the same step, or a whole step lies between two of them. A quantile between two
+        quantiles with errors e and f has the additional error (1 - share) e + share f. A smaller bound would require
+        the data, which determine ties and gaps.
         """
         log_cuts = math.log((n_points + len(self.quantiles)) * self.n_levels * _ONE_IN)
         bounds = [self._joint_bound(log_cuts, _MAX_TIES // 2)]
@@ -248,7 +250,7 @@ class RecursiveQuantiles:
         return min(bounds)
 
     def _joint_bound(self, log_cuts: float, near_error: int) -> int:
-        """Return the bound if one of `e**log_cuts` cuts in each selection has an error of at most `near_error`."""
+        """Return the bound if, in each selection, one of `e**log_cuts` cuts has an error of at most `near_error`."""
         bounds = {-1: 0.0, len(self.quantiles): 0.0}
         for split in self.splits:
             share, error = float(split.share), log_cuts / self._rate(split) + near_error
@@ -256,12 +258,12 @@ class RecursiveQuantiles:
         return math.ceil(max(bounds.values()))
 
     def _single_bound(self, n_steps: int) -> int:
-        """Return the bound for a single quantile, on the number of values strictly between its step and the true step.
+        """Return a bound on the number of values strictly between the step of a single quantile and the true step.
 
-        Let m be the number of values in the nearest occupied step on one side. The cuts in that step with at most j of
-        these values on the side of the quantile fill a share W of the step. W is 1 if m <= j, and otherwise
-        stochastically at least Beta(j + 1, m - j), so E[1 / W] is at most m / j. The rank error of a cut with more than
-        r values in between is larger by at least max(r + 1, m) - j. The total probability of such cuts is below
+        Let m be the number of values in the nearest occupied step on one side. Let W be the share of cuts in that step
+        that have at most j of these values on the side of the quantile. W is 1 if m <= j, and otherwise stochastically
+        at least Beta(j + 1, m - j), so E[1 / W] is at most m / j. The rank error of a cut with more than r values in
+        between exceeds that of these cuts by at least max(r + 1, m) - j. The total probability of such cuts is below
         n_steps (r + 1) / j e**(-rate (r + 1 - j)) for any j up to r, if r + 1 is at least 1 / rate.
         """
         rate = self._rate(self.splits[0])
@@ -296,10 +298,11 @@ class RecursiveQuantiles:
 
 
 class StepCounts:
-    """The number of values in each step, with random digits after the step that are drawn on demand.
+    """The number of values in each step; random digits that refine the steps are drawn on demand.
 
-    When a cut needs a digit, the number of zeros among n values is drawn from Binomial(n, 1/2). The law is the same as
-    if all digits of all values were drawn, but memory grows with the number of steps and cuts, not with the data.
+    When a cut needs a digit, the number of zeros among n values is drawn from Binomial(n, 1/2). The distribution is the
+    same as if all digits of all values were drawn, but memory grows with the number of steps and cuts and not with the
+    data.
     """
 
     def __init__(self, counts: Steps, n_digits: int, rng: Rng = None) -> None:
@@ -324,7 +327,7 @@ class StepCounts:
         return rank
 
     def edges(self, low: int, high: int, start_rank: int) -> tuple[Steps, Steps]:
-        """Return the step edges from `low` to `high`, and the number of values from `start_rank` to each."""
+        """Return the step edges from `low` to `high`, and the number of values between `start_rank` and each edge."""
         first, last = low // 2**self._n_digits + 1, -(-high // 2**self._n_digits)
         edges = np.concatenate([[low], np.arange(first, last, dtype=np.int64) << self._n_digits, [high + 1]])
         ranks = np.concatenate([[self.rank(low)], self._below[first:last], [self.rank(high)]])
@@ -347,14 +350,14 @@ def round_share(q: Fraction) -> Fraction:
 
 
 def rank_scores(ordered_values: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, Steps]:
-    """Return the first cut with 0, 1, …, n sorted values below it, then the end; and the n + 1 scores."""
+    """Return the first cuts with 0, 1, …, n sorted values below them, followed by the end, and the n + 1 scores."""
     number, unit = len(ordered_values), share.denominator
     scores = -np.abs(unit * np.arange(number + 1, dtype=np.int64) - share.numerator * number)
     return np.concatenate([[low], ordered_values + 1, [high + 1]]).astype(np.int64), scores
 
 
 def smallest_distance(n_points: int, n_rows: int, run_length: int) -> int:
-    """Return the minimum span of `run_length` consecutive values of one step, with probability 1 - 2e-5.
+    """Return a distance that any `run_length` consecutive values of one step span with probability 1 - 2e-5.
 
     The distance is measured in points of a step, and is 0 if no bound is available. Let w be a distance, n = `n_rows`
     and r = `run_length`. The probability that r of at most n random points lie within fewer than w neighboring points

@@ -1,9 +1,9 @@
-"""Noise laws for smooth sensitivity: their densities change little under small shifts and scalings.
+"""Noise distributions for smooth sensitivity: their densities change little under small shifts and scalings.
 
 A release is f + S Z, where S is the smooth sensitivity of f and Z is the noise. Between neighbors f changes by at most
 the smaller of S and S', and S changes by at most a relative_scale e**t. The `smoothness` t is fixed before the data are
-seen. Each law defines the t that it requires, its loss, and its tail. The proofs of privacy follow; tests also check
-them on grids of shifts and scales.
+seen. Each distribution defines the t that it requires, its loss, and its tail. The proofs of privacy follow; tests also
+check them on grids of shifts and scales.
 
 **PowerLaw**, density m / (2 c) (1 + |z| / c)**-(m + 1). Let m = epsilon / t be an integer, c = (m + 1) / (epsilon - t)
 and u = |z| / (c S). Along the straight path from (f, ln S) to (f', ln S') the shift changes the log-density by at most
@@ -20,9 +20,9 @@ log-density changes by at most -ln r + W**2 (r**2 - 1) / 2 + r W / c + 1 / (2 c*
 1. W**2 and W each exceed their quantile at 1 - delta / 2 with probability delta / 2. If the scale grows, the cost is at
 most t + W / c + 1 / (2 c**2).
 
-These proofs do not cover a discrete law on a fixed grid. Rounding continuous noise afterwards, however, is
+These proofs do not cover a discrete distribution on a fixed grid. Rounding continuous noise afterwards, however, is
 post-processing and costs nothing. The magnitude of the noise is determined by inversion: a uniform number is compared
-with the tail Pr[|Z| > y]. Its bits are drawn only as far as the comparisons require.
+with the tail Pr[|Z| > y]. Bits of this number are drawn only when a comparison requires them.
 """
 
 import math
@@ -89,7 +89,7 @@ def draw_rounded_sum(center: Fraction, tail: EnclosedTail, rng: Rng = None) -> i
 
 
 def _gallop(start: int, direction: int, holds: Callable[[int], bool]) -> tuple[int, int]:
-    """Search with steps that grow sixteenfold; return the last point where `holds` is true and the next one."""
+    """Search with steps that grow sixteenfold; return the last point at which `holds` is true and the next point."""
     last, step = start, direction
     while holds(last + step):
         last, step = last + step, 16 * step
@@ -101,8 +101,8 @@ def normal_tail(squared_distance: Fraction) -> Enclosure:
 
     The tail is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and each
     decimal operation is rounded correctly, so a few hundred operations lose at most three digits. The series stops
-    after a term below the last digit. From there each term is less than half its predecessor, so the remainder is
-    smaller than that term.
+    after a term below the last digit. From this term on, each term is less than half its predecessor, so the remainder
+    is smaller than this term.
     """
 
     def enclosure(bits: int) -> tuple[int, int]:
@@ -166,7 +166,7 @@ class PowerLaw:
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, t: Number | None = None) -> "PowerLaw":
-        """Return the law that costs Pure(epsilon) for a t-smooth sensitivity; epsilon / t is whole, by default 6."""
+        """Make noise that costs Pure(epsilon) for a t-smooth sensitivity; epsilon / t is an integer, by default 6."""
         amount = check_positive(epsilon, "epsilon", NO_FINITE_NOISE)
         ratio = Fraction(6)
         if t is not None:
@@ -307,7 +307,7 @@ def _check_loss(loss: Approx) -> None:
 
 
 def log_rounded_up(number: Fraction) -> Fraction:
-    """Return the natural logarithm, rounded up at the thirtieth digit."""
+    """Return the natural logarithm, rounded up to thirty digits."""
     context = Context(prec=40)
     value = context.ln(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
     return Fraction(math.ceil(Fraction(value) * 10**30) + 1, 10**30)

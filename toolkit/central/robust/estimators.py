@@ -236,7 +236,7 @@ class Mean(MEstimator):
 
 @dataclass(frozen=True)
 class Median(MEstimator):
-    """The median, psi(u) = sign(u), whose derivative is 0 except for the jump at 0; there `influence` uses the density.
+    """The median, psi(u) = sign(u), with derivative 0 except for the jump at 0, where `influence` uses the density.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 At a distribution F the location T solves E psi(X - T) = 0. If a small share s of the population is moved to x, T
 changes by s times IF(x) = psi(x - T) / M, where M = E psi'(X - T). The gross-error sensitivity is sup |IF| = bound / M,
-and the estimate from n values has the asymptotic variance E psi**2 / M**2 / n. These statements are about populations
-and the limit of large n. They imply no privacy, as `AsymptoticPromise` shows.
+and the estimate from n values has the asymptotic variance E psi**2 / M**2 / n. These statements concern populations and
+the limit of large n. They imply no privacy; see `AsymptoticPromise`.
 
 References: Hampel, The influence curve and its role in robust estimation (1974).
 """
@@ -20,7 +20,7 @@ from toolkit.core.checks import Number, check_choice, check_positive, exact_frac
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gamma
 
-# M-estimators of regression with clipped rows, and their influence.
+# M-estimators of regression with clipped rows and their influence functions.
 #
 # beta solves sum psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) scales every row to a length of at most
 # `clip`. Without clipping, one distant row could change beta without limit, for every psi.
@@ -43,7 +43,7 @@ class RegressionInfluence:
     matrix : array
         The matrix M, the mean of psi'(y - x beta) w(x) x x'.
     gross_error_sensitivity : float
-        The bound of psi times `clip`, divided by the smallest eigenvalue of M.
+        The bound on psi times `clip`, divided by the smallest eigenvalue of M.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class Influence:
 
 
 def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
-    """Compute the influence function at a population, or at a sample.
+    """Compute the influence function at a population or a sample.
 
     Parameters
     ----------
@@ -198,14 +198,14 @@ def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
 
 
 def gross_error_sensitivity(estimator: MEstimator, population: ArrayLike) -> float:
-    """Compute the supremum of abs(IF): the change of the location per share of arbitrary values, for small shares.
+    """Compute the supremum of abs(IF): the change of the location per small share of arbitrary values.
 
     Parameters
     ----------
     estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     population : str or array-like
-        As for `influence`.
+        A sample or the name of a distribution, as for `influence`.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def location(estimator: MEstimator, values: ArrayLike, weights: ArrayLike | None
     values : array-like
         The values.
     weights : array-like, optional
-        A weight for each value; equal weights if left out.
+        A weight for each value; the default is equal weights.
 
     Returns
     -------
@@ -260,7 +260,7 @@ def location(estimator: MEstimator, values: ArrayLike, weights: ArrayLike | None
 
 
 def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, rho: Number) -> float:
-    """Compute the influence of a share that is not infinitesimal: the change of T if a share rho moves to x, over rho.
+    """Compute the influence of a finite share: the change of T if a share rho moves to x, divided by rho.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def _density(population: str, x: float) -> float:
 
 
 def _population_moments(estimator: MEstimator, population: str) -> tuple[float, float]:
-    """Return E psi' and E psi**2 under a symmetric law; for the median, E psi' comes from the jump of 2 at 0."""
+    """Return E psi' and E psi**2 of a symmetric distribution; for the median, the jump of 2 at 0 gives E psi'."""
     from scipy.integrate import quad
 
     if isinstance(estimator, Mean):
@@ -338,8 +338,8 @@ def _mean_slope(estimator: MEstimator, distances: Array, center: float) -> float
 def _middle_of_zeros(estimator: MEstimator, values: Array, weights: Array, low: float, high: float) -> float:
     """Find the zero of a decreasing sum of scores, or the midpoint if the sum is zero on an interval.
 
-    Without this rule rounding would select a point of the interval. At points farther from the values than their range
-    all scores have the same sign.
+    Without this rule, rounding would select a point of the interval. At points farther from the values than their
+    range, all scores have the same sign.
     """
     from scipy.optimize import brentq
 

@@ -21,18 +21,16 @@ from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.frames.sums import QUANTILE_BITS, Bounds, format_number
 
-# The number of people whose values must change before the statistic takes a given value, for all points of a public
-# grid.
+# The length of a grid point is the number of people whose values must change before the statistic takes this value.
 #
 # The statistic is a quantile, a Huber location, or any monotone function.
 #
-# This number, called a length, is the distance from the table to a set of tables. So one person who is replaced, added
-# or removed changes it by at most 1. Everything is computed exactly, in whole grid steps, except functions that the
-# user supplies.
+# A length is the distance from the table to a set of tables. So one person who is replaced, added or removed changes it
+# by at most 1. Lengths are computed exactly, in whole grid steps, except for functions that the user supplies.
 
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
-    """Return, for each grid step, the minimum number of changes after which it is a q quantile.
+    """Return, for each grid step, the minimum number of changes after which the step is a q quantile.
 
     At most a share q of the values may lie below a quantile, and at most a share 1 - q above it. It is optimal to
     replace values on the wrong side by the step itself; removing or adding values is never better.
@@ -46,7 +44,7 @@ def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
 
 
 def _share_down(q: Fraction, n: int) -> int:
-    """Return the largest integer that is at most q n, which is exact: ceil(b - q n) = b - floor(q n) for integer b."""
+    """Return floor(q n); this rounding loses nothing, as ceil(b - q n) = b - floor(q n) for an integer b."""
     return q.numerator * n // q.denominator
 
 
@@ -132,13 +130,14 @@ def _evaluate_finite(function: Callable[[Array], float], values: Array, low: flo
 
 # Huber's k is rounded to a multiple of 1 / _UNIT of half a step.
 _UNIT = 2**10
-# Candidates at least ln(number of candidates) + _SURPLUS e-folds below the best have a total probability below e**-40.
+# If the log-odds of candidates are at least ln(number of candidates) + _SURPLUS below the best, their total probability
+# is below e**-40.
 _SURPLUS = 40
 
 
 @dataclass(frozen=True, repr=False)
 class Quantile:
-    """A quantile: at most a share q of the values lie below it, and at most a share 1 - q above.
+    """A quantile: at most a share q of the values lie below it, and at most a share 1 - q above it.
 
     Parameters
     ----------
@@ -168,9 +167,9 @@ Statistic = Quantile | Huber | Callable[[Array], float]
 class InverseSensitivity:
     """The choice of a grid point v with probability proportional to e**(-epsilon length(v) / 2): Pure(epsilon).
 
-    length(v) is the minimum number of people whose values must change for v to be the statistic, up to the grid width.
-    One person changes it by at most 1 for all data, so the guarantee holds for every n. For a quantile or a Huber
-    location it holds under both neighbor relations, for a function under "replace".
+    length(v) is the minimum number of people whose values must change so that v is the statistic, up to the grid width.
+    One person changes it by at most 1 for all data, so the guarantee holds for every n. It holds under both neighbor
+    relations for a quantile or a Huber location, and under "replace" for a function.
 
     Parameters
     ----------
@@ -178,14 +177,14 @@ class InverseSensitivity:
         The statistic. A function takes an array of sorted values and must be non-decreasing in each value; this is not
         checked.
     bounds : Bounds
-        Public limits that values are clamped to, and the grid of candidates.
+        Public limits to which values are clamped, and the grid of candidates.
     loss : Pure
         The cost of a release.
     affected_groups : int
         The number of groups of a table, each with its own selection, that one person's change can affect: 2 under
         "replace" if a person can move from one group to another. Each selection gets an equal part of epsilon.
     rows_per_person : int
-        The maximum number of rows per person, and so the maximum change of a length.
+        The maximum number of rows per person, which is also the maximum change of a length.
 
     References
     ----------
@@ -239,10 +238,10 @@ class InverseSensitivity:
         statistic : Quantile, Huber, callable or "median"
             The statistic to release; "median" is Quantile("1/2").
         bounds : pair of number or Bounds
-            Public limits that values are clamped to.
+            Public limits to which values are clamped.
         step : number, optional
-            The grid step: candidates are its multiples between the bounds. If left out, it is a power of two between
-            2**-17 and 2**-16 of their distance.
+            The grid step: the candidates are its multiples between the bounds. The default is a power of two between
+            2**-17 and 2**-16 of the distance between the bounds.
         affected_groups : int
             The number of groups of a table that one person's change can affect.
         rows_per_person : int
@@ -264,7 +263,7 @@ class InverseSensitivity:
         )
 
     def _describe(self) -> dict[str, Any]:
-        """Describe the mechanism for a document, without a scale, which would depend on the data."""
+        """Describe the mechanism for publication, without a scale, which would depend on the data."""
         name = type(self).__name__
         return {"mechanism": name, "words": name}
 
@@ -281,7 +280,7 @@ class InverseSensitivity:
     def lengths(self, values: Array, n_table_rows: int | None = None) -> Steps:
         """Compute the number of people who must change for each grid step to be the statistic; private.
 
-        NaN is left out for a quantile or a Huber location. For a function, where the number of values is public, it
+        For a quantile or a Huber location, NaN is left out. For a function, the number of values is public, and NaN
         counts as the lower bound.
 
         Parameters
@@ -295,7 +294,7 @@ class InverseSensitivity:
         Returns
         -------
         array
-            The length of each candidate.
+            The length for each candidate.
         """
         steps = self.bounds.steps(float_array(values, "values"))
         if isinstance(self.statistic, Quantile):
@@ -325,14 +324,14 @@ class InverseSensitivity:
         return self._selection.probabilities(-self.lengths(values))
 
     def release(self, values: Any, rng: Rng = None) -> Estimate:
-        """Release a grid point, without a standard error because that would depend on the data.
+        """Release a grid point; there is no standard error, because it would depend on the data.
 
         Parameters
         ----------
         values : array-like
             The values.
         rng : numpy.random.Generator, optional
-            For simulation; if left out, the randomness comes from the operating system.
+            A generator for simulations; the default is the operating system's randomness.
 
         Returns
         -------
@@ -356,7 +355,7 @@ class InverseSensitivity:
 
     @property
     def _note(self) -> str:
-        """A note with an error bound that requires no data, because at least one candidate has length 0."""
+        """A note with an error bound that does not depend on the data, because at least one candidate has length 0."""
         length = (math.log(self.bounds.span + 1) + math.log(20)) / float(self._selection._rate)
         return (
             f"with probability 95 % it is the {self._statistic_name()} of a table that differs from this one in at "

@@ -37,13 +37,13 @@ class ProposeTestRelease:
     Parameters
     ----------
     statistic : RankStatistic
-        The statistic, of a public number of values.
+        The statistic of a public number of values.
     bounds : Bounds
-        The limits that values are clamped to, and the grid that they are rounded to.
+        The limits to which values are clamped, and the grid to which they are rounded.
     proposed : number
         The proposed sensitivity, in the unit of the values.
     epsilon : number
-        The epsilon of the test, and again of the release.
+        The epsilon of the test, which is also the epsilon of the release.
     delta : number
         The probability that the test wrongly passes.
 
@@ -114,7 +114,7 @@ class ProposeTestRelease:
         values : array-like
             The values.
         rng : numpy.random.Generator, optional
-            For simulation; if left out, the noise comes from the operating system.
+            A generator for simulations; the default is the operating system's randomness.
 
         Returns
         -------

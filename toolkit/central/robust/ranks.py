@@ -1,11 +1,11 @@
-"""Statistics of sorted values, such as the median, trimmed mean and interquartile range, with their local sensitivity.
+"""Statistics of sorted values, such as the median, trimmed mean and interquartile range, and their sensitivity.
 
 Let x(1) <= ... <= x(n) be values in [a, b], with x(i) = a for i < 1 and x(i) = b for i > n. At distance k, that is in
 tables that differ from this one in at most k people, the largest change that one person can cause has the form
 
     sensitivity_at(k) = max over t = 0 ... k + 1 of x(high + t) - x(low - k + t), divided by `divisor`,
 
-under "replace", where n is public. Tests compare it with all tables and all neighbors on small domains.
+under "replace", where n is public. Tests compare this formula with all tables and all neighbors on small domains.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ STATISTICS = ("median", "midpoint", "rank", "trimmed", "iqr")
 
 @dataclass(frozen=True)
 class RankStatistic:
-    """A statistic of n sorted values: a sum of values by rank, minus another such sum, over `divisor`.
+    """A statistic of n sorted values: a sum of values by rank, minus another such sum, divided by `divisor`.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class RankStatistic:
     subtracted_ranks : range
         The ranks of the values that are subtracted.
     rank_pairs : tuple of pair of int
-        The pairs (low, high) of ranks in the formula of the sensitivity, whose maximum counts.
+        The pairs (low, high) of ranks in the formula for the sensitivity, which is the maximum over all pairs.
     divisor : int
         The divisor of the sum.
 
@@ -59,7 +59,7 @@ class RankStatistic:
         Parameters
         ----------
         name : {"median", "midpoint", "rank", "trimmed", "iqr"}
-            The name.
+            The name of the statistic.
         n : int
             The number of values.
         rank : int, optional
@@ -87,7 +87,7 @@ class RankStatistic:
         return _order_statistic(n_values, (n_values + 1) // 2, "median") if n_values % 2 else _midpoint_median(n_values)
 
     def _evaluate(self, ordered: Sequence[Any] | npt.NDArray[Any]) -> Any:
-        """Return the statistic times `divisor`, which is an integer if all values are."""
+        """Return the statistic times `divisor`, which is an integer if all values are integers."""
         return sum(ordered[rank - 1] for rank in self.added_ranks) - sum(
             ordered[rank - 1] for rank in self.subtracted_ranks
         )
@@ -105,7 +105,7 @@ class RankStatistic:
     def _values_around(
         self, rank_pair: tuple[int, int], ordered: npt.NDArray[Any], low: object, high: object, max_distance: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the values from the high rank up, and those up to the low rank + 1, for k up to `max_distance`."""
+        """Return the values above the high rank and below the low rank that the formula needs up to `max_distance`."""
         low_rank, high_rank = rank_pair
         return (
             _values_at(ordered, low, high, range(high_rank, high_rank + max_distance + 2)),
@@ -151,7 +151,8 @@ def _trimmed_mean(n: int, trim: int) -> RankStatistic:
 def _interquartile_range(n: int) -> RankStatistic:
     """Return the interquartile range.
 
-    One person cannot move both quartiles apart, so its sensitivity is the larger of their sensitivities.
+    One person cannot move the quartiles in opposite directions, so the sensitivity of the range is the larger of the
+    sensitivities of the quartiles.
     """
     if n < 2:
         reject("a distance of quartiles needs at least 2 values", n, "both would be the same value")

@@ -2,8 +2,8 @@
 
 The scale depends on the data and stays private: no standard error, interval or message reveals it. Values are first
 clamped and rounded to a public grid. The statistic and its sensitivity are then exact rationals, and the sum with
-continuous noise is rounded to the grid without error. The number of operations does not depend on the data, except for
-the length of the integers. Running time is not covered by the privacy guarantee.
+continuous noise is rounded to the grid without error. The number of operations does not depend on the data, but the
+length of the integers does. Running time is not covered by the privacy guarantee.
 """
 
 import math
@@ -37,7 +37,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SmoothSummary:
-    """The statistic and its smooth sensitivity in steps of the grid, to which noise is added; private.
+    """The private statistic and its smooth sensitivity in grid steps, before noise is added.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class SmoothSensitivity:
     Parameters
     ----------
     statistic : RankStatistic
-        The statistic, of a public number of values.
+        The statistic of a public number of values.
     bounds : Bounds
-        Public limits that values are clamped to, and the grid that they are rounded to.
+        Public limits to which values are clamped, and the grid to which they are rounded.
     noise : PowerLaw, SmoothLaplace or SmoothGaussian
-        The law of the noise; `PowerLaw` gives pure privacy.
+        The distribution of the noise; `PowerLaw` gives pure privacy.
 
     References
     ----------
@@ -91,7 +91,7 @@ class SmoothSensitivity:
     def for_epsilon(
         cls, epsilon: Number, statistic: str, *, n: int, bounds: BoundsLike, t: Number | None = None, **options: Any
     ) -> "SmoothSensitivity":
-        """Make the mechanism that costs Pure(epsilon), with noise from the power law.
+        """Make the mechanism that costs Pure(epsilon), with power-law noise.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class SmoothSensitivity:
         n : int
             The public number of values.
         bounds : pair of number or Bounds
-            Public limits that values are clamped to.
+            Public limits to which values are clamped.
         t : number, optional
             The smoothness of the power law, which must be fixed before the data are seen.
         **options : Any
@@ -141,9 +141,9 @@ class SmoothSensitivity:
         n : int
             The public number of values.
         bounds : pair of number or Bounds
-            Public limits that values are clamped to.
+            Public limits to which values are clamped.
         noise : {"laplace", "gaussian"}
-            The law of the noise.
+            The distribution of the noise.
         **options : Any
             `rank` or `trim`, as for `RankStatistic.from_name`.
 
@@ -159,7 +159,7 @@ class SmoothSensitivity:
         return cls(RankStatistic.from_name(statistic, n, **options), Bounds.of(bounds), law)
 
     def _describe(self) -> dict[str, Any]:
-        """Describe the mechanism for a document, without its scale, which depends on the data."""
+        """Describe the mechanism for publication, without its scale, which depends on the data."""
         name = type(self).__name__
         return {"mechanism": name, "words": name}
 
@@ -176,7 +176,7 @@ class SmoothSensitivity:
 
     @property
     def _max_distance(self) -> int:
-        """The distance in people beyond which even the full width of the bounds, discounted, is below the floor."""
+        """The number of people beyond which even the discounted full width of the bounds is below the floor."""
         needed = math.log(self.bounds.span / self._floor) / -math.log(self._ratio)
         return min(self.statistic.n, math.ceil(needed) + 1)
 
@@ -211,9 +211,9 @@ class SmoothSensitivity:
         Parameters
         ----------
         values : array-like
-            The values, whose number must be that of `statistic`; a missing value counts as the lower bound.
+            The values; there must be as many as `statistic` requires. A missing value counts as the lower bound.
         rng : numpy.random.Generator, optional
-            For simulation; if left out, the noise comes from the operating system.
+            A generator for simulations; the default is the operating system's randomness.
 
         Returns
         -------
@@ -232,14 +232,14 @@ class SmoothSensitivity:
 
     @property
     def _note(self) -> str:
-        """The law of the noise, in units of the private smooth sensitivity."""
+        """A sentence about the distribution of the noise, in units of the private smooth sensitivity."""
         return (
             f"the noise is S times a number that exceeds {self.noise.two_sided_quantile(0.95):.3g} in size with "
             "probability 5 %; S, its smooth sensitivity, depends on the data and is not told"
         )
 
     def scale_bound(self, epsilon: Number) -> "ScaleBound":
-        """Make a separate mechanism that releases an upper bound of the scale of the noise, at a separate cost.
+        """Make a separate mechanism that releases an upper bound on the scale of the noise, at a separate cost.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ _LOG_ERROR = Fraction(1, 2**30)  # generously exceeds twice the error of a logar
 
 @dataclass(frozen=True, repr=False)
 class ScaleBound:
-    """A noisy upper bound of the scale of the noise; ln S changes by at most t between neighbors.
+    """A noisy upper bound on the scale of the noise; ln S changes by at most t between neighbors.
 
     Parameters
     ----------
@@ -302,16 +302,16 @@ class ScaleBound:
         return self.laplace.loss
 
     def release(self, values: ArrayLike, rng: Rng = None, *, level: Number = 0.95) -> float:
-        """Release an upper bound of the standard deviation of the noise.
+        """Release an upper bound on the standard deviation of the noise.
 
         Parameters
         ----------
         values : array-like
-            The values that the statistic is computed from.
+            The values from which the statistic is computed.
         rng : numpy.random.Generator, optional
-            For simulation; if left out, the noise comes from the operating system.
+            A generator for simulations; the default is the operating system's randomness.
         level : number
-            Probability that the bound holds.
+            The probability that the bound holds.
 
         Returns
         -------

@@ -2,8 +2,8 @@
 
 Both depend on the data, so neither may be published. Noise must not be scaled to the local sensitivity: a scale of 0
 would reveal that the values agree. The functions of this module are for teaching and for planning with assumed data.
-The releases of `toolkit.central.robust.releases` never reveal the sensitivities that they compute. All functions are
-for "replace", where n is public.
+The releases of `toolkit.central.robust.releases` never reveal the sensitivities that they compute. All functions assume
+"replace", where n is public.
 
 References: Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data analysis (2007).
 """
@@ -31,7 +31,7 @@ MAX_TABLES = 100_000
 
 
 def tables(domain: Sequence[Any], n: int) -> list[Table]:
-    """Return all tables of n values of the domain; each is sorted, because the order of rows does not matter."""
+    """Return all tables of n values of the domain; tables are sorted, because the order of rows does not matter."""
     number = comb(len(domain) + n - 1, n)
     if number > MAX_TABLES:
         reject(f"`domain` must allow at most {MAX_TABLES:,} tables", f"{number:,}", "each is looked at")
@@ -53,14 +53,14 @@ def distance(first_table: Table, second_table: Table) -> int:
 
 
 def local_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> Any:
-    """Return the largest change of the function from this table to a neighbor with values of the domain."""
+    """Return the largest change of the function from this table to any neighbor with values of the domain."""
     table = _sort_within(values, domain)
     start = function(list(table))
     return max((abs(function(list(neighbor)) - start) for neighbor in neighbors(table, domain)), default=0)
 
 
 def sensitivities_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> list[Any]:
-    """Return the largest local sensitivity of all tables at a distance of at most k, for k = 0 ... n."""
+    """Return the largest local sensitivity of any table at a distance of at most k, for k = 0 ... n."""
     table = _sort_within(values, domain)
     everything = tables(domain, len(table))
     results = {other: function(list(other)) for other in everything}
@@ -99,11 +99,11 @@ def local_sensitivity(
     ----------
     statistic : str or callable
         "median", "midpoint", "rank", "trimmed" or "iqr" (the difference of the values of ranks 3n/4 and n/4, rounded
-        up); or a function of a list that does not depend on its order.
+        up), or a function of a list that does not depend on the order.
     values : array-like
         The values.
     bounds : pair of number, optional
-        Public limits that values are clamped to; required for a named statistic.
+        Public limits to which values are clamped; required for a named statistic.
     domain : sequence, optional
         All possible values; required for a function. It must be small, because every neighbor is evaluated.
     rank : int, optional
@@ -114,7 +114,7 @@ def local_sensitivity(
     Returns
     -------
     Fraction or number
-        The largest change; for a function, of the type that it returns.
+        The largest change; for a function, it has the type that the function returns.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def _maximize_discounted(sensitivity_at: Callable[[int], Any], n: int, ratio: An
     intervals = [(0, n)]
     while intervals:
         low_k, high_k = intervals.pop()
-        if ratio ** (low_k + 1) * evaluated[high_k] <= best:  # always true if no k lies in between
+        if ratio ** (low_k + 1) * evaluated[high_k] <= best:  # true if no k lies in between
             continue
         middle = (low_k + high_k) // 2
         evaluated[middle] = sensitivity_at(middle)

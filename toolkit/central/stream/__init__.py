@@ -1,4 +1,4 @@
-"""Running totals that are published every period under one privacy loss, with the smallest possible error."""
+"""Running totals that are published every period at a single privacy loss, with the smallest possible error."""
 
 from toolkit.central.stream.comparison import Error, compare, crossing, error
 from toolkit.central.stream.factorization import Factorization

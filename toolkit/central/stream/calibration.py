@@ -23,10 +23,10 @@ _MOST_TERMS = 20_000
 
 @dataclass(frozen=True)
 class GeometricSumLaw:
-    """The law of a sum of `count` independent noises with Pr[k] proportional to e**(-|k| / scale).
+    """The distribution of a sum of `count` independent noises with Pr[k] proportional to e**(-|k| / scale).
 
-    The sum is a difference of two negative binomial numbers of `count` successes each. Where that takes too many terms
-    to add up, the tail is computed as if the two were gamma numbers.
+    The sum is the difference of two negative binomial variables with `count` successes each. If this requires too many
+    terms, the tail is computed from gamma variables instead.
     """
 
     scale: float
@@ -37,7 +37,7 @@ class GeometricSumLaw:
         return math.sqrt(self.count) * GeometricLaw(self.scale).sd
 
     def two_sided_quantile(self, level: float) -> float:
-        """Return the least whole error that is exceeded with probability at most 1 - level."""
+        """Return the smallest integer error that is exceeded with probability at most 1 - level."""
         return float(
             smallest_integer_where(
                 lambda error: self.tail_probability(error) <= 1 - level, -1, max(1, math.ceil(self.sd))
@@ -62,9 +62,10 @@ class GeometricSumLaw:
         return float(min(1.0, 2 * np.sum(np.exp(log_weight) * above)))
 
     def _smooth_tail(self, error: int) -> float:
-        """Return the tail for Laplace noise, a mixture of gamma laws.
+        """Return the tail for Laplace noise, a mixture of gamma distributions.
 
-        The size is Gamma(count - j, scale) with probability (count - 1 + j over j) 2**(1 - count - j).
+        The absolute value of the sum is Gamma(count - j, scale) with probability (count - 1 + j over j) 2**(1 - count -
+        j).
         """
         j = np.arange(self.count)
         log_weight = gammaln(self.count + j) - gammaln(j + 1) - gammaln(self.count) - (self.count - 1 + j) * math.log(2)
@@ -73,7 +74,7 @@ class GeometricSumLaw:
 
 @dataclass(frozen=True)
 class CalibratedNoise:
-    """A factorization with noise that is enough for a loss: geometric noise for Pure, discrete Gaussian for Zcdp.
+    """A factorization with noise for a privacy loss: geometric noise for Pure, discrete Gaussian noise for Zcdp.
 
     One person can move `per_person` periods by `sensitivity` each.
     """
@@ -101,19 +102,19 @@ class CalibratedNoise:
 
     @cached_property
     def sd(self) -> Array:
-        """The standard deviation of the published number, at every period."""
+        """The standard deviation of the published number at every period."""
         factors = self.factorization.error_factors
         if isinstance(self.loss, Pure):
             return np.asarray(factors * GeometricLaw(float(self.scale)).sd)
         return np.asarray(factors * (math.sqrt(self.variance) / self.factorization._unit))
 
     def law(self, period: int) -> NoiseLaw:
-        """Return the law of the noise in the published number of a period, counted from 1."""
+        """Return the distribution of the noise in the published number of a period; the first period is 1."""
         if not isinstance(self.factorization, Tree):
             return NormalLaw(float(self.sd[period - 1]), 0.0)
         if isinstance(self.loss, Pure):
             return GeometricSumLaw(float(self.scale), int(self.factorization.node_counts[period - 1]))
-        # A sum of integer noise exceeds a bound where the normal law, half a step further out, does.
+        # The sum of integer noises is treated as a normal variable, with half a step added to its quantiles.
         return NormalLaw(float(self.sd[period - 1]), 0.5)
 
 

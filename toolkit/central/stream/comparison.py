@@ -1,4 +1,4 @@
-"""Methods of publishing a total every period, side by side: how errors grow with the number of periods."""
+"""A comparison of methods that publish a total every period: how errors grow with the number of periods."""
 
 import math
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Error:
     largest : float
         The largest standard deviation of a period.
     typical : float
-        The root of their mean square.
+        The root mean square of the standard deviations of all periods.
 
     Examples
     --------
@@ -68,24 +68,24 @@ NAMES = tuple(_METHODS)
 
 
 def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
-    """Compute the error of one method, for continuous noise, at event level, under "add_remove".
+    """Compute the error of one method for continuous noise at event level under "add_remove".
 
-    A share of the loss for every total is the naive method. Averaging from below (Honaker 2015) and the plain square
-    root are included for comparison only; a `RunningTotal` uses the best of the others.
+    The naive method spends a share of the loss on every total. Averaging from below (Honaker 2015) and the plain square
+    root are included for comparison only; a `RunningTotal` uses the best of the other methods.
 
     Parameters
     ----------
     name : str
-        One of the names that `compare` returns.
+        The name of a method, as returned by `compare`.
     loss : Pure or Zcdp
-        The loss of all periods together.
+        The total loss of all periods.
     periods : int
-        The number of periods in all.
+        The total number of periods.
 
     Returns
     -------
     Error
-        Standard deviations of the totals: the largest, and the root of the mean square.
+        The largest standard deviation of the totals and the root mean square.
 
     Examples
     --------
@@ -112,14 +112,14 @@ def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:
     Parameters
     ----------
     loss : Pure or Zcdp
-        The loss of all periods together.
+        The total loss of all periods.
     periods : int
-        The number of periods in all.
+        The total number of periods.
 
     Returns
     -------
     dict of str to Error
-        The error of each method by its name.
+        The error of each method, by name.
 
     Examples
     --------
@@ -135,18 +135,18 @@ def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -
     Parameters
     ----------
     loss : Pure or Zcdp
-        The loss of all periods together.
+        The total loss of all periods.
     first : str
-        The method that is better for few periods.
+        The name of the method that is better for few periods.
     second : str
-        The other method.
+        The name of the method that is better for many periods.
     up_to : int
         The largest number of periods to try.
 
     Returns
     -------
     int or None
-        The number of periods; None if there is none up to `up_to`.
+        The number of periods; None if the second method is not better up to `up_to`.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -
     13
     """
     for periods in range(1, check_integer(up_to, "up_to") + 1):
-        # Two errors that differ in their last digits only are equal, so they must differ by a billionth.
+        # Errors that differ only in their last digits count as equal, so they must differ by a billionth.
         if error(second, loss, periods).largest < (1 - 1e-9) * error(first, loss, periods).largest:
             return periods
     return None

@@ -1,4 +1,4 @@
-"""`Factorization`: the matrix of running totals as a product of two, the first of which is measured with noise."""
+"""`Factorization`: the matrix of running totals as a product B C, in which C is measured with noise."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from toolkit.core.arrays import Array
 
 
 class Decoder(Protocol):
-    """Totals from noisy measurements, which arrive period by period."""
+    """A decoder that computes totals from noisy measurements, which arrive period by period."""
 
     def decode(self, noisy: Sequence[int]) -> int | Fraction:
-        """Return the published number, after the noisy measurements of the next period."""
+        """Return the published number after the noisy measurements of the next period."""
         ...
 
 
 class Factorization(ABC):
     """A factorization A = B C of the matrix of totals: C x is measured with noise, and B turns it into totals.
 
-    What one person can move is a column of C, and the error of a period is a row of B. `Tree` and `SquareRoot` are the
-    two kinds.
+    The change that one person can cause is a column of C, and the error of a period depends on a row of B. The
+    subclasses are `Tree` and `SquareRoot`.
 
     References
     ----------
@@ -44,11 +44,11 @@ class Factorization(ABC):
     @property
     @abstractmethod
     def error_factors(self) -> Array:
-        """The standard deviation of the published number of every period, for noise of standard deviation 1."""
+        """The standard deviation of the published number at every period, for noise with standard deviation 1."""
 
     @abstractmethod
     def encode(self, counts: Sequence[int]) -> list[int]:
-        """Return the new measurements at the last of the counts, a part of C x, before noise is added.
+        """Return the measurements that the last count completes, which are entries of C x without noise.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Factorization(ABC):
         Returns
         -------
         list of int
-            Whole numbers, in units.
+            The measurements, as whole numbers of units.
         """
 
     @abstractmethod
@@ -75,7 +75,7 @@ class Factorization(ABC):
         Returns
         -------
         Fraction
-            The largest sum of absolute moves.
+            The largest sum of absolute changes.
         """
 
     @abstractmethod
@@ -85,13 +85,13 @@ class Factorization(ABC):
     @property
     @abstractmethod
     def _unit(self) -> int:
-        """The number of units that make a count of 1: measurements are whole numbers of units."""
+        """The number of units in a count of 1; measurements are whole numbers of units."""
 
     @property
     @abstractmethod
     def _settings(self) -> list[Any]:
-        """The kind and the parameters except the periods, as a stream's file stores them."""
+        """The kind and the parameters, without the number of periods, as stored in a stream's file."""
 
     @abstractmethod
     def _decoder(self) -> Decoder:
-        """Return a decoder before its first period."""
+        """Return a new decoder, before its first period."""

@@ -1,15 +1,15 @@
-"""`SquareRoot`: the matrix of running totals as the square of another, for Gaussian noise.
+"""`SquareRoot`: the matrix of running totals as the square of another matrix, for Gaussian noise.
 
-Totals are A x, A the lower triangle of ones. With A = B C, C x is published with noise, and B times that is
-the answer; what one person can move is a column of C, and the error is a row of B. C = B, the square root
-of A, has the coefficients 1, 1/2, 3/8, … of (1 - z)**(-1/2) along its diagonals (Fichtenberger, Henzinger and
-Upadhyay 2023); columns of equal length are better still (Henzinger, Kalinin and Upadhyay 2025). Over a window
-of W periods it is the root of (1 - z**W) / (1 - z).
+Totals are A x, where A is the lower triangular matrix of ones. With A = B C, the vector C x is published with noise,
+and B times the noisy vector is the answer. The change that one person can cause is a column of C, and the error depends
+on a row of B. If C = B is the square root of A, its diagonals hold the coefficients 1, 1/2, 3/8, … of (1 - z)**(-1/2)
+(Fichtenberger, Henzinger and Upadhyay 2023). Columns of equal norm are better still (Henzinger, Kalinin and Upadhyay
+2025). For a window of W periods, the coefficients are those of the square root of (1 - z**W) / (1 - z).
 
-C is rounded to multiples of 2**-24, and its sensitivity is computed from the rounded entries, in whole numbers, so
-that rounding costs no privacy. B is the inverse of the rounded C times A, and works on numbers that are public
-already. C is lower triangular: each period is a release of its own whose sensitivity is fixed in advance, so that
-counts may depend on what was published before.
+C is rounded to multiples of 2**-24. Its sensitivity is computed from the rounded entries in integers, so that rounding
+costs no privacy. B is A times the inverse of the rounded C, and is applied only to numbers that are already public. C
+is lower triangular, so each period is a separate release whose sensitivity is fixed in advance, and counts may depend
+on earlier releases.
 """
 
 from collections.abc import Sequence
@@ -25,18 +25,18 @@ from toolkit.central.stream.factorization import Factorization
 from toolkit.core.arrays import Array
 from toolkit.core.checks import check_integer
 
-_BITS = 24  # products of two entries, and sums of squares of a column of length 1, are exact in a double
-_FINE = 64  # bits after the point of what is computed from noisy numbers
+_BITS = 24  # products of two entries, and sums of squares of a column with norm 1, are exact doubles
+_FINE = 64  # fractional bits of results that are computed from noisy numbers
 _GRAM_LIMIT = 1024
 
 
 def root(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
-    """Return the first coefficients of the root of 1 + z + … + z**(window - 1), exact unless `unit` is a float."""
+    """Return the first coefficients of the root of 1 + z + … + z**(window - 1), exactly unless `unit` is a float."""
     return _product(_power(periods, 1, unit), _power(periods, 3, unit), periods, window)
 
 
 def inverse(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
-    """Return the first coefficients of the reciprocal of that root."""
+    """Return the first coefficients of the reciprocal of the root of 1 + z + … + z**(window - 1)."""
     return _product(_power(periods, 3, unit), _power(periods, 1, unit), periods, window)
 
 
@@ -61,14 +61,14 @@ def _product(plain: list[Any], spaced: list[Any], count: int, window: int | None
 
 @dataclass(frozen=True)
 class SquareRoot(Factorization):
-    """The square root of the matrix of totals, with columns scaled to length 1 and rounded to 2**-24.
+    """The square root of the matrix of totals, with columns scaled to norm 1 and rounded to multiples of 2**-24.
 
     Parameters
     ----------
     periods : int
-        The number of periods in all.
+        The total number of periods.
     window : int, optional
-        The number of latest periods to sum; left out, the total is of all periods so far.
+        The number of latest periods to sum; by default, all periods so far.
 
     Examples
     --------
@@ -100,11 +100,11 @@ class SquareRoot(Factorization):
 
     @cached_property
     def _lengths(self) -> Array:
-        """The length of each column before scaling; column j has periods - j entries."""
+        """The norm of each column before scaling; column j has periods - j entries."""
         return np.asarray(np.sqrt(np.cumsum(self._root**2))[::-1])
 
     def _column(self, period: int) -> npt.NDArray[np.int64]:
-        """Return what one person in a period moves: the entries of C from that period on, in units."""
+        """Return the change that one person in a period causes: the entries of C from this period on, in units."""
         entries = self._root[: self.periods - period + 1] * self._unit / self._lengths[period - 1]
         return np.asarray(np.rint(entries), dtype=np.int64)
 
@@ -132,7 +132,7 @@ class SquareRoot(Factorization):
         matrix = np.zeros((self.periods, self.periods))
         for period in range(1, self.periods + 1):
             matrix[period - 1 :, period - 1] = self._column(period)
-        products = np.sort(np.abs(matrix.T @ matrix), axis=1)[:, -count:].astype(np.int64)  # below 2**53: exact
+        products = np.sort(np.abs(matrix.T @ matrix), axis=1)[:, -count:].astype(np.int64)  # exact below 2**53
         rows = np.sort(products.sum(axis=1))[-count:]
         return Fraction(sum(int(row) for row in rows), self._unit**2)
 
@@ -155,13 +155,13 @@ class SquareRoot(Factorization):
 
 
 class RootDecoder:
-    """Totals from noisy weighted sums, by forward substitution in whole numbers."""
+    """A decoder that computes totals from noisy weighted sums, by forward substitution in integers."""
 
     def __init__(self, factorization: SquareRoot) -> None:
         self._factorization, self._counts = factorization, list[int]()
 
     def decode(self, noisy: Sequence[int]) -> Fraction:
-        """Return the published number, after the noisy weighted sum of the next period."""
+        """Return the published number after the noisy weighted sum of the next period."""
         *weights, last = self._factorization._row(len(self._counts) + 1)
         earlier = sum(weight * count for weight, count in zip(weights, self._counts, strict=True))
         self._counts.append(round(Fraction((noisy[0] << _FINE) - earlier, last)))

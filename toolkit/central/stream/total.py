@@ -1,4 +1,4 @@
-"""`RunningTotal`: a total that is published every period, for one loss that is fixed in advance."""
+"""`RunningTotal`: a total that is published every period, at a privacy loss that is fixed in advance."""
 
 import os
 import threading
@@ -30,36 +30,36 @@ LATE_DATA = "late data count in the period in which they arrive; what was publis
     periods="it is how often the total is published in all: periods=52 for every week of a year",
 )
 class RunningTotal:
-    """The total of all periods so far, with noise, after each of a fixed number of periods.
+    """A total that is published with noise after each of a fixed number of periods.
 
-    All periods together cost one loss. The matrix of totals is factorized for the loss and the number of periods:
-    fresh noise for every period or for blocks of them (Pure, integer noise), or the square root of the matrix (Zcdp).
-    Counts may depend on what was published before. Late data count in the period in which they arrive: a period that
-    is over is never computed again.
+    All periods together cost a single loss. The factorization of the matrix of totals depends on the loss and the
+    number of periods: fresh noise for every period or for blocks of periods (Pure, integer noise), or the square root
+    of the matrix (Zcdp). Counts may depend on earlier releases. Late data count in the period in which they arrive;
+    past periods are never computed again.
 
-    The object holds the counts, and its noise must not be drawn twice: it cannot be copied, pickled, or used
-    in a forked process. It ends with its process; `Ledger.every` keeps one in a file.
+    The object holds the counts, and its noise must not be drawn twice, so it cannot be copied, pickled, or used in a
+    forked process. It is lost when its process ends; `Ledger.every` stores a running total in a file.
 
     Parameters
     ----------
     loss : Pure, Zcdp or Approx
-        The cost of all periods together. For Approx the noise is that of the largest Zcdp within it, which a
-        ledger with a Zcdp ceiling is charged.
+        The cost of all periods together. For Approx, the noise is calibrated to the largest Zcdp that it allows. A
+        ledger with a Zcdp ceiling is charged this Zcdp.
     periods : int
-        The number of periods in all; a further one is rejected.
+        The total number of periods; counts for further periods are rejected.
     window : int, optional
-        The number of latest periods to sum; left out, the total is of all periods so far.
+        The number of latest periods to sum; by default, all periods so far.
     neighbors : {"add_remove", "replace"}
-        "add_remove": a record comes or goes; "replace": it changes, or moves to another period.
+        "add_remove": a record is added or removed. "replace": a record changes, or moves to another period.
     sensitivity : int
-        How far one record, or person, can move the count of one period.
+        The largest change of one period's count that one record, or person, can cause.
     per_person : int, optional
-        Left out, the promise is about one record in one period (event level). With a number it is about a whole
-        person, who is counted in at most that number of periods (user level); `Visits` limits people to it.
+        By default, the guarantee is for one record in one period (event level). With a number, it is for a whole
+        person, who is counted in at most this number of periods (user level); `Visits` enforces this limit.
     factorization : Tree or SquareRoot, optional
-        How totals are composed; left out, the one with the smallest error is used.
+        The factorization of the matrix of totals; by default, the factorization with the smallest error.
     rng : numpy.random.Generator, optional
-        For simulation; the estimates then claim no loss.
+        A generator for simulations, whose estimates claim no loss; the default is the operating system's randomness.
 
     References
     ----------
@@ -112,14 +112,15 @@ class RunningTotal:
         epsilon : number
             The cost of all periods together.
         periods : int
-            The number of periods in all.
+            The total number of periods.
         **options : Any
-            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`, `rng`.
+            Further parameters of `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`,
+            `rng`.
 
         Returns
         -------
         RunningTotal
-            A total before its first period.
+            A running total before its first period.
         """
         return cls(Pure(check_positive(epsilon, "epsilon", NO_FINITE_NOISE)), periods, **options)
 
@@ -132,14 +133,15 @@ class RunningTotal:
         rho : number
             The cost of all periods together.
         periods : int
-            The number of periods in all.
+            The total number of periods.
         **options : Any
-            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`, `rng`.
+            Further parameters of `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`,
+            `rng`.
 
         Returns
         -------
         RunningTotal
-            A total before its first period.
+            A running total before its first period.
         """
         return cls(Zcdp(check_positive(rho, "rho", NO_FINITE_NOISE)), periods, **options)
 
@@ -154,14 +156,15 @@ class RunningTotal:
         delta : number
             The delta of all periods together.
         periods : int
-            The number of periods in all.
+            The total number of periods.
         **options : Any
-            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`, `rng`.
+            Further parameters of `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `factorization`,
+            `rng`.
 
         Returns
         -------
         RunningTotal
-            A total before its first period.
+            A running total before its first period.
 
         Examples
         --------
@@ -172,13 +175,13 @@ class RunningTotal:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        """All parameters but the loss and the generator, as JSON can hold them, for a stream's file."""
+        """All parameters except the loss and the generator, as JSON values for a stream's file."""
         names = ("periods", "window", "neighbors", "sensitivity", "per_person")
         return {name: getattr(self, name) for name in names} | {"way": self.factorization._settings}
 
     @classmethod
     def _from_settings(cls, loss: Loss, settings: Mapping[str, Any], rng: Rng = None) -> "RunningTotal":
-        """Make a new total, before its first period, from the settings in a stream's file."""
+        """Make a running total before its first period from the settings in a stream's file."""
         options = dict(settings)
         kind, *sizes = options.pop("way")  # the key of files written since version 1
         factorization = {"tree": Tree, "root": SquareRoot}[kind](options["periods"], *sizes)
@@ -186,7 +189,7 @@ class RunningTotal:
 
     @property
     def zcdp(self) -> Zcdp | None:
-        """The cost of the noise in concentrated privacy; None for Laplace noise, whose cost is the loss."""
+        """The cost of the noise in concentrated privacy; None for Laplace noise, whose cost is `loss`."""
         loss = self._noise.loss
         return loss if isinstance(loss, Zcdp) else None
 
@@ -203,7 +206,7 @@ class RunningTotal:
 
     @property
     def factorization(self) -> Factorization:
-        """The matrix factorization, which determines what is measured and how totals are decoded."""
+        """The matrix factorization, which determines the measurements and the decoding of totals."""
         return self._noise.factorization
 
     @property
@@ -213,12 +216,12 @@ class RunningTotal:
 
     @property
     def _seeded(self) -> bool:
-        """Whether the noise comes from a Generator: for simulation only."""
+        """Whether the noise comes from a generator, which is for simulations only."""
         return self._rng is not None
 
     @property
     def sd(self) -> Array:
-        """The standard deviation of the noise in the number of every period; it does not depend on data."""
+        """The standard deviation of the noise at every period, which does not depend on the data."""
         return self._noise.sd
 
     @property
@@ -229,7 +232,7 @@ class RunningTotal:
         return f"user level: one person, in at most {self.per_person:,} of the periods"
 
     def group(self, k: int) -> Loss:
-        """Return the loss of k records together, such as those of a person who comes k times: k epsilon, or k**2 rho.
+        """Return the loss of k records together, such as the records of one person: k epsilon, or k**2 rho.
 
         Parameters
         ----------
@@ -244,9 +247,9 @@ class RunningTotal:
         return self.loss.group(k)
 
     def add(self, count: int) -> Estimate:
-        """Add the count of the next period, and publish the total so far, or of the window, with noise.
+        """Add the count of the next period, and publish the noisy total of all periods so far or of the window.
 
-        Where records also leave, publish arrivals and departures as two totals.
+        If records can also leave, publish arrivals and departures as two totals.
 
         Parameters
         ----------
@@ -256,7 +259,7 @@ class RunningTotal:
         Returns
         -------
         Estimate
-            The total with its noise.
+            The noisy total.
         """
         if os.getpid() != self._process:
             rule = "`add` must stay in the process that made the object"
@@ -274,12 +277,12 @@ class RunningTotal:
                 noise = self._noise.sampler.draw(len(exact), self._rng)
                 return self._publish(tuple(value + int(step) for value, step in zip(exact, noise, strict=True)))
             except BaseException:
-                # Even an interrupt publishes nothing, so the period must remain to be added.
+                # After an interrupt nothing is published either, so it must be possible to add the period again.
                 self._rewind(before)
                 raise
 
     def _resume(self, counts: list[int], measurements: list[tuple[int, ...]]) -> Estimate | None:
-        """Take over the history of an earlier object, without new noise, and return its last estimate."""
+        """Restore the history of an earlier object without new noise, and return its last estimate."""
         with self._lock:
             if self.period or len(counts) != len(measurements) or len(counts) > self.periods:
                 reject("a total must resume before its first period", f"period {self.period}", "make a new one")
@@ -334,7 +337,7 @@ class RunningTotal:
 
 
 def _noise_loss(loss: Loss) -> Pure | Zcdp:
-    """Return the loss that the noise is calibrated to: for Approx the largest Zcdp within it."""
+    """Return the loss to which the noise is calibrated: for Approx, the largest Zcdp that it allows."""
     if not isinstance(loss, Pure | Approx | Zcdp):
         reject("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is calibrated to it", TypeError)
     check_positive(loss.amount, "the loss", NO_FINITE_NOISE)
@@ -356,10 +359,10 @@ def _check_per_person(value: int, periods: int) -> int:
 
 
 def _check_count(value: object) -> int:
-    """Return a count as an int of at most 64 bits; a message never quotes it."""
+    """Return a count as an int of at most 64 bits; error messages never quote it."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         reject("a count must be a whole number", type(value).__name__, "pass the number of records", TypeError)
     if value < 0:
         reject("a count must be at least 0", "a negative number", "publish departures as a total of their own")
-    # Cutting large counts moves no two of them further apart.
+    # Clipping large counts never increases the distance between two counts.
     return min(int(value), 2**63 - 1)

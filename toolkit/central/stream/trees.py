@@ -1,4 +1,4 @@
-"""`Tree`: sums of blocks of periods, each with its own noise; one level is fresh noise for every period."""
+"""`Tree`: sums of blocks of periods, each with independent noise; a single level is fresh noise for every period."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -20,22 +20,22 @@ Node = tuple[int, int]
 
 @dataclass(frozen=True)
 class Tree(Factorization):
-    """Noise on sums of 1, b, b**2, … periods: on `levels` levels, a period lies in at most one sum per level.
+    """Noisy sums of 1, b, b**2, … periods on `levels` levels; a period belongs to at most one sum per level.
 
-    A total is made of the fewest complete sums: the digits of the period in base b, where the leading digit is not
-    limited to b - 1. A sum over a window is the difference of two totals, in which common sums cancel. Only sums of
-    past periods are used, so that counts may depend on what was published.
+    A total consists of the fewest complete sums. Their numbers per level are the digits of the period in base b, where
+    the leading digit is not limited to b - 1. A sum over a window is the difference of two totals, in which common sums
+    cancel. Only sums of past periods are used, so that counts may depend on earlier releases.
 
     Parameters
     ----------
     periods : int
-        The number of periods in all.
+        The total number of periods.
     branches : int
-        The number of sums of one level that make a sum of the next.
+        The number of sums of one level that add up to a sum of the next level.
     levels : int
-        The number of levels; 1 is fresh noise for every period.
+        The number of levels; 1 means fresh noise for every period.
     window : int, optional
-        The number of latest periods to sum; left out, the total is of all periods so far.
+        The number of latest periods to sum; by default, all periods so far.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Tree(Factorization):
 
     @cached_property
     def node_counts(self) -> npt.NDArray[np.int64]:
-        """For every period, the number of noisy sums that the published number is made of."""
+        """The number of noisy sums in the published number at every period."""
         ends = np.arange(1, self.periods + 1)
         starts = np.maximum(ends - self.window, 0) if self.window else np.zeros_like(ends)
         numbers = np.zeros_like(ends)
@@ -100,14 +100,14 @@ class Tree(Factorization):
         return np.asarray(np.sqrt(self.node_counts))
 
     def _range(self, level: int, ends: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
-        """Return the half-open range of nodes on a level that make up the totals until `ends`."""
+        """Return the half-open ranges of nodes on a level that the totals up to `ends` contain."""
         size = self.branches**level
         last = level == self.levels - 1
         first = np.zeros_like(ends) if last else ends // (size * self.branches) * self.branches
         return first, ends // size
 
     def terms(self, period: int) -> tuple[set[Node], set[Node]]:
-        """Return the sums that are added and those that are subtracted at a period.
+        """Return the sums that are added, and the sums that are subtracted, at a period.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Tree(Factorization):
         Returns
         -------
         tuple of set
-            Level and index of each sum.
+            The level and index of each sum.
         """
         ends = np.array([period, max(period - self.window, 0) if self.window else 0])
         sides: tuple[set[Node], set[Node]] = (set(), set())
@@ -128,7 +128,7 @@ class Tree(Factorization):
         return sides[0] - sides[1], sides[1] - sides[0]
 
     def _completed(self, period: int) -> Iterator[Node]:
-        """Yield level and index of each sum that ends with a period."""
+        """Yield the level and index of each sum that ends with a period."""
         for level in range(self.levels):
             size = self.branches**level
             if period % size:
@@ -143,13 +143,13 @@ class Tree(Factorization):
 
 
 class TreeDecoder:
-    """Totals from noisy sums of blocks."""
+    """A decoder that computes totals from noisy sums of blocks."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree, self._sums, self._period = tree, dict[Node, int](), 0
 
     def decode(self, noisy: Sequence[int]) -> int:
-        """Return the published number, after the noisy sums that end with the next period."""
+        """Return the published number after the noisy sums that end with the next period."""
         self._period += 1
         self._sums.update(zip(self._tree._completed(self._period), noisy, strict=True))
         added, subtracted = self._tree.terms(self._period)
@@ -159,10 +159,11 @@ class TreeDecoder:
 def from_below(tree: Tree) -> Array:
     """Return the error factors of a tree whose blocks are averaged with the sums of their children (Honaker 2015).
 
-    With v the variance of a block's noise relative to that of a period's, v becomes 1 / (1 + 1 / (b v)) from level to
-    level. No `RunningTotal` publishes such averages. Under Zcdp the square root has a smaller error than every averaged
-    tree. Under Pure the best tree without averaging beats the averaged binary tree; averaging it would lower its
-    largest error by at most 6 % (5.7 % at 48 periods), and its totals would no longer be whole numbers.
+    Let v be the variance of a block's noise relative to the noise of a single period. From level to level, v becomes 1
+    / (1 + 1 / (b v)). No `RunningTotal` publishes such averages. Under Zcdp the square root has a smaller error than
+    every averaged tree. Under Pure, the best tree without averaging beats the averaged binary tree. Averaging the best
+    tree would lower its largest error by at most 6 % (5.7 % at 48 periods), but its totals would no longer be whole
+    numbers.
     """
     if tree.window:
         reject("`from_below` is for totals", "a window", "common sums of two totals do not cancel then")
@@ -181,7 +182,7 @@ def binary(periods: int) -> Tree:
 
 
 def candidates(periods: int, window: int | None = None) -> Iterator[Tree]:
-    """Yield fresh noise, and trees of every depth whose number of branches is near the best."""
+    """Yield fresh noise, and trees of every depth with nearly the best number of branches."""
     yield Tree(periods, window=window)
     for levels in range(2, periods.bit_length() + 1):
         middle = periods ** (1 / levels)

@@ -1,8 +1,8 @@
 """Differences and ratios of independent estimates, and weighted sums of the entries of one estimate.
 
 The interval of a difference combines the limits of both estimates (MOVER: method of variance estimates recovery, Zou
-and Donner 2008) before these are cut to the possible range. With limits that are already cut, the coverage falls to
-0.68 instead of 0.95 where a share is near 0.
+and Donner 2008) before these limits are cut to the possible range. With limits that are already cut, the coverage falls
+to 0.68 instead of 0.95 if a share is near 0.
 """
 
 import math
@@ -80,10 +80,10 @@ def _tails_by_inversion(basis: Any, null: float, method: str) -> Tails:
 class Quotient:
     """The quotient of two estimates with uncut limits and a correlation.
 
-    The interval contains a ratio r if the interval of first - r * second, made from the limits of both (MOVER: Donner
-    and Zou 2012), contains 0. With normal limits it is Fieller's interval. If the second estimate could be 0, there is
-    no upper limit, and for numbers that can be negative no limit at all. The method "log" is the delta method on the
-    logarithm, for positive estimates.
+    The interval contains a ratio r if the interval of first - r * second, computed from the limits of both estimates
+    (MOVER: Donner and Zou 2012), contains 0. With normal limits it is Fieller's interval. If the second estimate could
+    be 0, there is no upper limit. For numbers that can be negative, there is then no limit at all. The method "log" is
+    the delta method on the logarithm, for positive estimates.
     """
 
     first: IntervalBasis
@@ -163,7 +163,7 @@ def mover(
 
 @dataclass(frozen=True, eq=False)
 class BonferroniDifference:
-    """A difference of which only intervals are known: each gets half of the error probability (Bonferroni)."""
+    """A difference of two estimates with known intervals only; each gets half of the error probability (Bonferroni)."""
 
     first: IntervalBasis
     second: IntervalBasis
@@ -189,7 +189,7 @@ def quotient_basis(
 
 
 def ratio_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBasis:
-    """Return the basis of a number in a ratio of dependent numbers: its reports if it has some, else its error."""
+    """Return the basis of a number in a ratio of dependent numbers: its reports if it has any, otherwise its error."""
     inner, index = (basis.basis, basis.index) if isinstance(basis, SingleEntry) else (basis, 0)
     if isinstance(inner, Shares):
         return inner.rows(np.array([index]))

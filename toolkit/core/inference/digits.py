@@ -21,7 +21,7 @@ def digits(value: object) -> str:
 
 
 def round_up(value: float | Decimal, digits: int) -> Decimal:
-    """Round up to significant digits, ignoring a rounding error of 1e-12 of the value."""
+    """Round up to significant digits, ignoring a relative rounding error of 1e-12."""
     return Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(value) * (1 - _SLACK) if value else Decimal(0))
 
 
@@ -47,7 +47,7 @@ def short(number: float) -> str:
 
 
 def format_estimate(number: float, se: float, *, whole: bool = False) -> str:
-    """Format a number with the decimals of two digits of its standard error; a whole number has no decimals."""
+    """Format a number with as many decimals as its standard error has with two digits; a whole number has none."""
     if math.isnan(number):
         return "—"
     if whole and math.isfinite(number):
@@ -58,7 +58,7 @@ def format_estimate(number: float, se: float, *, whole: bool = False) -> str:
 
 
 def format_limits(low: float, high: float, se: float, *, whole: bool = False) -> str:
-    """Format two limits with enough decimals to distinguish them; those of a whole number are rounded outwards."""
+    """Format two limits with enough decimals to distinguish them; limits of a whole number are rounded outwards."""
     if whole and math.isfinite(low) and math.isfinite(high):
         return f"{math.floor(low):,} to {math.ceil(high):,}"
     finer = se
@@ -68,7 +68,7 @@ def format_limits(low: float, high: float, se: float, *, whole: bool = False) ->
 
 
 def decimals_of(lines: Sequence[Sequence[float]]) -> int:
-    """Return the decimals of two digits of the smallest error, or more so that no interval is shown as a point."""
+    """Return the decimals for two digits of the smallest error, or more so that no interval shrinks to a point."""
     errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
     decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
     while decimals < _MOST_DECIMALS and any(

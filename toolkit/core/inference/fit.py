@@ -1,4 +1,4 @@
-"""Test whether any share agrees with the reports, or whether people did not follow the design."""
+"""Tests of whether any share agrees with the reports, or whether people did not follow the design."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +12,8 @@ from toolkit.core.inference.intervals import Interval, Normal, Shares
 DOUBTFUL = 0.05
 """A fit with a smaller p-value is noted wherever the estimate is shown, even if its interval is not empty."""
 
-# Of many options, only the tails of those farthest outside are computed. Ignoring the others is conservative.
+# If there are many options, tails are computed only for the options farthest outside. Ignoring the other options is
+# conservative.
 _CANDIDATES = 256
 _CAUSES = "the instructions were not followed, or the design was another, or it is chance"
 _AMONG_MANY = "chance alone does this to about 1 in 40 of the options that nobody has"
@@ -32,17 +33,17 @@ class Counted(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DesignFit:
-    """How well the best-fitting truth agrees with the reports.
+    """The result of a test of how well the best-fitting truth agrees with the reports.
 
     Parameters
     ----------
     p : float or array
-        The greatest probability, over all shares and if the design was followed, of reports at least as far outside.
-        A single number for shares that sum to one, and one number for each of several boxes.
+        The greatest probability, over all shares, that reports are at least as far outside if the design was followed.
+        It is a single number for shares that sum to one, and an array with one number per box for several boxes.
     method : str
-        How it was computed.
+        The method by which p was computed.
     of : str
-        The quantity that would have to fit: a share, or a mean.
+        The quantity that is fitted: a share or a mean.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class DesignFit:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the p-value, or the least of several times their number, is below 0.05."""
+        """Whether the p-value is below 0.05; for several p-values, whether the smallest times their number is."""
         return bool(np.size(self.p) * np.nanmin(self.p) < DOUBTFUL) if not np.all(np.isnan(self.p)) else False
 
     def words(self, entry: int | None = None) -> str:
@@ -67,7 +68,7 @@ class DesignFit:
         Parameters
         ----------
         entry : int, optional
-            The index of the entry; by default the one with the least p-value.
+            The index of the entry; by default the entry with the smallest p-value.
 
         Returns
         -------
@@ -87,9 +88,9 @@ def format_p(p: float) -> str:
 def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> DesignFit:
     """Test the fit exactly, by the binomial tails of the reports for each option at the nearest edge, 0 or 1.
 
-    For a single share the p-value is the greatest probability, over all shares, of as few reports (or as many). For
-    shares that sum to one (`together`) it is the least tail times the number of tails, so that it falls below 0.05 in
-    at most 5 % of surveys.
+    For a single share, the p-value is the greatest probability, over all shares, of at most (or at least) this number
+    of reports. For shares that sum to one (`together`) the p-value is the smallest tail times the number of tails, so
+    that it falls below 0.05 in at most 5 % of surveys.
     """
     k = len(shares.value)
     if together and np.all((shares.value >= 0) & (shares.value <= 1)):
@@ -114,7 +115,7 @@ def wald_fit(shares: Normal) -> DesignFit:
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
     """Return the probability, at the nearest edge, of reports as far outside as those of each share; 1 if inside."""
-    # Tails are costly, and those of a share inside 0 to 1 are not needed.
+    # Tails are expensive to compute, and a share inside 0 to 1 does not need them.
     if isinstance(shares, Shares):
         outside = (shares.value < 0) | (shares.value > 1)
         if not outside.all():
@@ -127,7 +128,7 @@ def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
 
 
 def fit_notes(fit: DesignFit, shares: Counted, comparison: str = "") -> tuple[str, ...]:
-    """Return notes about a fit that is doubtful, or that makes a 95 % interval empty.
+    """Return notes if the fit is doubtful or a 95 % interval is empty.
 
     `comparison` describes the reports and the design, as in "10 of 300 reports were yes, where the design makes at
     least 50".
@@ -158,7 +159,7 @@ _INSIDE = {"mle": "maximum likelihood (mle)", "simplex": "the nearest distributi
 
 
 def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
-    """Return a note if an unbiased estimate of a share lies outside 0 to 1; `inside` names a method that does not."""
+    """Return a note if an unbiased estimate of a share lies outside 0 to 1; `inside` names one that does not."""
     outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
     if not outside or np.isnan(np.sum(value)):
         return ()

@@ -71,7 +71,7 @@ class Interval:
 
 
 def cut(low: float | Array, high: float | Array, within: tuple[float, float], level: float, method: str) -> Interval:
-    """Cut an interval to the possible range `within`; without an overlap it is empty."""
+    """Cut an interval to the possible range `within`; it is empty if they do not overlap."""
     slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # tolerance for rounding
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
     low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
@@ -95,9 +95,9 @@ def imbens_manski(width: float, level: float) -> float:
 class IntervalBasis(Protocol):
     """The numbers from which an estimate computes intervals of any level; the first method is the default.
 
-    A basis may also have `tails(null, method)`; without it, a test finds the level at which the interval meets the
-    null. A basis with a `value` and `uncut(level, method)`, the limits before they are cut to the possible range
-    `within`, can be part of a difference.
+    A basis may also have `tails(null, method)`; otherwise, a test finds the level at which the interval meets the null.
+    A basis can be part of a difference if it has a `value` and `uncut(level, method)`, which returns the limits before
+    they are cut to the possible range `within`.
     """
 
     @property
@@ -134,7 +134,7 @@ class Normal:
 class Student:
     """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t interval.
 
-    Where all answers are equal the estimated standard error is zero, and there is no interval. The interval is cut to
+    If all answers are equal, the estimated standard error is zero, and there is no interval. The interval is cut to
     `within`.
     """
 
@@ -230,7 +230,7 @@ def possible(basis: object) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """The intervals of another basis under a monotone function: its values at the limits, in order."""
+    """The intervals of another basis under a monotone function, which is applied to the limits."""
 
     basis: IntervalBasis
     function: Callable[[Any], Any]
@@ -252,9 +252,9 @@ class Shares:
     """Shares of a sample of n, one row each, estimated by a mean of report scores; the first method is the default.
 
     `spread_given` and `spread_without` are the mean squared scores of people with and without the option. `given` and
-    `without` are the probabilities of the reports in `counts` for these people. `without_range` is the least and
+    `without` are the probabilities of the reports in `counts` for these people. `without_range` holds the smallest and
     greatest probability of a supporting report from people without the option. `through` holds the whole matrix with
-    all counts, where the posterior of one share depends on the others.
+    all counts if the posterior of one share depends on the other shares.
     """
 
     value: Array
@@ -295,7 +295,7 @@ class Shares:
         return cut(low, high, self.within, level, method)
 
     def rows(self, indices: npt.NDArray[np.intp]) -> "Shares":
-        """Select some of the shares, without the joint posterior of all."""
+        """Select some of the shares, without the joint posterior of all shares."""
         names = ("value", "se", "spread_given", "spread_without", "counts", "given", "without")
         ends = (self.without_range[0][indices], self.without_range[1][indices])
         methods = tuple(name for name in self.methods if name != "bayes" or self.through is None)
@@ -309,7 +309,7 @@ class Shares:
         return {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes}[method](level)
 
     def tails(self, null: float, method: str) -> Tails:
-        """Compute the tests that reject a share exactly when the uncut interval of the same method excludes it."""
+        """Compute the test that rejects a share exactly when the uncut interval of the same method excludes it."""
         if method == "exact":
             below, above = self._binomial_tails(null)
             z = self.score(null)
@@ -340,7 +340,7 @@ class Shares:
         return np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
 
     def _binomial_tails(self, null: float) -> tuple[Array, Array]:
-        """Return the greatest probabilities of as few and of as many supporting reports under the null."""
+        """Return the greatest null probabilities of at most and of at least the observed supporting reports."""
         (count, p), (least, greatest) = self.speaking(), self.without_range
         fewest, most = (np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1))
         below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
@@ -348,7 +348,7 @@ class Shares:
         return np.where(p > greatest, below, 1), np.where(p > greatest, above, 1)
 
     def _exact(self, level: float) -> tuple[Array, Array]:
-        """Return the limits of Clopper and Pearson for the number of supporting reports; coverage is guaranteed."""
+        """Return Clopper and Pearson's limits for the number of supporting reports, which guarantee the coverage."""
         count, _ = self.speaking()
         tail = (1 - level) / 2
         low = np.where(count > 0, betaincinv(np.maximum(count, 1), self.n - count + 1, tail), 0)
@@ -375,15 +375,16 @@ class Shares:
 
 @dataclass(frozen=True, eq=False)
 class SampleShares:
-    """Shares of a weighted, stratified or clustered sample: intervals of counts for an effective sample size.
+    """Shares of a weighted, stratified or clustered sample, with intervals for an effective sample size.
 
-    With v the variance through the design, V(x) that of one person's score at the share x, and k = t**2 / m by the
-    design's degrees of freedom, "wilson" holds all x with (value - x)**2 <= k V(x); m = min(V(value) / v, Kish's
-    number), as an estimated v may be far too small where few clusters or heavy weights are. "korn-graubard" is Clopper
-    and Pearson's interval (1998: m times the ratio of both t quantiles, squared), "logit" that of R's svyciprop, both
-    on the reports. In all 74 cells of benchmarks/interval_coverage.py, enumerated or simulated 2,000 times, the first
-    covers at least .941 through a device, the second .953 for plain answers: they are the defaults there. `effective`
-    is the simple random sample size with the same variance; a finite population multiplies it by `gain`.
+    Let v be the variance under the sampling design, V(x) the variance of one person's score at the share x, and k =
+    t**2 / m with the degrees of freedom of the design. "wilson" contains all x with (value - x)**2 <= k V(x). Here m =
+    min(V(value) / v, Kish's number), because an estimated v may be far too small with few clusters or heavy weights.
+    The other two methods apply to the reports: "korn-graubard" is Clopper and Pearson's interval (1998: m times the
+    squared ratio of both t quantiles), and "logit" is the interval of R's svyciprop. In all 74 cells of
+    benchmarks/interval_coverage.py, enumerated or simulated 2,000 times, "wilson" covers at least .941 through a device
+    and "korn-graubard" at least .953 for plain answers, so these are the defaults. `effective` is the size of the
+    simple random sample with the same variance; a finite population multiplies it by `gain`.
     """
 
     shares: Shares
@@ -426,7 +427,7 @@ class SampleShares:
             low, high = (1 / (1 + np.exp(-np.nan_to_num(middle + side * margin, nan=0.0))) for side in (-1, 1))
         agree = (share == 0) | (share == 1)
         low, high = self.shares.mapped(low, high)
-        edges = self.uncut(level, "wilson")  # where all reports agree, a logit has no error
+        edges = self.uncut(level, "wilson")  # a logit has no error if all reports agree
         return np.where(agree, edges[0], low), np.where(agree, edges[1], high)
 
     def tails(self, null: float, method: str) -> Tails:
@@ -443,7 +444,7 @@ class SampleShares:
 
 
 def level_that_meets(uncut: Callable[[float], Iterable[Any]], value: Array, null: float) -> Array:
-    """Find the least 1 - level whose interval excludes the null, by bisection to 12 digits; at least 1e-15."""
+    """Find the smallest 1 - level, at least 1e-15, whose interval excludes the null, by bisection to 12 digits."""
     defined = ~np.any([np.isnan(np.broadcast_to(limit, value.shape)) for limit in uncut(0.5)], axis=0)
     levels = np.full(value.shape, np.nan)
     for entry in np.ndindex(value.shape):
@@ -454,7 +455,7 @@ def level_that_meets(uncut: Callable[[float], Iterable[Any]], value: Array, null
 
         if defined[entry] and leaves_out(math.log(_LEAST)):
             levels[entry] = _LEAST
-        elif defined[entry]:  # after more than 45 rounds the level could be 0, which has no quantile
+        elif defined[entry]:  # more than 45 rounds could reach a level of 0, which has no quantile
             levels[entry] = math.exp(bisect(leaves_out, math.log(_LEAST), 0.0, max_rounds=45)[1])
     return levels
 
@@ -469,11 +470,11 @@ def _ratio(distance: float | Array, error: float | Array) -> Any:
 
 
 def share_error(counts: Array, n: int, p: float | Array, q: float | Array) -> Array:
-    """Return the standard errors of shares that a report supports with probability p if they apply, else q.
+    """Return the standard errors of shares; a report supports an option with probability p if it is true, else q.
 
     The variance of the proportion s of supporting reports is estimated by s (1 - s) / (n - 1). If all reports agree, it
-    is that of the design at the nearest share inside 0 to 1; and if the reports at that share always agree, because
-    answers are not randomized, that with one more report of each kind. A single report has no standard error.
+    is the variance under the design at the nearest share inside 0 to 1. If the reports at that share always agree,
+    because answers are not randomized, one more report of each kind is added. A single report has no standard error.
 
     >>> share_error(np.array([0.0, 0.0, 50.0]), 300, 5 / 6, 1 / 6).round(4), share_error(np.zeros(1), 8, 1, 0)
     (array([0.0323, 0.0323, 0.0323]), array([0.10606602]))

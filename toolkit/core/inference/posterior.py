@@ -19,7 +19,7 @@ OPTIONS_LIMIT = 16
 _CHAINS, _KEPT = 250, 200
 # The probability of an impossible report, so that its logarithm and slope exist.
 _LEAST = 1e-200
-# An interval that begins within this fraction of the draws begins at the edge.
+# If an interval begins within this fraction of the draws, it is extended to the edge.
 _TOUCHING = 0.002
 
 
@@ -27,7 +27,7 @@ def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) 
     """Return the shortest interval with posterior probability `level` for one share x, on a grid.
 
     Reports follow x * given + (1 - x) * without. With two kinds of report this posterior is a truncated Beta; the grid
-    serves every number of kinds, and does not lose its digits when the truncation leaves only the far tail.
+    works for any number of kinds, and loses no digits if the truncation leaves only the far tail.
     """
 
     def log_likelihood(x: Array) -> Array:
@@ -73,7 +73,7 @@ class RandomizedCounts:
 
 
 def shortest_intervals(draws: Array, level: float) -> tuple[Array, Array]:
-    """Return the shortest interval with `level` of the rows of each column; near 0 or 1 it includes the edge."""
+    """Return the shortest interval with `level` of the draws of each column; near 0 or 1 it includes the edge."""
     ordered = np.sort(draws, axis=0)
     size = int(np.ceil(level * len(ordered)))
     first = np.argmin(ordered[size - 1 :] - ordered[: len(ordered) - size + 1], axis=0)
@@ -83,11 +83,11 @@ def shortest_intervals(draws: Array, level: float) -> tuple[Array, Array]:
 
 
 def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, length: int = _KEPT) -> Array:
-    """Draw shares x with density proportional to the likelihood of the counts under x P: by survey, draw and share.
+    """Draw shares x with density proportional to the likelihood of the counts under x P; axes are survey, draw, share.
 
-    Hit and run: each step draws a point on a random chord of the simplex, by slice sampling, which needs no tuning and
-    is exact however narrow the likelihood is. The log-likelihood is concave, so the slice is one segment. Directions
-    follow the estimate's covariance, and every other step the line between two vertices, which finds its way along the
+    The sampler is hit and run: each step draws a point on a random chord of the simplex by slice sampling, which needs
+    no tuning and is exact even if the likelihood is narrow. The log-likelihood is concave, so the slice is one segment.
+    Directions alternate between the covariance of the estimate and the line between two vertices, which moves along the
     edges. Draws are stored after a burn-in of 100 + 20 k steps.
     """
     surveys, k = len(counts), len(matrix)
@@ -109,13 +109,13 @@ def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CH
 
 
 def _roots(cov: Array) -> Array:
-    """Return square roots of covariances: directions with the spread of the estimate, along which sums are constant."""
+    """Return square roots of covariances, whose columns are directions along which the sum of shares is constant."""
     values, vectors = np.linalg.eigh(cov)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None, :])
 
 
 def _step(x: Array, direction: Array, matrix: Array, counts: Array, rng: np.random.Generator) -> Array:
-    """Draw one point per row on the chord through x, where the likelihood is above a random threshold."""
+    """Draw one point per row, from the part of the chord through x with a likelihood above a random threshold."""
     direction = direction / np.abs(direction).max(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.where(direction != 0, -x / direction, np.inf)

@@ -29,7 +29,7 @@ class Significance:
     p : float or array
         The p-value, one for each entry of the estimate.
     statistic : float or array
-        The distance of the estimate from the null in standard errors, those at the null where they are known.
+        The distance of the estimate from the null in standard errors, which are computed at the null if possible.
     null : float
         The value that was tested.
     sides : int
@@ -99,8 +99,9 @@ def significance(
 def adjusted(p: float | Array, adjust: str) -> Any:
     """Adjust the p-values of several tests so that the probability of any false rejection is controlled.
 
-    "bonferroni" multiplies each by their number. "holm" multiplies the smallest by their number, the next by one less,
-    and so on, and makes them increasing; it rejects at least as often as Bonferroni. NaN does not count as a test.
+    "bonferroni" multiplies each p-value by the number of tests m. "holm" multiplies the smallest by m, the next by m -
+    1, and so on, and makes the results increasing; it rejects at least as often as Bonferroni. NaN does not count as a
+    test.
     """
     values = np.asarray(p, dtype=np.float64)
     tests = values[~np.isnan(values)]
