@@ -1,4 +1,4 @@
-"""A budget that a ledger enforces: what may be spent in all, and what was spent on what."""
+"""Privacy budgets enforced by a ledger, which records every charge and never exceeds its ceiling."""
 
 from toolkit.budget.charges import BudgetError, Entry, RecordError
 from toolkit.budget.ledger import Ledger

@@ -1,15 +1,15 @@
 """Charges, and the append-only chain of entries that records them.
 
-A charge is converted to the type of the ceiling and added up exactly, for the unit of the ledger. A promise about a row
-means little to a person with ten rows, and a promise about an event less to a person who comes every week. So totals
-refer to one unit, and a loss about a finer unit is multiplied by how many of them the coarser unit has:
-`loss.group(times)`.
+A charge is converted to the type of the ceiling and added exactly to a total for the unit of the ledger. A guarantee
+for a row protects a person with ten rows only weakly, and a guarantee for an event even less. So totals refer to one
+unit. If a loss is for a finer unit, the charge is `loss.group(times)`, where `times` is the number of finer units per
+unit of the ledger.
 
-Entries form a chain: each row holds a hash of itself and of the previous row, and the total so far. A row that was
-changed, removed, added or moved breaks the chain unless every later row was recomputed, and so does a total that is not
-the sum of the charges. This protects against mistakes, not against attackers: nothing here is secret, so anybody who
-can write the file can also write another chain. The chain does not show that rows are missing at its end; the rollback
-check of `toolkit.budget.ledger_file` does.
+Entries form a chain: each row holds a hash of itself and of the previous row, and the total so far. If a row is
+changed, removed, added or moved, the chain is broken unless every later row is recomputed. A total that is not the sum
+of the charges breaks the chain as well. This protects against mistakes but not against attackers: nothing here is
+secret, so anybody who can write the file can also write another chain. The chain cannot detect missing rows at its end;
+the rollback check of `toolkit.budget.ledger_file` detects them.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 from toolkit.core.checks import check_choice, check_integer, check_neighbors, reject
 from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, format_amount
 
-# Sums are exact while their denominator is below this.
+# Sums are exact while their denominator is below this limit.
 _DIGITS = 2**256
 
 # Otherwise charges are rounded up to multiples of 1 / _GRAIN, so that the size of sums is bounded.
@@ -35,7 +35,7 @@ _GRAIN = 2**128
 
 
 class BudgetError(ValueError):
-    """An error for a charge that a ledger rejects; nothing was charged and nothing was released.
+    """An error raised when a ledger rejects a charge; nothing was charged and nothing was released.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class BudgetError(ValueError):
 
 @runtime_checkable
 class Priced(Protocol):
-    """An object with a privacy loss, such as a mechanism or a design."""
+    """The interface of an object with a privacy loss, such as a mechanism or a design."""
 
     @property
     def loss(self) -> Loss: ...
@@ -79,7 +79,7 @@ def converted(loss: object, ceiling: Loss) -> Loss:
     if isinstance(loss, type(ceiling)):
         return loss
     if (isinstance(loss, Zcdp) and loss.amount == 0) or (isinstance(loss, Approx) and loss.slack == 0):
-        loss = Pure(loss.amount)  # the same promise in the type that converts to all others
+        loss = Pure(loss.amount)  # the same guarantee in a type that converts to all other types
     if isinstance(loss, Pure):
         return (
             loss.to_zcdp() if isinstance(ceiling, Zcdp) else loss.to_approx() if isinstance(ceiling, Approx) else loss
@@ -89,10 +89,10 @@ def converted(loss: object, ceiling: Loss) -> Loss:
 
 
 def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
-    """Return the loss of a mechanism, and its price in the type of the ceiling.
+    """Return the loss of a mechanism, and its charge in the type of the ceiling.
 
-    A mechanism may have a property `zcdp` that is tighter than the conversion of its loss. Both are valid, so a ceiling
-    in Zcdp counts the smaller one.
+    A mechanism may have a property `zcdp` that is tighter than the conversion of its loss. Both are valid, so a Zcdp
+    ceiling is charged the smaller one.
     """
     if isinstance(priced, Pure | Approx | Zcdp) or not isinstance(priced, Priced):
         return priced, converted(priced, ceiling)
@@ -190,7 +190,7 @@ _REMEDIES = {
 
 
 def agreed_unit(current: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
-    """Return the unit of a ledger after a charge about the `stated` unit, and terms; a finer unit counts `times`."""
+    """Return the unit of a ledger after a charge for the `stated` unit, and the terms of the charge."""
     if stated is not None and stated != current:
         check_choice(stated, "unit", UNITS)
     if times is not None:
@@ -208,7 +208,7 @@ def agreed_unit(current: str | None, stated: str | None, times: int | None = Non
 
 
 def agreed_neighbors(current: str | None, stated: str | None) -> str | None:
-    """Return the neighbor relation of a ledger after a charge about the `stated` one; it never changes."""
+    """Return the neighbor relation of a ledger after a charge with the `stated` relation; it never changes."""
     if stated is None or stated == current:
         return current
     check_neighbors(stated)
@@ -237,7 +237,7 @@ COPY = "restore an undamaged copy that is not older"
 
 
 class RecordError(OSError):
-    """An error in reading or writing the record; nothing is released without a charge on the disk.
+    """An error raised when a record cannot be read or written; nothing is released without a charge on the disk.
 
     Examples
     --------
@@ -262,15 +262,15 @@ class Entry:
     mechanism : str
         The name of the mechanism.
     neighbors : str or None
-        The neighbor relation of the promise.
+        The neighbor relation of the guarantee.
     loss : Loss
         The loss that was requested.
     charged : Loss
-        The loss in the type of the ceiling.
+        The loss that was charged, in the type of the ceiling.
     total : Loss
         The sum of all charges up to this one.
     unit : str, optional
-        The unit of the totals; None if nobody has stated it.
+        The unit of the totals; None if it has not been stated.
     terms : str
         The conditions of the charge, such as the caps per person or the number of events.
 
@@ -295,7 +295,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class ChainPosition:
-    """A position in a chain: the number, link and total of the last verified row; 0 before the first."""
+    """A position in a chain: the number, link and total of the last verified row, or 0 before the first row."""
 
     number: int
     link: str
@@ -313,7 +313,7 @@ def link_of(before: str, row: Row) -> str:
 
 
 def _without_end(row: tuple[Any, ...]) -> list[object]:
-    """Drop empty columns at the end, which rows of older versions lack, so that their links remain valid."""
+    """Drop empty columns at the end; rows of older versions lack them, and their links must remain valid."""
     values = list(row)
     while values and values[-1] is None:
         values.pop()
@@ -323,7 +323,7 @@ def _without_end(row: tuple[Any, ...]) -> list[object]:
 def follow(
     position: ChainPosition, rows: Iterable[tuple[Row, str]], remedy: str = COPY
 ) -> Iterator[tuple[ChainPosition, Entry]]:
-    """Iterate over positions and entries of rows, and reject the first row that does not continue the chain."""
+    """Yield the position and entry of each row, and reject the first row that does not continue the chain."""
     unknown = f"the spent budget is unknown; {remedy}"
     for row, link in rows:
         number = position.number + 1
@@ -361,7 +361,7 @@ def serialize(loss: Loss) -> str:
 
 
 def deserialize(text: str) -> Loss:
-    """Parse a loss that `serialize` has written."""
+    """Parse a loss that was formatted by `serialize`."""
     try:
         kind, *amounts = text.split()
         return _KINDS[kind](*map(Fraction, amounts))
@@ -383,7 +383,7 @@ Decision: TypeAlias = Callable[[Entry | None], Entry]
 
 
 class MemoryRecord:
-    """A record in the memory of this process; it cannot be copied, because a copy would have a separate total."""
+    """A record in the memory of this process; it cannot be copied, because a copy would keep a separate total."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -423,7 +423,7 @@ class MemoryRecord:
 
 
 class Register(Protocol):
-    """A list of the publications of a ledger's releases."""
+    """The interface of a list of the publications of a ledger's releases."""
 
     def add(self, entry: int, file: str, digest: str) -> None: ...
 

@@ -70,17 +70,17 @@ class Ledger:
     Parameters
     ----------
     ceiling : Pure, Approx or Zcdp
-        The most that may be spent. A Zcdp ceiling also accepts Pure losses, and allows the most releases when there
-        are many: `Zcdp.within(Approx(1, 1e-6))` guarantees at least (1, 1e-6).
+        The largest total loss. A Zcdp ceiling also accepts Pure losses, and it permits the most releases if there are
+        many releases: `Zcdp.within(Approx(1, 1e-6))` guarantees at least (1, 1e-6).
     path : str or path, optional
-        A file that stores the record and that several processes may share, or the address of a PostgreSQL database
-        that several machines may share, such as "postgresql://ann@db/office?schema=claims". Without it the record is
-        in memory. Its rows are chained: opening or listing the file rejects an edited row and a total that is not the
-        sum of the charges. `budget.db-last` detects that the file was replaced by an older copy. Both protect against
-        mistakes only: they do not detect a copy in another folder, a folder that was restored as a whole, or a file
-        that was written again from the start.
+        A file that stores the record and that several processes may share, or the address of a PostgreSQL database that
+        several machines may share, such as "postgresql://ann@db/office?schema=claims". By default, the record is in
+        memory. The rows are chained: when the file is opened or listed, an edited row is rejected, and so is a total
+        that is not the sum of the charges. A second file, `budget.db-last`, shows if the file was replaced by an older
+        copy. Both checks protect against mistakes only. They do not detect a copy in another folder, a folder that was
+        restored as a whole, or a file that was written again from the start.
     neighbors : "replace" or "add_remove", optional
-        The neighboring datasets of the guarantee. Once stated, here or with a charge, they never change.
+        The neighbor relation of the guarantee. Once stated, here or with a charge, it never changes.
     unit : "person", "row" or "event", optional
         The unit that the totals protect. Once stated, here or with a charge, it never changes. A charge for a finer
         unit is multiplied by `times`; any other charge for a different unit is rejected.
@@ -157,7 +157,7 @@ class Ledger:
 
     @property
     def simulated(self) -> bool:
-        """Whether the ledger is simulated: its releases may use a generator, and have no privacy guarantee."""
+        """Whether the ledger is simulated. Its releases may then use a generator and have no privacy guarantee."""
         return self._simulated
 
     def source(self, rng: Rng) -> Rng:
@@ -166,12 +166,12 @@ class Ledger:
         Parameters
         ----------
         rng : numpy.random.Generator or None
-            None means the randomness of the operating system.
+            A generator for simulations; None stands for the operating system's randomness.
 
         Returns
         -------
         numpy.random.Generator or None
-            The argument.
+            The argument `rng`, unchanged.
         """
         if rng is not None and check_rng(rng) is not None and not self._simulated:
             consequence = "whoever knows its seed can remove the noise; simulations need Ledger(…, simulated=True)"
@@ -180,12 +180,12 @@ class Ledger:
 
     @property
     def ceiling(self) -> Loss:
-        """The most that may be spent."""
+        """The largest total loss."""
         return self._ceiling
 
     @property
     def neighbors(self) -> str | None:
-        """The neighboring datasets of the guarantee; None until they are stated."""
+        """The neighbor relation of the guarantee; None until it is stated."""
         last = self._record.last()
         return (last.neighbors if last else None) or self._neighbors
 
@@ -225,14 +225,14 @@ class Ledger:
         Parameters
         ----------
         loss : Loss or mechanism
-            The loss to spend. For a later release pass the mechanism itself: its name is then recorded, and a Zcdp
-            ceiling counts its `zcdp` if it has one.
+            The loss to spend. For a later release, pass the mechanism itself: its name is then recorded, and a Zcdp
+            ceiling is charged its `zcdp`, if it has this property.
         label : str, optional
             The purpose, in one line.
         mechanism : str, optional
             The name of the mechanism, if `loss` is a loss.
         neighbors : "replace" or "add_remove", optional
-            The neighboring datasets of the loss; those of local randomization (`design.loss`) are "replace".
+            The neighbor relation of the loss, which is "replace" for local randomization (`design.loss`).
         unit : "person", "row" or "event", optional
             The unit that the loss protects; by default the ledger's unit.
         times : int, optional
@@ -248,7 +248,7 @@ class Ledger:
         Raises
         ------
         BudgetError
-            If the charge exceeds the remaining budget, or its neighbors or unit do not match the ledger's.
+            If the charge exceeds the remaining budget, or if its neighbor relation or unit differs from the ledger's.
 
         Examples
         --------
@@ -261,7 +261,7 @@ class Ledger:
         return self._record.append(self._decision(loss, label, mechanism, neighbors, unit, times, terms))
 
     def facts(self, entry: Entry) -> dict[str, Any]:
-        """Return the cost of an entry, and the totals before and after it, for a publication.
+        """Return the public facts about an entry: its cost, and the totals before and after it.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class Ledger:
         Returns
         -------
         dict
-            Facts by name.
+            The facts by name.
         """
         return {
             "id": self._record.id,
@@ -334,7 +334,8 @@ class Ledger:
         if not self._simulated:
             warn_if_weak(recorded_loss)
 
-        # The record calls this with its last entry under its lock, so no other charge can come in between.
+        # The record calls this function with its last entry while it holds its lock, so no other charge can come in
+        # between.
         def decide(last: Entry | None) -> Entry:
             number, spent = (last.number, last.total) if last else (0, nothing(self._ceiling))
             stated = agreed_neighbors(last.neighbors if last else None, self._neighbors)
@@ -366,17 +367,18 @@ class Ledger:
         mechanism : mechanism
             An object with a `loss` and a `release` method.
         value : object
-            The exact statistic, as `mechanism.release` expects it.
+            The exact statistic, in the form that `mechanism.release` expects.
         label : str, optional
             The purpose, in one line.
         rng : numpy.random.Generator, optional
-            Accepted only by a simulated ledger.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
         neighbors : "replace" or "add_remove", optional
-            As in `charge`.
+            The neighbor relation, as in `charge`.
         unit : "person", "row" or "event", optional
-            As in `charge`.
+            The unit that the loss protects, as in `charge`.
         times : int, optional
-            As in `charge`.
+            The maximum number of finer units, as in `charge`.
 
         Returns
         -------
@@ -405,18 +407,18 @@ class Ledger:
         """Open a total that is published every period, and charge all its periods now.
 
         A stream that stops early is not refunded. A ledger in a file stores the stream in another file next to it, so
-        that `resume(label)` can continue it in another process next week. A ledger in memory does not store the
-        stream, unless `path` is given; the stream then ends with this process.
+        that `resume(label)` can continue it in another process next week. A ledger in memory does not store the stream,
+        so it ends with this process unless `path` is given.
 
         Parameters
         ----------
         total : RunningTotal
-            A new total, without a period.
+            A new running total, before its first period.
         label : str, optional
             The purpose; required if the ledger is stored.
         events : int, optional
-            For an event-level total under a ledger about persons or rows: the maximum number of events per person or
-            row over all periods. `total.group(events)` is charged.
+            The maximum number of events per person or row over all periods; for an event-level total under a ledger
+            whose unit is a person or a row. `total.group(events)` is charged.
         path : str or path, optional
             The file of the stream, which is as confidential as the data.
 
@@ -448,15 +450,17 @@ class Ledger:
     def resume(self, label: str | os.PathLike[str], *, rng: Rng = None) -> "Stream":
         """Continue a stream that `every` opened under this ledger; nothing is charged.
 
-        Its `last` is the estimate of the last stored period, which the previous process may not have returned. If
-        another `Visits` counted the people of a user-level stream, a warning says that the file does not contain them.
+        The attribute `last` of the stream is the estimate of the last stored period, which the previous process may not
+        have returned. If a separate `Visits` counted the people of a user-level stream, a warning says that the file
+        does not contain these counts.
 
         Parameters
         ----------
         label : str or path
             The stream's label, or the path of its file.
         rng : numpy.random.Generator, optional
-            Accepted only by a simulated ledger.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -468,7 +472,7 @@ class Ledger:
 
         storage: StreamStorage = StreamFile(Path(label).expanduser().resolve())
         by_label = self._stream_storage(label) if isinstance(label, str) else None
-        # A text may be a label or a path; the stream with that label comes first.
+        # A text may be a label or a path; a stream with this label takes precedence.
         if by_label is not None and (by_label.exists() or not storage.exists()):
             storage = by_label
         return resume_stream(storage, self, self.entries(), self.source(rng))
@@ -490,17 +494,17 @@ class Ledger:
         return self._record.stream_storage(name)
 
     def entries(self) -> tuple[Entry, ...]:
-        """Return every charge, the oldest first.
+        """Return all charges, oldest first.
 
         Returns
         -------
         tuple of Entry
-            All charges; the whole chain of a stored record is checked.
+            All charges, after a check of the whole chain of a stored record.
         """
         return self._record.entries()
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table of the charges, with the total after each.
+        """Return a table of the charges, with the total after each charge.
 
         Returns
         -------

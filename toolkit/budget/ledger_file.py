@@ -1,18 +1,18 @@
 """A ledger in a SQLite file: its tables, the chain of its rows, the rollback check, and its publications.
 
 Every use opens the file, runs one transaction and closes it. No connection outlives a call, so nothing is shared
-between threads or carried over a fork or a pickle, and a file that was moved away is detected rather than written to. A
+between threads or inherited through a fork or a pickle, and the ledger never writes to a file that was moved away. A
 transaction takes the write lock before it reads, so only one process decides at a time, and it is complete only when it
 is on the disk. The journal only serves to undo incomplete transactions: the file itself contains all charges.
 Write-ahead logging would store the newest charges in a second file, which a copy may miss.
 
-The rollback check: budget.db-last holds the number and the link of the last charge, and so detects that the file was
-replaced by an older copy. This note is written after each charge is on the disk and before another process may charge,
-so it is never ahead of the file. A process that dies in between leaves it one charge out of date until the next charge.
-A missing or incomplete note is ignored, so a ledger's file may be copied or moved without it.
+The rollback check uses a note, budget.db-last, with the number and the link of the last charge. It shows if the file
+was replaced by an older copy. The note is written after a charge is on the disk and before another process may charge,
+so it is never ahead of the file. If a process dies in between, the note is one charge behind until the next charge. A
+missing or incomplete note is ignored, so a ledger's file may be copied or moved without it.
 
-The publications: budget.db-published has one line per publication, with the number of the charge, the name of the
-document and the SHA-256 of its table. It is for readers; the ledger does not depend on it.
+The list of publications, budget.db-published, has one line per publication, with the number of the charge, the name of
+the document and the SHA-256 of its table. It is meant for readers; the ledger does not depend on it.
 """
 
 import contextlib
@@ -70,11 +70,12 @@ if hasattr(os, "register_at_fork"):
 
 
 class DurableRecord:
-    """A record in a database, with its head and the last row that this process has verified.
+    """A record in a database, with its head and the last row that this process verified.
 
     Opening and listing verify the whole chain of rows. Every other use verifies the rows that were added since the last
     use, checks that the previous row is unchanged, and checks that the record contains the charge of the note. A
-    subclass connects (`_connected`), locks out other writers (`_begin`) and ends a transaction (`_commit`).
+    subclass implements the connection (`_connected`), the lock against other writers (`_begin`) and the end of a
+    transaction (`_commit`).
     """
 
     name: str
@@ -193,13 +194,13 @@ class FileRecord(DurableRecord):
 
     @contextmanager
     def _connected(self, mode: str = "rw") -> Iterator["sqlite3.Connection"]:
-        """Yield a connection for one use; an exception rolls back, and a reader undoes incomplete transactions."""
-        # Imported here because a ledger in memory does not need it: in a browser SQLite may not be loaded.
+        """Yield a connection for one use; an exception rolls the transaction back, and readers undo incomplete ones."""
+        # The import is here because a ledger in memory does not need SQLite, which may be missing in a browser.
         import sqlite3
 
         try:
             with _SQLITE_LOCK, closing(connect(self.path, mode)) as database:
-                # Ten times faster than deleting the journal.
+                # This is ten times faster than deleting the journal.
                 database.execute("PRAGMA journal_mode = PERSIST")
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
@@ -293,8 +294,8 @@ def upgrade(database: "sqlite3.Connection") -> None:
     """Upgrade a file of version 1 or 2 in one transaction, without changing a charge.
 
     Version 1 has no chain: its rows are chained if its totals are the sums of its charges. Both versions lack the
-    columns for the unit. A process with an older version of the toolkit can then no longer charge, because its rows are
-    shorter.
+    columns for the unit. After the upgrade, a process with an older version of the toolkit can no longer charge,
+    because its rows are shorter.
     """
     database.execute("BEGIN IMMEDIATE")
     # Check again under the lock.
@@ -332,13 +333,13 @@ def fetch_row(database: Any, query: str) -> Any:
 
 
 def execute_all(database: Any, statements: str) -> None:
-    """Execute statements that empty lines separate."""
+    """Execute statements that are separated by empty lines."""
     for statement in statements.strip().split("\n\n"):
         database.execute(statement)
 
 
 def new_mark(simulated: bool) -> str:
-    """Return a random mark with which the chain begins, so that files with the same charges can be told apart."""
+    """Return a random mark with which the chain begins, so that files with the same charges can be distinguished."""
     return (_SIMULATED if simulated else "") + os.urandom(16).hex()
 
 
@@ -356,7 +357,7 @@ def note_of(path: Path) -> Path:
 
 
 def read_note(path: Path) -> tuple[int, str] | None:
-    """Return the number and the link of the last charge from the note, or None without a valid note."""
+    """Return the number and the link of the last charge from the note, or None if there is no valid note."""
     with contextlib.suppress(OSError, ValueError):
         text = note_of(path).read_text(encoding="ascii")
         number, link, _ = text.split()

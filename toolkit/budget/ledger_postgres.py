@@ -1,19 +1,19 @@
 """A ledger in a schema of PostgreSQL that a team shares, with the same rows, chain and guarantees as in a file.
 
-Every use opens a connection, runs one transaction and closes it, so nothing is shared between threads or carried over a
-fork, and a transaction pool such as PgBouncer works. Each charge takes an advisory lock first, so only one process on
-one machine decides at a time. A client that ignores the lock, or inserts a row by hand, can still only add a valid
-charge: a trigger checks number, sum, ceiling and link again. A charge is complete when the server confirms that it is
-on its disk. A connection that breaks earlier may leave a charge without a release, but never a release without a
-charge.
+Every use opens a connection, runs one transaction and closes it, so nothing is shared between threads or inherited
+through a fork, and a transaction pool such as PgBouncer works. Each charge takes an advisory lock first, so only one
+process on one machine decides at a time. A client that ignores the lock, or inserts a row by hand, can still only add a
+valid charge: a trigger checks number, sum, ceiling and link again. A charge is complete when the server confirms that
+the charge is on its disk. A connection that breaks earlier may leave a charge without a release, but never a release
+without a charge.
 
 Permissions are those of PostgreSQL, per schema. Readers need USAGE on the schema and SELECT on its tables. To charge, a
 role also needs INSERT on `entries` and `published`. No role needs UPDATE or DELETE, and triggers reject both even for
-the owner. Like the chain, they protect against mistakes only: a superuser can do anything. Every client rejects a
-damaged row; docs/production.md explains how the owner removes it.
+the owner. Like the chain, the triggers protect against mistakes only: a superuser can do anything. Every client rejects
+a damaged row; docs/production.md explains how the owner removes it.
 
-The rollback check: each user's machine stores a note per address (in `$XDG_STATE_HOME`, else ~/.local/state), so that
-everyone who charged since rejects a database that was restored from an older backup.
+For the rollback check, each user's machine stores a note per address (in `$XDG_STATE_HOME`, else ~/.local/state). If
+the database is restored from an older backup, it is rejected for every user who has charged since the backup.
 
 A stream of a ledger has a separate schema, such as claims_stream_members, because it contains the counts, which readers
 of the ledger may not see.
@@ -58,9 +58,9 @@ CREATE TABLE main.entries (
 
 CREATE TABLE main.published (entry bigint NOT NULL, file text NOT NULL, sha256 text NOT NULL)
 """  # noqa: E501
-# The server checks number, sum, ceiling and link of each inserted row again, as `charges.follow` does, because every
-# client would reject a ledger with an invalid row. `quoted` is json.dumps of a text. chr(92) is a backslash, whose
-# meaning in a literal depends on a setting of the session.
+# The server checks the number, sum, ceiling and link of each inserted row again, as `charges.follow` does, because
+# every client would reject a ledger with an invalid row. `quoted` is json.dumps of a text. chr(92) is a backslash; the
+# meaning of a literal backslash depends on a setting of the session.
 _TRIGGERS = """
 CREATE FUNCTION main.quoted(content text) RETURNS text LANGUAGE sql IMMUTABLE STRICT SET search_path FROM CURRENT AS $$
   SELECT '"' || coalesce(string_agg(CASE
@@ -169,7 +169,7 @@ class Schema:
         """Yield a transaction that is rolled back unless committed; error messages never contain a value."""
         try:
             with psycopg.connect(**self.options, application_name="ledger", prepare_threshold=None) as connection:
-                # A client that waited for the lock must read the rows that were added meanwhile.
+                # A client that waited for the lock must read the rows that were added in the meantime.
                 connection.isolation_level = IsolationLevel.READ_COMMITTED
                 set_locally(connection, _SETTINGS)
                 yield LedgerTransaction(connection, self.name)
@@ -207,7 +207,7 @@ class PostgresRecord(DurableRecord):
         self.schema = Schema(*address(url, "ledger"))
         self.name, self.beside = f"schema {self.schema.name} of PostgreSQL", self.schema.beside
         noted = read_note(self.beside)
-        # Without a writable folder this machine has no rollback check.
+        # Without a writable folder, this machine has no rollback check.
         with suppress(OSError):
             self.beside.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as database:
@@ -263,7 +263,7 @@ class PostgresRegister:
 
 @dataclass(frozen=True)
 class StreamSchema:
-    """The storage of a ledger's stream: a separate schema next to that of the ledger."""
+    """The storage of a ledger's stream: a separate schema next to the ledger's schema."""
 
     schema: Schema
 

@@ -1,4 +1,4 @@
-"""`ReleaseFacts`: what is public about a release, and the documents in which it is published."""
+"""`ReleaseFacts`: the public facts about a release, and the documents that publish it."""
 
 import datetime as dt
 import hashlib
@@ -30,17 +30,18 @@ _UNITS = {
 
 
 class PublicationRegister(Protocol):
-    """A ledger's list of the documents that were published."""
+    """The interface of a ledger's list of published documents."""
 
     def add(self, entry: int, file: str, digest: str) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseFacts:
-    """Public facts about a release: mappings of names to texts, numbers, truth values, lists and mappings.
+    """The public facts about a release, as mappings of names to texts, numbers, booleans, lists and mappings.
 
-    `query` describes the statistic, `unit` the people whom the promise is about, `noise` the mechanism, `ledger` the
-    entry and its cost. `steps` lists the post-processing of the released numbers, and `register` records publications.
+    `query` describes the statistic, `unit` the people whom the guarantee protects, `noise` the mechanism, and `ledger`
+    the entry and its cost. `steps` lists the post-processing of the released numbers, and `register` records
+    publications.
     """
 
     query: Mapping[str, Any]
@@ -105,7 +106,7 @@ class ReleaseFacts:
 
 
 def _files(path: str | os.PathLike[str], *, overwrite: bool) -> dict[str, Path]:
-    """Return the paths of the table, the page and the facts, if they can be written."""
+    """Return the paths of the table, the page and the facts, after checking that they can be written."""
     if not isinstance(path, str | os.PathLike):
         reject("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
     base = Path(path)
@@ -127,7 +128,7 @@ def _files(path: str | os.PathLike[str], *, overwrite: bool) -> dict[str, Path]:
 
 
 def page_text(title: str, facts: Mapping[str, Any], promise: str, covers: Covers) -> str:
-    """Return the page for readers: the statistic, its error, and its cost in privacy."""
+    """Return the page for readers: the statistic, its error, and its privacy loss."""
     query, unit, noise, ledger = (facts[part] for part in ("query", "unit", "noise", "ledger"))
     table, estimate = facts["table"], facts["estimate"]
     level = f"{100 * estimate['level']:g}"
@@ -165,7 +166,7 @@ def _error_words(covers: Covers, level: str, *, clamped: bool) -> str:
 
 
 def promise_of(loss: Loss | None, unit: str = "person") -> str:
-    """Return a sentence about what a loss promises to one person or record."""
+    """Return a sentence about what a loss guarantees to one person or record."""
     if isinstance(loss, Pure):
         return f"Through one {unit} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):

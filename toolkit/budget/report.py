@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NAMES = {"ε": "epsilon", "δ": "delta", "ρ": "rho"}
 _ROWS, _SEGMENTS = 20, 12
 NOT_SAID = "not said"
-_COLORS = ("#33648c", "#7fa8c9")  # neighboring segments differ in lightness, not only in hue
+_COLORS = ("#33648c", "#7fa8c9")  # neighboring segments also differ in lightness
 
 
 def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
@@ -65,12 +65,12 @@ class Report(str):
         Parameters
         ----------
         path : str or Path
-            A .html, .docx, .pdf or .md file.
+            The path of a .html, .docx, .pdf or .md file.
 
         Returns
         -------
         Path
-            The file.
+            The path of the file.
         """
         return Document.from_markdown(self).save(path)
 
@@ -102,7 +102,7 @@ def report_of(entries: Sequence[Entry], summary: str, name: str, publications: S
 
 
 def _cell(text: str) -> str:
-    """Format a text for one cell of a Markdown table: on one line, with escaped bars."""
+    """Format a text for a cell of a Markdown table, on one line and with escaped bars."""
     return "".join(mark if mark.isprintable() else " " for mark in text).replace("|", chr(92) + "|")
 
 
@@ -129,7 +129,7 @@ def _row(entry: Entry) -> str:
 
 
 def _bar(entries: Sequence[Entry], ceiling: Loss, index: int) -> str:
-    """Return a bar with the share of each label in the ceiling, the largest first; the rest of the bar is empty."""
+    """Return a bar with the share of each label in the ceiling, largest first; the rest of the bar is empty."""
     limit = parts(ceiling)[index]
     sums: dict[str, Fraction] = defaultdict(Fraction)
     for entry in entries:

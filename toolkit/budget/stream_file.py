@@ -1,8 +1,8 @@
-"""`StoredStream`: a stream's settings, the count and noisy numbers of each period, and how often people were counted.
+"""`StoredStream`: a stream's settings, its counts and noisy numbers by period, and the number of counts per person.
 
 A period is on the disk before its estimate is returned. If two processes add to the same file, the second is rejected,
 because a period is written only directly after the previous one. The rows are chained by their noisy numbers, and a
-note next to the file stores the last one, as for a ledger. A file is created completely or not at all.
+note next to the file stores the last row, as for a ledger. A file is created completely or not at all.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 _APPLICATION, _VERSION = 0x5354524D, 2  # "STRM"
-# `people` is 1 if the stream itself counted people, whom `visits` then contains.
+# `people` is 1 if the stream itself counted people, who are then listed in `visits`.
 _PEOPLE = """
 ALTER TABLE periods ADD COLUMN people INTEGER
 
@@ -168,16 +168,16 @@ class StoredStream:
         return bool(self._head["seeded"])
 
     def total(self, rng: Rng) -> RunningTotal:
-        """Return a new total with the settings of the stored one, before its first period."""
+        """Return a new running total with the stored settings, before its first period."""
         return RunningTotal._from_settings(self.entry.loss, self._head["total"], rng)
 
     def periods(self) -> tuple[list[int], list[tuple[int, ...]]]:
-        """Return the counts and noisy numbers of all periods that the file contained when it was opened."""
+        """Return the counts and noisy numbers of all periods that the storage contained when it was opened."""
         noisy = [tuple(map(int, numbers.split())) for _, _, numbers in self._rows]
         return [int(count) for _, count, _ in self._rows], noisy
 
     def check(self, period: int) -> None:
-        """Reject the storage unless this is its last period."""
+        """Reject the storage unless its last period is `period`."""
         with self.storage.connected() as database:
             self._check_last(database, period)
 
@@ -187,7 +187,7 @@ class StoredStream:
         return str(self._head["mark"]).encode()
 
     def append(self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[Any, int] | None = None) -> None:
-        """Write one more period, and how often its people were counted so far, to the disk."""
+        """Write one more period to the disk, and how often the people of this period were counted so far."""
         text, people = " ".join(map(str, noisy)), None if visits is None else 1
         with self.storage.connected() as database:
             self.storage.begin(database)
@@ -212,13 +212,13 @@ def _reject(storage: StreamStorage, received: str) -> NoReturn:
 
 
 def _publish_draft(draft: Path, path: Path) -> None:
-    """Give a complete file its name; raise FileExistsError if another process was first."""
+    """Rename a complete draft to its final path; raise FileExistsError if another process was first."""
     if hasattr(os, "link"):
         os.link(draft, path)
     elif path.exists():
         raise FileExistsError(path.name)
     else:
-        # A browser has no hard links, but only one process.
+        # There are no hard links in a browser, but only one process runs there.
         draft.rename(path)
 
 

@@ -33,7 +33,7 @@ COUNTED_ELSEWHERE = (
 
 
 class Account(Protocol):
-    """The interface of the ledger that a stream was charged to."""
+    """The interface of the ledger to which a stream was charged."""
 
     @property
     def register(self) -> PublicationRegister: ...
@@ -45,13 +45,13 @@ class Stream:
     """A total published once per period and charged when it was opened, by `Ledger.every` or `Ledger.resume`.
 
     With a file, each period is on the disk before its estimate is returned. If a process ends in between, nothing was
-    published, and the next process continues with the period before or returns the stored estimate again (`last`).
-    Without a file the stream ends with its process, and its charge remains.
+    published. The next process then repeats the period, or returns its stored estimate (`last`). Without a file, the
+    stream ends with its process, and its charge remains.
 
     The file contains the counts, and in a user-level stream a hash of each person, so it is as confidential as the
-    data. A note next to it (weekly.db-last) detects that the file was replaced by an older copy. Restoring both and
-    adding the same periods again publishes them twice with new noise, which the loss does not cover and which cannot be
-    detected here.
+    data. A note next to the file (weekly.db-last) shows if the file was replaced by an older copy. If both are restored
+    and the same periods are added again, these periods are published twice with new noise. The loss does not cover
+    this, and it cannot be detected here.
     """
 
     def __init__(self, total: RunningTotal, ledger: Account, entry: Entry, stored: StoredStream | None = None) -> None:
@@ -65,7 +65,7 @@ class Stream:
         self._visits = Visits(total.per_person or 1)
 
     def add(self, count: int) -> Estimate:
-        """Publish the next period's count, at least 0; late data belong to the period in which they arrive."""
+        """Publish the count of the next period, at least 0; late data belong to the period in which they arrive."""
         return self._next(lambda _: count, counts_people=False)
 
     def _next(self, count: Callable[[Visits], int], *, counts_people: bool) -> Estimate:
@@ -83,7 +83,7 @@ class Stream:
             visits = Visits(self._visits.per_person, self._visits.counts if counts_people else None)
             estimate = self.total.add(count(visits))
             if self._stored is not None:
-                # If writing fails, the total in memory is a period ahead of the file.
+                # If writing fails, the total in memory is one period ahead of the file.
                 self._consistent = False
                 counts, noisy = self.total._history
                 self._stored.append(
@@ -95,16 +95,17 @@ class Stream:
             return self.last
 
     def _new_visits(self, visits: Visits) -> dict[Hashable, int]:
-        """Return how often each person of this period was counted so far."""
+        """Return the number of times that each person of this period was counted so far."""
         before = self._visits.counts
         return {name: times for name, times in visits.counts.items() if before.get(name) != times}
 
     def count(self, frame: DataFrame, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
-        """Publish the next period: the number of rows of a frame that meet a condition, as in `Curator.count`.
+        """Publish the count of the next period: the number of rows that meet a condition, as in `Curator.count`.
 
-        At user level each `person` (a column) is counted once per period, and only in the first `per_person` periods
-        in which they appear. The stream's file stores how often each was counted, by a hash of their name. People may
-        also be counted elsewhere with `Visits`, whose counts must then be stored there.
+        At user level, each person (identified by the column `person`) is counted once per period, and only in the first
+        `per_person` periods in which the person appears. The stream's file stores the number of times that each person
+        was counted, by a hash of the identifier. Alternatively, people can be counted with a separate `Visits`, whose
+        counts must then be stored separately.
         """
         if (self.total.per_person is None) != (person is None):
             rule = "`count` needs `person` at user level, and must not have it at event level"

@@ -1,4 +1,4 @@
-"""A trusted curator: releases statistics of a confidential frame, each charged to a ledger before it is read."""
+"""A trusted curator, who releases statistics of a confidential frame and charges a ledger before reading the frame."""
 
 from toolkit.curator.curator import Curator
 

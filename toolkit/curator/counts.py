@@ -24,7 +24,7 @@ from toolkit.frames.values import Keys
 
 ALL = "(all)"
 """The key of a column that a table is not split by."""
-_MAX_JOINT_CELLS = 2**62  # cells of all columns together, so that a cell's number fits into 64 bits
+_MAX_JOINT_CELLS = 2**62  # the limit on cells of all columns together, so that the index of a cell fits into 64 bits
 
 
 def count(query: Query) -> Release[Any]:
@@ -40,7 +40,7 @@ def count(query: Query) -> Release[Any]:
 def histogram(
     query: Query, column: Label, options: Iterable[Any] | None, edges: Iterable[Number] | None
 ) -> Release[Any]:
-    """Describe a count by one column: of each option, or of bins between edges."""
+    """Describe a count by one column, for each option or for bins between edges."""
     if (options is None) == (edges is None):
         received = "none" if options is None else "both"
         reject(
@@ -71,7 +71,7 @@ def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> 
 
 
 class Cut(Protocol):
-    """Edges of bins, with their names."""
+    """The edges and names of bins."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -99,15 +99,15 @@ class Bins:
         return self.edges.cuts
 
     def codes(self, frame: Frame) -> Codes:
-        """Return the bin of each row, -1 for none."""
+        """Return the index of the bin of each row, or -1 if it is in no bin."""
         return self.edges.codes(frame.column(self.label).floats())
 
 
 def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
     """Describe counts by each mapping of a list, which weighted least squares makes consistent.
 
-    A row is counted if it has one of the given keys in every column of the list. The label of a column that a table is
-    not split by is "(all)".
+    A row is counted if it has one of the given keys in every column of the list. If a table is not split by a column,
+    the label of this column is "(all)".
     """
     axes, tables = _tables(query.frame, by)
     query = query.by(*axes)

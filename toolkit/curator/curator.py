@@ -1,4 +1,4 @@
-"""`Curator`: releases from a confidential frame. Each method describes a release; `_run` charges before it reads."""
+"""`Curator`: releases from a confidential frame. Each method describes a release; `_run` charges, then reads."""
 
 import hashlib
 import math
@@ -58,7 +58,7 @@ _ALTERNATIVES = {
 
 
 class ReleaseMethods(Generic[Result]):
-    """The statistics of a confidential frame, which a `Curator` releases and its `preview` prices."""
+    """The methods that describe statistics of a confidential frame, for a `Curator` and its `preview`."""
 
     _frame: Frame
     _unit: Unit
@@ -85,27 +85,29 @@ class ReleaseMethods(Generic[Result]):
         """Count the rows that meet a condition, in total or in each group, for one charge.
 
         A condition is a value, a list of values, a range with both ends included, or MISSING; it must hold in every
-        column that is named. A date matches the whole day. With OTHER as the last key of `by`, every row is in the
-        table. A list of tables, by=[{"region": REGIONS, "sex": SEXES}, {"region": REGIONS}, {}], is one charge, and its
-        tables agree: weighted least squares reconciles them, which leaves them unbiased but not whole. A column that a
-        table is not split by has the label "(all)"; {} is the total.
+        named column. A date matches the whole day. With OTHER as the last key of `by`, the table includes every row. A
+        list of tables, by=[{"region": REGIONS, "sex": SEXES}, {"region": REGIONS}, {}], costs one charge. Its tables
+        are reconciled by weighted least squares: they agree with each other and are unbiased, but their cells are not
+        whole numbers. If a table is not split by a column, the label of this column is "(all)"; {} is the total.
 
         Parameters
         ----------
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
-            A function receives a copy of one row as a dict; if it raises, the row is not counted. It is trusted
-            code: a function that remembers rows or uses other data breaks the guarantee, and this is not detected.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}. A function receives a copy of one row as a dict; if it raises, the row is not counted. It is
+            trusted code: a function that remembers rows or uses other data breaks the guarantee, and this is not
+            detected.
         by : mapping or list of mappings, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 65)}. Every key
+            has a row, in the given order, even if no row of the frame has it.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -136,16 +138,18 @@ class ReleaseMethods(Generic[Result]):
         options : iterable, optional
             The values to count, in this order; MISSING may be one of them. Rows with other values are not counted.
         edges : iterable of numbers, optional
-            The edges of the bins; the last bin includes its upper edge.
+            The edges of the bins. The last bin includes its upper edge.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -175,19 +179,21 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -210,29 +216,31 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Release the mean of a column, each value clamped to `bounds`.
 
-        If the number of values is private ("add_remove", missing="drop", `where` or `by`), it is released as well, as
-        `counts` of the estimate.
+        If the number of values is private ("add_remove", missing="drop", `where` or `by`), it is released together with
+        the mean, as the attribute `counts` of the estimate.
 
         Parameters
         ----------
         column : str, int, or list of them
-            The column, or columns that share the price evenly.
+            The column, or a list of columns, which share the budget evenly.
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -262,19 +270,21 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -295,7 +305,7 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the sample standard deviation of a column: the root of the variance, for the same price.
+        """Release the sample standard deviation of a column: the root of the variance, at the same privacy loss.
 
         Parameters
         ----------
@@ -304,19 +314,21 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -343,25 +355,27 @@ class ReleaseMethods(Generic[Result]):
         Parameters
         ----------
         first : str or int
-            One column.
+            The first column.
         second : str or int
-            The other.
+            The second column.
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -386,30 +400,32 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Release the correlation of two columns, from the rows that have both.
 
-        It is NaN if a noisy variance is not positive. The level of its interval is approximate.
+        The correlation is NaN if a noisy variance is not positive. The level of its interval is approximate.
 
         Parameters
         ----------
         first : str or int
-            One column.
+            The first column.
         second : str or int
-            The other.
+            The second column.
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            Whether missing values are dropped, or the number that replaces them; for several columns, also a mapping.
+            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -434,34 +450,36 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Release quantiles of a column, such as the deciles at [0.1, 0.2, …, 0.9].
 
-        The exponential mechanism chooses them, the middle one first. All quantiles in all groups of `by` are one
-        charge, and they never decrease along q. Ties are broken at random, and missing values are dropped. The notes
-        bound the error of the ranks, for up to 2**30 rows if their number is private; the error in the unit of the
-        column depends on the data.
+        The exponential mechanism chooses the quantiles, beginning with the middle one. All quantiles in all groups of
+        `by` cost one charge, and they never decrease in q. Ties are broken at random, and missing values are dropped.
+        The notes bound the error of the ranks; if the number of rows is private, the bound holds for up to 2**30 rows.
+        The error in the unit of the column depends on the data.
 
         Parameters
         ----------
         column : str or int
             The column.
         q : number or iterable of numbers
-            Shares, each read as the nearest fraction with a denominator of at most 2**20.
+            The shares, each rounded to the nearest fraction with a denominator of at most 2**20.
         bounds : pair of numbers
             Public limits to which values are clamped.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         step : number, optional
-            Candidates are its multiples between the bounds. The default is a power of two, from 2**-21 to 2**-20 of
-            their distance; step=1 is for whole numbers.
+            The grid step: candidates are its multiples between the bounds. The default is a power of two, from 2**-21
+            to 2**-20 of the distance between the bounds. Use step=1 for whole numbers.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -487,9 +505,10 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Release the median, by the exponential mechanism or with noise for its smooth sensitivity.
 
-        "exponential" drops missing values, is nearly always more precise, and alone takes `where`, `by` and `rho`.
-        "smooth" releases the middle value, or the midpoint of two, with noise whose scale depends on the data and is
-        not published. It needs neighbors="replace" and all rows, whose number is public.
+        "exponential" drops missing values, is nearly always more precise, and is the only method that accepts `where`,
+        `by` and `rho`. "smooth" releases the middle value, or the midpoint of two values, with noise whose scale
+        depends on the data and is not published. It requires neighbors="replace" and uses all rows, whose number is
+        public.
 
         Parameters
         ----------
@@ -498,23 +517,25 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers
             Public limits to which values are clamped.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         method : "exponential" or "smooth"
-            How it is chosen.
+            The method by which the median is released.
         step : number, optional
-            As for a quantile; only of "exponential".
+            The grid step, as for `quantile`; only for "exponential".
         missing : number, optional
-            What missing values count as; only of "smooth".
+            The number that replaces missing values; only for "smooth".
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -544,11 +565,11 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the Huber location of a column, around which deviations clipped at `estimator.k` sum to zero.
+        """Release the Huber location of a column, at which the deviations, clipped at `estimator.k`, sum to zero.
 
         It is chosen by inverse sensitivity, and missing values are dropped. For a skewed column it estimates neither
-        the median nor the mean. Under neighbors="replace" a person can move from one group to another, so that each
-        group has half of the price. Each group takes about a tenth of a second; a coarser `step` is faster.
+        the median nor the mean. Under neighbors="replace" a person can move from one group to another, so each group
+        gets half of the budget. Each group takes about a tenth of a second; a coarser `step` is faster.
 
         Parameters
         ----------
@@ -559,20 +580,22 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers
             Public limits to which values are clamped.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-            Every key has a row, in the given order, even if it occurs nowhere.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
+            key has a row, in the given order, even if no row of the frame has it.
         step : number, optional
-            Candidates are its multiples between the bounds. The default is a power of two, from 2**-17 to 2**-16 of
-            their distance.
+            The grid step: candidates are its multiples between the bounds. The default is a power of two, from 2**-17
+            to 2**-16 of the distance between the bounds.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -594,8 +617,8 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Release the trimmed mean of a column, with noise for its smooth sensitivity.
 
-        It needs neighbors="replace" and all rows, whose number is public; there is no `where`. The scale of the noise
-        depends on the data and is not published.
+        The release requires neighbors="replace" and uses all rows, whose number is public; there is no `where`. The
+        scale of the noise depends on the data and is not published.
 
         Parameters
         ----------
@@ -606,11 +629,12 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers
             Public limits to which values are clamped.
         epsilon : number
-            The price.
+            The epsilon of the release.
         missing : number
             The number that replaces missing values.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -624,8 +648,9 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Release the interquartile range of a column, with noise for its smooth sensitivity.
 
-        The quartiles are the values of ranks n/4 and 3n/4, rounded up. It needs neighbors="replace" and all rows, whose
-        number is public; there is no `where`. The scale of the noise depends on the data and is not published.
+        The quartiles are the values of ranks n/4 and 3n/4, rounded up. The release requires neighbors="replace" and
+        uses all rows, whose number is public; there is no `where`. The scale of the noise depends on the data and is
+        not published.
 
         Parameters
         ----------
@@ -634,11 +659,12 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers
             Public limits to which values are clamped.
         epsilon : number
-            The price.
+            The epsilon of the release.
         missing : number
             The number that replaces missing values.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -659,10 +685,10 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Find the frequent values of a column, with noisy counts, the most frequent first.
 
-        Values whose noisy count reaches a threshold are released, and can be used afterwards as public keys:
-        by={"city": result.labels}. `rho` buys Gaussian noise for half of delta, which is better if a person can have
-        three keys or more. The loss is Approx, which a ledger with a Pure or Zcdp ceiling refuses. The running time
-        depends on the number of distinct keys.
+        Values whose noisy counts reach a threshold are released. Afterwards they can be used as public keys:
+        by={"city": result.labels}. With `rho`, the noise is Gaussian and uses half of delta, which is better if a
+        person can have three or more keys. The loss is Approx, so a ledger with a Pure or Zcdp ceiling rejects it. The
+        running time depends on the number of distinct keys.
 
         Parameters
         ----------
@@ -671,14 +697,16 @@ class ReleaseMethods(Generic[Result]):
         delta : number
             The probability that the key of a single person is released; it determines the threshold.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -698,17 +726,19 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Find limits of a column for `bounds=`: powers of two between which many values lie.
+        """Find limits of a column for `bounds=`: powers of two between which most values lie.
 
         Values are counted in bins by sign and power of two, and the limits enclose every bin whose noisy count reaches
-        a threshold. An outer bin that is missed holds about as many values as the threshold; they are clamped later.
+        a threshold. If an outer bin is missed, it contains at most about as many values as the threshold. These values
+        are later clamped.
 
         Parameters
         ----------
         column : str or int
             The column.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         powers : pair of int
             The exponents of the smallest and the largest bin.
         beta : number
@@ -719,7 +749,8 @@ class ReleaseMethods(Generic[Result]):
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -741,26 +772,28 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Find the k most frequent of the given options, without their counts.
 
-        The labels of the estimate are the options, its values their ranks 1 … k. Their counts are another release:
-        count(by={"city": result.labels}).
+        The labels of the estimate are the options, and its values are the ranks 1 … k. To release the counts as well,
+        use count(by={"city": result.labels}).
 
         Parameters
         ----------
         column : str or int
             The column.
         k : int
-            Number of options to find.
+            The number of options to find.
         options : iterable
             The public options.
         where : mapping or callable, optional
-            Condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -789,16 +822,17 @@ class ReleaseMethods(Generic[Result]):
         candidates : iterable
             The public candidates.
         score : callable
-            Function of frame and candidate; higher is better.
+            A function of the frame and a candidate; a higher score is better.
         sensitivity : number
-            The largest change of a score by one person.
+            The largest change of a score that one person can cause.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
             The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
-            For simulation only: the ledger must be a simulation.
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
 
         Returns
         -------
@@ -824,7 +858,7 @@ class ReleaseMethods(Generic[Result]):
     if not TYPE_CHECKING:  # type checkers report unknown names themselves
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Refuse an unknown name, with the method that does it."""
+            """Reject an unknown name; the message suggests the method to use."""
             methods = ", ".join(method for method in dir(type(self)) if not method.startswith("_"))
             remedy = _ALTERNATIVES.get(name, "see help(Curator)")
             reject(f"a curator has {methods}", f"`{name}`", remedy, AttributeError)
@@ -834,19 +868,19 @@ class ReleaseMethods(Generic[Result]):
 class Curator(ReleaseMethods[Estimate]):
     """Releases statistics of a confidential frame under the budget of a ledger.
 
-    Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is refused
-    because of its arguments, the labels and types of columns, or the budget; then the ledger is charged; and only then
-    is the frame read. No cell of a table in memory decides whether there is an error, a warning or a result of another
-    shape. Labels and types are public. If a program inferred them, a single cell may have determined them, so write
-    `dtype=` or `schema=` when you read a file. A number that is published every week belongs to the ledger:
+    Bounds, options, edges and conditions are given by the analyst and never read from the data. A call can be rejected
+    because of its arguments, the labels and types of columns, or the budget. Then the ledger is charged, and the frame
+    is read only after the charge. No cell of a table in memory can cause an error, a warning or a result of another
+    shape. Labels and types are public. If a program inferred the types, a single cell may have determined them, so pass
+    `dtype=` or `schema=` when you read a file. For a number that is published every week, use
     `curator.ledger.every(…)`.
 
     Parameters
     ----------
     frame : DataFrame
         A table of pandas, polars, pyarrow, DuckDB or PySpark, with one row per person unless `person` is given. A table
-        of an engine is read again for each release and must not change. If its query fails at some value, the release
-        fails, and the charge remains.
+        of a query engine is read again for each release and must not change. If the query fails because of a value, the
+        release fails, and the charge remains.
     ledger : Ledger
         The ledger that is charged.
     neighbors : "replace" or "add_remove"
@@ -854,11 +888,11 @@ class Curator(ReleaseMethods[Estimate]):
         the rows when the curator is created, before any charge. "add_remove" protects against adding or removing one
         record.
     person : str or int, optional
-        The column that identifies people, if a person can have several rows. The guarantee then protects people, not
-        rows. Rows with a missing identifier are not used. Tables must be joined before they are passed.
+        The column that identifies people, if a person can have several rows. The guarantee then protects people instead
+        of rows. Rows with a missing identifier are not used. Tables must be joined before they are passed.
     rows : int, optional
-        The largest number of rows of one person that is used. They are sampled with a secret key from that person's
-        rows alone.
+        The largest number of rows that are used per person. The sample of a person's rows depends on a secret key and
+        on this person's rows alone.
     groups : int, optional
         The largest number of groups of a table in which one person's rows are used.
     rows_in_group : int, optional
@@ -902,7 +936,7 @@ class Curator(ReleaseMethods[Estimate]):
         if person is not None and rows is not None:
             persons = Persons.of(self._frame, person, Caps(rows, groups, rows_in_group))
         elif self.neighbors == "replace":
-            n = len(self._frame)  # public; an engine counts it here, before any charge
+            n = len(self._frame)  # public; a query engine counts the rows here, before any charge
         self._unit = Unit(self.neighbors, persons, n)
 
     def _run(self, release: Release[Any], rng: Rng) -> Any:
@@ -925,7 +959,7 @@ class Curator(ReleaseMethods[Estimate]):
 
     @property
     def preview(self) -> "Previews":
-        """The same methods, which return the price and the noise of a statistic without charging or reading.
+        """The same methods, which return the cost and the noise of a statistic without charging or reading.
 
         Examples
         --------

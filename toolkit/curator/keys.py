@@ -1,4 +1,4 @@
-"""Releases that prepare others: the frequent keys of a column, its bounds, and its most frequent options."""
+"""Releases that prepare other releases: the frequent keys of a column, its bounds, and its most frequent options."""
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ _COUNTS = Covers([ErrorSource.NOISE], unit="counts")
 
 
 def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
-    """Describe the values of a column whose noisy counts reach a threshold, with these counts."""
+    """Describe the release of the values of a column whose noisy counts reach a threshold, with these counts."""
     if delta is None:
         rule = "`delta` must be given for unknown keys"
         reject(rule, "none", "it bounds the probability that a rare key is released: write delta=1e-6")
@@ -47,7 +47,7 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
 
 
 def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release[Any]:
-    """Describe the outer edges of the powers of two between which many values lie."""
+    """Describe the release of powers of two between which most values of a column lie."""
     rows, unit, name = query.rows, query.unit, query.frame.column(column, must_be_numeric=True).name
     if not isinstance(powers, tuple | list) or len(powers) != 2:
         reject("`powers` must be two whole numbers", type(powers).__name__, "write powers=(-31, 32)")
@@ -102,7 +102,7 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
 
 
 def _key(option: object, label: Label) -> Any:
-    """Return an option in a form that `by` accepts: a date or a number as it was given."""
+    """Return an option in a form that `by` accepts; dates and numbers remain as they were given."""
     if isinstance(option, float):
         return float(option)
     return option if isinstance(option, dt.date) else label

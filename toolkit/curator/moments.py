@@ -1,7 +1,7 @@
 """Means, variances, covariances and correlations, in total or by group.
 
-If the number of values is public, one number with noise suffices. If it is private, as in every group, all sums that
-are needed are released as one vector for one charge, together with the number of values.
+If the number of values is public, a single noisy number suffices. If it is private, as in every group, all necessary
+sums and the number of values are released as one vector for one charge.
 """
 
 import math
@@ -25,7 +25,7 @@ _LINEAR = ("NaN where a noisy variance is not above 0; the interval follows the 
 
 
 def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
-    """Describe the mean of a column, or the means of a list of columns that share the price evenly."""
+    """Describe the mean of a column, or the means of a list of columns that share the budget evenly."""
     if isinstance(column, list):
         if len(set(column)) < len(column) or not column:
             received = "repetitions" if column else "none"
@@ -103,7 +103,7 @@ def _pair_release(
 
 
 def _public_n(query: Query, variables: Sequence[Variable]) -> int | None:
-    """Return the number of values if it is public: that of all rows, with missing values replaced."""
+    """Return the number of values if it is public: the number of all rows, if missing values are replaced."""
     filled = all(variable.fill is not None for variable in variables)
     return query.unit.n if filled and not query.rows.may_omit_rows else None
 
@@ -119,12 +119,12 @@ def _variables(
 
 
 def _half(limits: Bounds) -> float:
-    """Return half the distance of the limits on the grid, which is the unit of the coded values."""
+    """Return half the distance between the limits on the grid, which is the unit of the coded values."""
     return float(limits.span * limits.step / 2)
 
 
 def _root_noise(squared: Callable[[], CellNoise], limits: Bounds, n: int | None) -> CellNoise:
-    """Return the noise of a standard deviation, by the slope of the root for uniform values: 1 / (2 half / sqrt 3)."""
+    """Return the noise of a standard deviation from the slope of the root at uniform values: 1 / (2 half / sqrt 3)."""
     noise = squared()
     se_times_n = noise.sd * n if noise.sd is not None and n is not None else noise.se_times_n or 0.0
     return CellNoise(noise.n_cells, se_times_n=se_times_n * math.sqrt(3) / (2 * _half(limits)))

@@ -1,4 +1,4 @@
-"""Quantiles of a column, one or several for one charge, in total or by group."""
+"""One or several quantiles of a column for one charge, in total or by group."""
 
 import math
 from collections.abc import Iterable
@@ -25,13 +25,13 @@ GRID_BITS = 20
 """Candidates lie on a grid of 2**20 to 2**21 steps: values on the same step are harder to separate."""
 _MAX_SHARES = 1000
 _RANKS = Covers([ErrorSource.NOISE], unit="ranks")
-_POSITION_BITS = 52  # a position has the step of a value and random digits, which break ties
+_POSITION_BITS = 52  # a position combines the step of a value with random digits, which break ties
 
 
 def quantiles(
     query: Query, column: Label, q: Number | Iterable[Number], bounds: BoundsLike, step: Number | None
 ) -> Release[Any]:
-    """Describe the quantiles at the shares `q`, the middle one first; a single share gives a single number."""
+    """Describe the release of the quantiles at the shares `q`; a single share gives a single number."""
     single = not isinstance(q, Iterable) or isinstance(q, str)
     shares = _shares([q] if single else q)  # type: ignore[list-item,arg-type]
     name, rows, unit, price = query.frame.column(column, must_be_numeric=True).name, query.rows, query.unit, query.price
@@ -86,15 +86,15 @@ class Grid:
         return (self.limits.span + 1) << self.extra
 
     def positions(self, steps: Steps, rng: Rng) -> Steps:
-        """Turn steps into positions in place, with independent random digits; a missing value has -1."""
+        """Turn steps into positions in place, with independent random digits; a missing value has the step -1."""
         bits = 32 if self.extra <= 32 else 64
         digits = words(len(steps), bits, rng)
         steps <<= self.extra
         steps |= (digits >> digits.dtype.type(bits - self.extra)).astype(np.int64)
-        return np.maximum(steps, -1, out=steps)  # a step of -1 stays negative whatever its digits are
+        return np.maximum(steps, -1, out=steps)  # a step of -1 remains negative for any digits
 
     def value(self, cut: int) -> float:
-        """Return a position in the unit of the column, within the bounds."""
+        """Convert a position to the unit of the column, within the bounds."""
         limits, step = self.limits, min(cut >> self.extra, self.limits.span)
         return float(min(max((limits.low_steps + step) * limits.step, limits.low), limits.high))
 

@@ -1,7 +1,7 @@
 """`Query`: a checked request to a table; `Release`: a statistic described by public arguments alone.
 
-The methods of a curator only make such descriptions. Nothing of the frame is read before `Curator._run` has charged the
-ledger, and a preview is computed from the description.
+The methods of a curator only create such descriptions. The frame is not read before `Curator._run` has charged the
+ledger, and a preview is computed from the description alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,14 +50,14 @@ class PricedMechanism(Protocol):
 
 @dataclass(frozen=True)
 class Price:
-    """An amount of epsilon, for Laplace noise, or of rho, for Gaussian noise."""
+    """The privacy loss of a release: an epsilon for Laplace noise, or a rho for Gaussian noise."""
 
     amount: Fraction
     is_epsilon: bool
 
     @classmethod
     def of(cls, epsilon: Number | None, rho: Number | None) -> "Price":
-        """Check that exactly one of the two is given, above 0."""
+        """Check that exactly one of `epsilon` and `rho` is given, and that it is above 0."""
         if epsilon is not None and rho is None:
             return cls(check_positive(epsilon, "epsilon", NO_FINITE_NOISE), True)
         if rho is not None and epsilon is None:
@@ -74,13 +74,13 @@ class Price:
 
     @property
     def choice(self) -> Fraction:
-        """The epsilon of an exponential mechanism at this price; for rho it solves rho = epsilon**2 / 8."""
+        """The epsilon of an exponential mechanism with this loss; for rho it solves rho = epsilon**2 / 8."""
         return self.amount if self.is_epsilon else sqrt_rounded_down(8 * self.amount)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of protection: the neighbors, the limits per person, and the number of rows if it is public."""
+    """The unit of protection: the neighbor relation, the limits per person, and the number of rows if it is public."""
 
     neighbors: str
     persons: Persons | None = None
@@ -108,20 +108,20 @@ class Release(Generic[Data]):
 
     Parameters
     ----------
-    label : name of the statistic, for the ledger and the estimate.
-    mechanism : the noise, with its loss.
+    label : the name of the statistic, for the ledger and the estimate.
+    mechanism : the mechanism that adds noise or chooses, with its loss.
     unit : the unit of protection.
-    read : function that computes integers from the frame; called after the charge.
-    draw : function that makes an estimate from these integers and a source of randomness.
-    query : the request for a document: keys, condition, bounds.
+    read : a function that computes integers from the frame; it is called after the charge.
+    draw : a function that makes an estimate from these integers and a source of randomness.
+    query : the public request, for published documents: keys, condition, bounds.
     missing : how missing values are treated.
     notes : caveats of the statistic.
     row_notes : caveats of the selected rows.
-    noise : function that returns the noise of a cell, for a preview; None if the error depends on the data.
-    noise_unit : the unit of the noise, for a document.
-    steps : postprocessing in `draw`, for a document.
-    facts_after : function that returns what the estimate adds to `query`, such as keys that were found.
-    finish : function that transforms the documented estimate; it uses nothing but what was released.
+    noise : a function that returns the noise of a cell, for a preview; None if the error depends on the data.
+    noise_unit : the unit of the noise, for published documents.
+    steps : the postprocessing in `draw`, for published documents.
+    facts_after : a function that returns additions to `query` that depend on the estimate, such as released keys.
+    finish : a function that transforms the documented estimate; it uses only released values.
     """
 
     label: str
@@ -140,7 +140,7 @@ class Release(Generic[Data]):
     finish: Callable[[Estimate], Estimate] | None = None
 
     def describe(self, estimate: Estimate) -> Estimate:
-        """Add label, method and notes to the estimate, and to the counts that are released with it."""
+        """Add label, method and notes to the estimate, and to the counts released with it."""
         notes = (*self.notes, *self.row_notes)
         if estimate.counts is not None:
             counts = self._described(estimate.counts, f"values behind {self.label}", self.row_notes)
@@ -176,7 +176,7 @@ class Release(Generic[Data]):
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A request to a table: its rows, cells and price. No cell of the table has been read."""
+    """A request to a table: its rows, cells and privacy loss, before any cell of the table is read."""
 
     frame: Frame
     unit: Unit
@@ -188,7 +188,7 @@ class Query:
 
     def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
         """Return a column with its bounds and the treatment of its missing values."""
-        # The column is checked first, because dates cannot be added whatever their bounds are.
+        # The column is checked first, because dates cannot be added with any bounds.
         column, limits = self.frame.column(label, must_be_numeric=True), Bounds.of(bounds, bits)
         fill, text = resolve_missing(missing, limits)
         return Variable(label, limits, fill, column.name, text)
@@ -205,7 +205,7 @@ class Query:
         notes: tuple[str, ...] = (),
         **more: Any,
     ) -> Release[Data]:
-        """Describe a release of this query; `more` are further fields of `Release`."""
+        """Describe a release of this query; `more` holds further fields of `Release`."""
         rows, facts = self.rows, dict[str, Any]()
         if rows.axes:
             facts |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": "given"}
@@ -246,9 +246,9 @@ def noisy_sums(
     noise_unit: str = "rows",
     notes: tuple[str, ...] = (),
 ) -> Release[Any]:
-    """Describe a release of integer sums of each cell with noise, and of the estimates from them.
+    """Describe a release of noisy integer sums for each cell, and the estimates from these sums.
 
-    Several statistics, one for each of the variables, share the price evenly.
+    Several statistics, one for each variable, share the privacy loss evenly.
     """
     rows, several = query.rows, len(reads) > 1
     price = replace(query.price, amount=query.price.amount / len(statistics))
@@ -283,7 +283,7 @@ def noisy_sums(
 
 
 def cells_by(rows: Grouping, axis: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return labels and axes of a table's cells, with a further axis inside each cell if `names` are given."""
+    """Return the labels and axes of a table's cells, with a further axis inside each cell if `names` are given."""
     if not names:
         return {"labels": rows.labels if rows.axes else ("value",), "axes": rows.names}
     keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
@@ -292,7 +292,7 @@ def cells_by(rows: Grouping, axis: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, str]:
-    """Return the number that replaces missing values, None to drop them, with its description."""
+    """Return the number that replaces missing values, or None to drop them, and a description."""
     if isinstance(missing, str) and missing == "drop":
         return None, "missing dropped"
     if missing is None:

@@ -1,6 +1,6 @@
 """Robust statistics: Huber locations, medians, trimmed means and interquartile ranges.
 
-No standard error and no interval is released, because with a local or smooth sensitivity both depend on the data.
+No standard error and no interval are released, because both would depend on the data.
 """
 
 import math
@@ -67,7 +67,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
 
 
 def trimmed_mean(query: Query, column: Label, trim: Number, bounds: BoundsLike, missing: Missing) -> Release[Any]:
-    """Describe the mean without a share of the rows at each end."""
+    """Describe the trimmed mean, which drops a share of the rows at each end."""
     share = check_probability(trim, "trim")
     if share >= exact_fraction("1/2", "trim"):
         reject("`trim` must be below 1/2", trim, "trim=0.1 drops a tenth of the rows at each end")
@@ -85,7 +85,7 @@ def smooth(
     missing: Missing,
     options: Callable[[int], dict[str, Any]] | None = None,
 ) -> Release[Any]:
-    """Describe a statistic with noise for its smooth sensitivity, whose scale is not published."""
+    """Describe a statistic with noise for its smooth sensitivity; the scale of the noise is not published."""
     name = _NAMES[statistic]
     _check_smooth(query, name)
     from toolkit.central.robust.releases import SmoothSensitivity
