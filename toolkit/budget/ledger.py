@@ -558,7 +558,7 @@ class Ledger:
 
 
 def _record_at(path: str | os.PathLike[str], new_head: Head | None) -> "FileRecord | PostgresRecord":
-    """Open the record in a file or in PostgreSQL; create it if `new_head` is given and there is none."""
+    """Open the record in a file or in PostgreSQL; create a missing record if `new_head` is given."""
     if not str(path).startswith(("postgresql:", "postgres:")):
         return FileRecord(Path(path), new_head)
     check_extras("psycopg")

@@ -158,7 +158,8 @@ class FileRecord(DurableRecord):
     """A record in a SQLite file, which is created if it does not exist."""
 
     def __init__(self, path: Path, new_head: Head | None) -> None:
-        # An absolute path without links: a change of directory must not lead to a new file, nor a link to another note.
+        # The path is absolute and without links: a change of directory must not create a new file, and a link must not
+        # lead to another note.
         self.path = self.beside = path.expanduser().resolve()
         self.name = self.path.name
         # Read the note before the file, because it is written after the file.

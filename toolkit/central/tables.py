@@ -105,7 +105,7 @@ class MomentStatistic:
 
     @cached_property
     def slopes(self) -> Array:
-        """The decoding matrix as floats, with a row for each sum of powers of t and a column for each term."""
+        """The decoding matrix as floats, with one row per sum of powers of t and one column per term."""
         return np.array([[float(factor) for factor in row] for row in self.decoding_matrix])
 
     def moments(self, noisy: Sequence[int], law: NoiseLaw) -> "NoisyMoments":

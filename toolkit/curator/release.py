@@ -309,7 +309,7 @@ def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, s
 
 
 def by_column(values: Any, label: Label, argument: str) -> Any:
-    """Return the entry of `values` for one column: bounds are a mapping by column, `missing` may hold for all."""
+    """Return the entry of `values` for one column: a single value of `missing` applies to all columns."""
     if isinstance(values, Mapping):
         if label not in values:
             reject(

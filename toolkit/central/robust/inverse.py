@@ -49,11 +49,12 @@ def _share_down(q: Fraction, n: int) -> int:
 
 
 def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, n_table_rows: int | None = None) -> Steps:
-    """Return, for each grid step, the minimum number of changes that bring the Huber location within half a step of it.
+    """Return, for each grid step, the minimum number of changes that bring the Huber location within half a step.
 
     `cutoff` is Huber's k in units, and `unit` is the number of units in half a step. The location is at most v + 1/2 if
-    the scores at v + 1/2 add up to at most 0. Until then, it is optimal to replace the value with the largest score by
-    the lowest possible value. If `n_table_rows` is given, the search takes as many rounds as for that many values.
+    the scores at v + 1/2 add up to at most 0. Until this is true, it is optimal to replace the value with the largest
+    score by the lowest possible value. If `n_table_rows` is given, the search takes as many rounds as for this number
+    of values.
     """
     n_rounds = max(len(steps) if n_table_rows is None else n_table_rows, 1).bit_length() + 1
     lower, upper = (_lowering_lengths(side, span, cutoff, unit, n_rounds) for side in (steps, span - steps))
@@ -288,7 +289,7 @@ class InverseSensitivity:
         values : array-like
             The values.
         n_table_rows : int, optional
-            The number of rows of the whole table, if the values are one group of it. The running time for a Huber
+            The number of rows of the whole table, if the values are one of its groups. The running time for a Huber
             location then does not depend on the size of the group.
 
         Returns

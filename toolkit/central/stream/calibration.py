@@ -76,7 +76,7 @@ class GeometricSumLaw:
 class CalibratedNoise:
     """A factorization with noise for a privacy loss: geometric noise for Pure, discrete Gaussian noise for Zcdp.
 
-    One person can move `per_person` periods by `sensitivity` each.
+    One person can change the counts of `per_person` periods by `sensitivity` each.
     """
 
     factorization: Factorization
@@ -86,12 +86,12 @@ class CalibratedNoise:
 
     @cached_property
     def scale(self) -> Fraction:
-        """The scale of Laplace noise, which only trees have: the L1 sensitivity over epsilon."""
+        """The scale of Laplace noise, which is used only for trees: the L1 sensitivity over epsilon."""
         return self.factorization.l1_sensitivity(self.per_person) * self.sensitivity / Fraction(self.loss.amount)
 
     @cached_property
     def variance(self) -> Fraction:
-        """The variance of Gaussian noise, in units: the squared L2 sensitivity over 2 rho."""
+        """The variance of Gaussian noise, in squared units: the squared L2 sensitivity over 2 rho."""
         squared = self.factorization._l2_squared(self.per_person) * (self.sensitivity * self.factorization._unit) ** 2
         return squared / (2 * Fraction(self.loss.amount))
 
@@ -126,7 +126,7 @@ calibrated_noise = lru_cache(maxsize=64)(CalibratedNoise)
 def best_factorization(
     loss: Pure | Zcdp, periods: int, *, window: int | None = None, per_person: int = 1
 ) -> Factorization:
-    """Return the factorization with the smallest error: fresh noise, a tree, or under Zcdp the square root."""
+    """Return the factorization with the smallest error: fresh noise, a tree, or, under Zcdp, the square root."""
     factorizations: list[Factorization] = list(candidates(periods, window))
     if isinstance(loss, Zcdp):
         factorizations.append(SquareRoot(periods, window))
@@ -134,7 +134,7 @@ def best_factorization(
 
 
 def least_error(factorizations: Iterable[Factorization], loss: Pure | Zcdp, per_person: int = 1) -> Factorization:
-    """Return the factorization with the smallest largest standard deviation; among equals, the least mean square."""
+    """Return the factorization that minimizes the largest standard deviation and, among equals, the mean square."""
 
     def error(factorization: Factorization) -> tuple[float, float]:
         pure = isinstance(loss, Pure)

@@ -63,7 +63,7 @@ class Factorization(ABC):
 
     @abstractmethod
     def l1_sensitivity(self, per_person: int = 1) -> Fraction:
-        """Return the L1 sensitivity of all measurements together when the counts of `per_person` periods change.
+        """Return the L1 sensitivity of all measurements if the counts of `per_person` periods change.
 
         Each count changes by at most 1.
 
@@ -80,7 +80,7 @@ class Factorization(ABC):
 
     @abstractmethod
     def _l2_squared(self, per_person: int = 1) -> Fraction:
-        """Return the squared L2 sensitivity when the counts of `per_person` periods change by 1 each."""
+        """Return the squared L2 sensitivity if the counts of `per_person` periods change by 1 each."""
 
     @property
     @abstractmethod

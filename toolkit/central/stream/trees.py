@@ -75,7 +75,7 @@ class Tree(Factorization):
         return Fraction(self.levels * min(per_person, self.periods))
 
     def _l2_squared(self, per_person: int = 1) -> Fraction:
-        """Return the squared move in the L2 norm: on each level it is largest when the periods share blocks."""
+        """Return the squared L2 sensitivity: on each level, the change is largest if the periods share blocks."""
         count, total = min(per_person, self.periods), 0
         for level in range(self.levels):
             size = self.branches**level
