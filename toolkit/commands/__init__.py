@@ -1,4 +1,4 @@
-"""Commands of the command line by subject, and their shared parts: parsers, the database, and output."""
+"""The commands of the command line by subject, and their shared code for parsers, the database and output."""
 
 import argparse
 import os

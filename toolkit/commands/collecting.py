@@ -101,7 +101,7 @@ def _serve_in_background(survey: str, database: str | None, options: ServeOption
 
 
 def _shell_text(database: str) -> str:
-    """Return the database as typed in a shell; URLs are not printed, because they may contain a password."""
+    """Return the database as the user would type it in a shell, but hide URLs, which may contain a password."""
     return database if database.startswith("sqlite") else "as you named it"
 
 

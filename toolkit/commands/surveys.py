@@ -82,7 +82,7 @@ def _check(options: Options) -> None:
 
 
 def _reminder_lines(survey: "Survey", language: str | None) -> list[str]:
-    """Return lines on missing statements, and on instructions that must agree with the promise of the design."""
+    """Return reminders about missing statements, and about instructions that must agree with the design's promise."""
     from toolkit.survey.consent.statement import missing, odds
 
     absent, code = missing(statements(survey)), language or survey.languages[0]

@@ -1,7 +1,7 @@
 """Edit the TOML of a survey, and preserve its comments, order, whitespace and unchanged questions.
 
 The text is split at each [[questions]] header. A comment directly above the header belongs to the question and moves
-with it. tomlkit writes only what differs. The result is parsed again and rejected unless it equals the new data.
+with it. tomlkit writes only the differences. The result is parsed again and rejected unless it equals the new data.
 """
 
 import json
@@ -27,7 +27,7 @@ _QUESTION_SUBTABLE = re.compile(r"""\s*\[{1,2}\s*["']?questions["']?\s*\.""")
 
 
 def to_json_data(value: object) -> Any:
-    """Convert TOML data to JSON data: dates become text, infinity becomes "inf"."""
+    """Convert TOML data to JSON data: dates become text, and infinity becomes "inf"."""
     if isinstance(value, Mapping):
         return {str(key): to_json_data(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -213,7 +213,7 @@ def _join_sections(sections: list[str]) -> str:
 
 
 def _merge_text(text: str, before: Mapping[str, Any], content: Mapping[str, Any]) -> str:
-    """Return the text with changed fields replaced; if no field changes, the text itself."""
+    """Return the text with changed fields replaced, or the text itself if no field changes."""
     if are_equal(before, content):
         return text
     document = extra("tomlkit").parse(text)

@@ -35,7 +35,7 @@ class _ForeignDatabaseError(ValueError):
 
 
 class Fieldwork:
-    """The collections of a folder: for each survey a real one and a rehearsal."""
+    """The collections of a folder: a real collection and a rehearsal for each survey."""
 
     def __init__(self, folder: Folder, surveys: Surveys) -> None:
         self.folder, self._surveys = folder, surveys
@@ -242,7 +242,7 @@ class Fieldwork:
                 with self._collector(file, which) as collector:
                     collector.report(path, by or None) if document == "report" else collector.export(path)
             elif document == "notebook":
-                # Loading rejects an invalid survey, whose names could be any text.
+                # Loading rejects an invalid survey, whose names could be arbitrary text.
                 self._surveys.load(file)
                 content = notebooks.analysis_notebook(file, self._surveys.data(file), which)
                 # An existing notebook is never overwritten: it may have been edited.

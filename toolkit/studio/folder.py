@@ -81,7 +81,7 @@ class Folder:
         return self.existing(name, *endings).read_bytes()
 
     def write(self, name: str, content: bytes, *, new: bool = False) -> None:
-        """Write a file atomically; if it is `new`, it must not exist yet."""
+        """Write a file atomically; with `new`, the file must not exist yet."""
         path = self.path(name)
         if new and path.exists():
             remedy = "rename or move the existing file first"

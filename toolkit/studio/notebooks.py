@@ -1,4 +1,4 @@
-"""Shell and Python code for every step of the studio, and notebooks that continue from it.
+"""Shell and Python code for every step of the studio, and notebooks that continue the work.
 
 A survey may come from somebody else, and people copy and run this code. Therefore every name in the code is quoted.
 """
@@ -175,7 +175,7 @@ def _plain_text(text: str) -> str:
 
 
 def _notebook(cells: Sequence[str | list[str]]) -> bytes:
-    """Return a notebook file; a text becomes a Markdown cell, a list of lines a code cell."""
+    """Return a notebook file; a text becomes a Markdown cell, and a list of lines becomes a code cell."""
     body: list[dict[str, Any]] = []
     for index, cell in enumerate(cells):
         source = cell if isinstance(cell, str) else "\n".join(cell)

@@ -349,7 +349,8 @@ def studio(folder: str | Path = ".", *, port: int = 0, public_url: str | None = 
     port : int
         The port to listen on, on this machine only; 0 for any free port.
     public_url : str, optional
-        The address at which a proxy serves the page, such as "https://hub.example/user/ann/proxy/8899/" of JupyterLab.
+        The address at which a proxy serves the page, for example "https://hub.example/user/ann/proxy/8899/" in
+        JupyterLab.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Confidential tables as files: columns are read without rows, and rows without errors that reveal a cell.
+"""Confidential tables as files: the columns are read without any row, and no error reveals a cell.
 
 A CSV file has no types. Its cells are text, or numbers in columns that the curator declares as numbers. The curator
 also states whether the first line names the columns, because it may be a person's record. A Parquet file stores names
@@ -18,7 +18,7 @@ from toolkit.core.extras import extra
 
 @dataclass(frozen=True)
 class FileColumn:
-    """A column of a file; `kind` is "text", "number" or "" for other kinds, `type` the type in a Parquet file."""
+    """A column of a file; `kind` is "text", "number" or "" for other kinds, and `type` is its Parquet type."""
 
     name: str
     kind: str
@@ -123,7 +123,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _csv_records(path: Path) -> Iterator[list[str] | None]:
-    """Yield the cells of each line of a CSV file; None for a line that cannot be parsed, for example a huge cell."""
+    """Yield the cells of each line of a CSV file; None for a line that cannot be parsed, such as a huge one."""
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         reader = csv.reader(file)
         while True:

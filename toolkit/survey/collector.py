@@ -38,7 +38,7 @@ class Status:
     state : str
         "draft", "open", "paused" or "closed".
     n_reports : int
-        Number of reports in the results; it grows in the same steps as the results.
+        Number of reports in the results, which grows in steps.
     cap : int or None
         Largest number of reports that the survey accepts.
     is_serving : bool
@@ -72,8 +72,8 @@ class Status:
 class Collector:
     """A running or finished collection, with its database and its server.
 
-    Create one with `toolkit.collect(survey)`, or for an existing database with `Collector.attach(database)`. The server
-    keeps running when this object is deleted.
+    Create a collector with `toolkit.collect(survey)`, or for an existing database with `Collector.attach(database)`.
+    The server keeps running when this object is deleted.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Collector:
     def __init__(self, database: str) -> None:
         self.database = absolute_url(database)
         self._store: Collection = open_store(self.database)
-        weakref.finalize(self, self._store.close)  # users of notebooks do not close their variables
+        weakref.finalize(self, self._store.close)  # users of notebooks do not close their objects
         self.survey: Survey = self._store.survey()
 
     @classmethod
@@ -153,7 +153,7 @@ class Collector:
         Returns
         -------
         Status
-            State, number of reports, and server.
+            The state, the number of reports, and the server.
         """
         server = background.find_server(self.database)
         url = self._store.get_setting(_PUBLIC_URL_SETTING) or (server.url if server else None)
@@ -172,8 +172,8 @@ class Collector:
         Returns
         -------
         pandas.DataFrame
-            All reports of a closed collection, or the whole steps of reports of an open one; `attrs["remarks"]` states
-            how many are missing.
+            All reports of a closed collection, or the disclosed reports of an open collection; `attrs["remarks"]`
+            states how many are missing.
         """
         visible = disclose(self._store, self.survey)
         frame = reports_table(self.survey, visible.bodies)
@@ -194,10 +194,10 @@ class Collector:
         by : str or sequence of str, optional
             Plain questions whose answers define the groups.
         method : str, optional
-            "mle" for shares inside 0 to 1; by default the estimates are unbiased.
+            "mle" for shares between 0 and 1; by default the estimates are unbiased.
         minimum : int, optional
-            Number of people below which an estimate is withheld; by default the survey's minimum. The results mention
-            any other number.
+            Number of people below which an estimate is withheld; by default the survey's minimum. If a different number
+            is given, the results mention it.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class Collector:
         level : float
             Confidence level of the intervals.
         method : str, optional
-            "mle" for shares inside 0 to 1; by default the estimates are unbiased.
+            "mle" for shares between 0 and 1; by default the estimates are unbiased.
         registration : str or Path, optional
             Preregistration file; the report marks results that were not registered as exploratory.
 
@@ -271,8 +271,8 @@ class Collector:
     def invitations(self, count: int) -> list[str]:
         """Make personal links, each of which works once.
 
-        The collection stores only their hashes. They reveal nothing about the reports, but a person who has the list
-        can see whose link was used, and can use other people's links.
+        The collection stores only their hashes. The links reveal nothing about the reports, but a person who has the
+        list can see which links were used, and can use links of other people.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ class Collector:
         Parameters
         ----------
         anyway : bool
-            Whether to close although stations have outstanding uses; reports that still wait on their tablets are lost.
+            Whether to close even if stations have outstanding uses; reports that still wait on their tablets are lost.
 
         Returns
         -------
@@ -418,7 +418,8 @@ def collect(
     survey : Survey, str or Path
         A survey, or its .toml or .json file.
     database : str, optional
-        URL: sqlite:///file.db (default sqlite:///survey.db), or postgresql://user@host/database?schema=name.
+        URL of the database: sqlite:///file.db (default sqlite:///survey.db), or
+        postgresql://user@host/database?schema=name.
     watch : bool
         Whether to display the collection in a notebook.
     rehearsal : bool
@@ -442,10 +443,11 @@ def collect(
         Whether to serve other machines without TLS, although anybody on the network could then change the page.
     workers : int
         Number of server processes, which keep a collection available if one dies but do not make it faster. More than
-        one needs PostgreSQL.
+        one process requires PostgreSQL.
     amend : bool
         Whether to continue a collection that was created by a different version of the toolkit, or whose title, consent
-        or words were corrected. From then on respondents see the new page; reports from the earlier page remain valid.
+        text or page texts were corrected. From then on respondents see the new page; reports from the earlier page
+        remain valid.
     again : str, optional
         The database of the previous wave, which may be closed. Its links work in this wave as well, and its port is
         reused, because phones find their stored draws only under the same scheme, host and port.
@@ -528,7 +530,7 @@ def prepare(
     collector = Collector._create(survey, url, amend=options.amend, previous_database=options.again)
     running = background.find_server(collector.database)
     if options.amend and running is not None:
-        running.stop()  # it serves the earlier page
+        running.stop()  # the server still serves the earlier page
     _open_draft(collector)
     if collector.survey.field is not None:
         from toolkit.survey.serving.station import StationKey
@@ -604,7 +606,7 @@ class RetryError(RuntimeError):
 
 
 def serve(survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS) -> None:
-    """Collect answers in this process, which systemd, a container or a terminal supervises.
+    """Collect answers in this process, under the supervision of systemd, a container or a terminal.
 
     Errors are written to stderr. On SIGTERM or SIGINT the server finishes the requests in progress and stops. It holds
     the same lock as a background server, so that `status` and `close` find it if the same user calls them.

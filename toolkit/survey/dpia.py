@@ -190,7 +190,7 @@ def _remaining_risk_sentences(survey: Survey) -> dict[str, bool]:
         "rest_seen": True,
         "rest_again": True,
         "rest_pattern": survey.waves > 1 and survey.access != "open",
-        "rest_receipt": survey.waves == 1,  # sheets of paper have a number
+        "rest_receipt": survey.waves == 1,  # sheets of paper are numbered
         "rest_server": True,
         "rest_open": survey.access == "open",
     }

@@ -143,7 +143,7 @@ def _labels_by_question(survey: Survey, language: str) -> dict[str, Any]:
 
 
 def _wave_fields(survey: Survey) -> dict[str, Any]:
-    """Return the fields on waves: their number, this wave, the panel, and the column that links reports."""
+    """Return the fields about waves: their number, the current wave, the panel, and the column that links reports."""
     if survey.waves == 1:
         return {}
     note = f"the column {PERSON} joins reports of one phone over waves; it is not an answer"

@@ -1,9 +1,9 @@
-"""Simulated respondents for rehearsals and teaching, who answer a survey over the network like real phones.
+"""Simulated respondents for rehearsals and teaching, who answer a survey over the network as real phones do.
 
 Each simulated person has a true answer, randomizes it by the same rules as the phone's page, and sends the report to
-the server. This is for invented answers only, because real answers must never leave the respondent's own device. The
-reports are sent to a collection that was opened as a rehearsal. They contain its hash, so that no server mistakes them
-for real reports.
+the server. Use invented answers only, because real answers must never leave the respondent's own device. The reports
+are sent to a collection that was opened as a rehearsal. They contain its hash, so that no server mistakes them for real
+reports.
 """
 
 import hashlib
@@ -55,14 +55,13 @@ def rehearse(
         The number of people, who then answer at random, or the true answers: a frame with a column per question, a
         mapping from question to answers, or, for a single question, a list. Answers are labels or numbers, or lists of
         labels for questions with several answers. A column "understood" has the results of the comprehension check,
-        which everybody passes without this column. In a survey with waves, row i is the same person with the same phone
-        in each wave; if the rows differ, a column "person" identifies them. The generator `rng` may be given as the
-        last positional argument.
+        and without this column everybody passes the check. In a survey with waves, row i is the same person with the
+        same phone in each wave; if the rows are in a different order, a column "person" identifies the people. The
+        generator `rng` may be given as the last positional argument.
     rng : numpy.random.Generator, optional
         A generator for simulations; the default is the operating system's randomness.
     links : sequence of str, optional
-        Single-use links, one per person, if the survey needs them and no collector is given, which would make them
-        itself.
+        Single-use links, one per person, if the survey needs them; with a collector they are made automatically.
 
     Returns
     -------

@@ -105,10 +105,10 @@ class Survey:
     approval : str or mapping, optional
         The body that approved the survey.
     hashes : str or mapping, optional
-        A place at which the page's two hashes can be compared; never required.
+        The place where people can compare the page's two hashes; never required.
     protection : mapping, optional
         Texts for the data protection impact assessment, by name: legal_basis, subjects, processors, transfers, officer,
-        authority, review (a date) and necessity. They are not shown to respondents and not part of the hash.
+        authority, review (a date) and necessity. They are not shown to respondents and are not part of the hash.
     debrief : str or mapping, optional
         A text on every final screen: after sending, after a rejection, and for people who do not take part.
     help : str or mapping, optional
@@ -136,7 +136,7 @@ class Survey:
     minimum : int
         Number of people below which estimates are withheld, and below which an open collection shows no results.
     words : mapping, optional
-        Texts of the page by language and name, for languages that the toolkit does not have.
+        Texts of the page by language and name, for languages that the toolkit does not include.
     step : int
         Number of new reports after which the results of an open collection are updated.
     rehearsal : bool
@@ -150,8 +150,8 @@ class Survey:
         The panel of a survey with several waves, created with the collection of the first wave.
     arms : mapping, optional
         Probabilities of experimental arms by name, such as {"direct": 0.3, "randomized": 0.7}. The phone draws an arm,
-        which is stored. A question with show_if={"arm": ["direct"]} is asked in this arm only, and results compare
-        questions with the same text.
+        which is stored with the report. A question with show_if={"arm": ["direct"]} is asked in this arm only, and
+        results compare questions with the same text.
     household : bool
         Whether several people may answer on one phone; only with open access and a single wave.
     field : mapping, optional
@@ -254,7 +254,7 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """The maximum privacy loss of one respondent over all waves, at least the loss announced in the first wave."""
+        """The maximum privacy loss of one respondent over all waves, and no less than the first wave announced."""
         return consenting.loss(self.questions, self.waves, consenting.earlier_loss(self))
 
     @property

@@ -106,7 +106,7 @@ class _StatFile:
         return {code: _cut_text(f"{number}. {text}", max_length, in_bytes=True) for number, (code, text) in numbered}
 
     def frame(self) -> "pd.DataFrame":
-        """Return the columns as a frame; a column with both numbers and Stata's missing-value letters has objects."""
+        """Return the columns as a frame; a column of numbers and Stata's missing-value letters has dtype object."""
         pd = extra("pandas", "collect")
         texts = {name for name, cells in self.columns.items() if any(isinstance(cell, str) for cell in cells)}
         kinds = {

@@ -97,7 +97,7 @@ def checked_string(words: object, name: str, max_length: int) -> str:
 
 
 def character_name(character: str) -> str:
-    r"""Return the code and name of a character, because it may be invisible."""
+    r"""Return the code and name of a character, since the character itself may be invisible."""
     name = unicodedata.name(character, "")
     return f"U+{ord(character):04X}" + (f" ({name})" if name else "")
 

@@ -100,7 +100,7 @@ def _received_phrase(report: str, share: Fraction, voice: Voice, *, still: bool 
 
 
 def _truth_share(design: Any) -> Fraction | None:
-    """Return the probability of the true answer if it is the same for all answers, as for all lies; otherwise None."""
+    """Return the probability of the true answer, or None if it, or the probability of a lie, depends on the answer."""
     weights, k = design.weights, len(design.options)
     if design.options != design.report_options:
         return None
@@ -160,7 +160,7 @@ _SLOT_VALUES: dict[str, Callable[[Any, Voice], str]] = {
 
 
 def _sentence_by_name(design: Any, voice: Voice) -> str:
-    """Return the sentence under the randomizer's name, with its slots filled."""
+    """Return the sentence that is stored under the randomizer's name, with its slots filled."""
     return voice.say(
         design.name, **{gap: _SLOT_VALUES[gap](design, voice) for gap in slot_names(voice.phrases[design.name])}
     )

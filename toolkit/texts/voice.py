@@ -20,7 +20,7 @@ def quotable(words: str, pattern: str = "") -> str:
     r"""Return a text in a form that cannot change the meaning of the sentence around it.
 
     It is on one line, with single quotation marks and without control characters. Right-to-left text is isolated,
-    unless the `pattern` that it is inserted into does so.
+    unless the `pattern` into which it is inserted isolates it.
     """
     line = " ".join(words.translate(_SINGLE).splitlines())
     plain = "".join(char for char in line if char in JOINERS or unicodedata.category(char) not in ("Cc", "Cf"))

@@ -39,7 +39,7 @@ def device_tries(questions: Sequence[Question], interface: Interface, own_words:
         if practicable(questions)
         else _weakest_first(questions)
     )
-    if subjects[0].mode == "auto":  # the reports are yes and no, and have the names on the wheel
+    if subjects[0].mode == "auto":  # the reports yes and no are marked A and B, as on the wheel
         options, reports = _labels(subjects[0], interface, own_words)
         marks = zip("AB", reports, strict=True)
         marked = [
@@ -208,7 +208,7 @@ def _lines(question: Question, interface: Interface, own_words: Own | None) -> d
 
 
 def _forced(question: Question) -> list[int]:
-    """Return the codes of the reports that some outcome forces for every truth."""
+    """Return the codes of the reports that some outcome forces regardless of the truth."""
     design = question.design
     if not has_matrix(design) or not (question.mode == "guided" or design.procedure == "forced"):
         return []

@@ -1,8 +1,8 @@
 """Checks that reject a survey with rules that could reveal a randomized answer, or with unreadable texts.
 
-Anything that depends on a randomized answer without being randomized itself reveals something about it: the next
-question, the people who are asked, or the right to decline. The survey format has no such rules, and this module finds
-combinations of other rules with the same effect.
+Anything that depends on a randomized answer without being randomized itself reveals something about it. Examples are
+the choice of the next question, of the people who are asked, and of those who may decline. The survey format has no
+such rules, and this module finds combinations of other rules with the same effect.
 """
 
 import math
@@ -128,9 +128,9 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own_wo
 
 
 def check_claims(prose: Mapping[str, Text | None], questions: Sequence[Question], own_words: Own | None) -> None:
-    """Reject titles and custom page texts that claim something about what happens to answers; warn about other texts.
+    """Reject titles and custom page texts with claims about what happens to answers; warn about claims elsewhere.
 
-    The page itself describes what happens to answers, from the designs.
+    The page itself describes what happens to answers, and derives this from the designs.
     """
     short = {f"words.{code}.{name}": text for code, table in (own_words or {}).items() for name, text in table.items()}
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in REWORDABLE}
@@ -213,7 +213,7 @@ def _check_condition(question: Question, other: Question, options: Sequence[str 
 
 
 def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own_words: Own | None) -> None:
-    """Reject a memo without waves, waves without a memo, and own words that lack the sentences about waves."""
+    """Reject a memo without waves, waves without a memo, and custom texts that lack the sentences about waves."""
     with_memo = next((question.name for question in questions if question.memo is not None), None)
     if with_memo is not None and waves == 1:
         rule = "a question with a memo needs a survey with at least 2 `waves`"
@@ -298,7 +298,7 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None
 
 
 def warn_of_public_facts(questions: Sequence[Question]) -> None:
-    """Warn of an innocent question whose answer others can find out, because it reveals the true answer to them."""
+    """Warn about an innocent question whose answer others can find out, because it reveals the true answer to them."""
     pattern = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
         if match := next(filter(None, map(pattern.search, _lines(question))), None):
@@ -311,7 +311,7 @@ def warn_of_public_facts(questions: Sequence[Question]) -> None:
 
 
 def warn_of_months(questions: Sequence[Question]) -> None:
-    """Warn of a share in twelfths for birthdays in certain months, because no month has a twelfth of all days."""
+    """Warn about a share in twelfths for birthdays in certain months, because no month has a twelfth of all days."""
     names = {name for code in LANGUAGES for name in phrases(code, None, "paper")["months"].lower().split("|")}
     months = re.compile(rf"\b({'|'.join(sorted(names - {'may', 'march'}))})\b")  # these two are also ordinary words
     for question in questions:
@@ -351,7 +351,7 @@ def largest(questions: Sequence[Question]) -> int:
 
 
 def check_size(questions: Sequence[Question]) -> None:
-    """Reject a survey whose longest possible submission, or longest number, the server would reject."""
+    """Reject a survey if the server would reject its longest possible submission or its longest number."""
     for question in questions:
         if not question.randomized and question.bounds and max(map(abs, question.bounds)) >= 10**MOST_DIGITS:
             with error_location(question=question.name, field="bounds"):

@@ -26,7 +26,7 @@ from toolkit.texts.phrases import (
 
 
 def page_words(survey: Any) -> dict[str, dict[str, str]]:
-    """Return all texts of the page by language; the review before sending mentions only what applies to this survey."""
+    """Return all texts of the page by language; the review before sending has only statements that apply here."""
     check, access = survey.check, survey.access
     modes = {question.mode for question in survey.questions if question.draw_probabilities is None}
     review = {  # sentences on what is sent and what stays on the phone, and whether they apply
@@ -254,9 +254,9 @@ def _option_codes(
 
 
 def scale(design: Randomizer) -> dict[str, Any]:
-    """Return how to show a numeric report on the question's scale: as `zero + step * report`, with `decimals` decimals.
+    """Return the display of a numeric report on the question's scale: `zero + step * report`, with `decimals` decimals.
 
-    With `bits`, the reports 0 and 1 mean no and yes. A window of reports is centred on its answer.
+    With `bits`, the reports 0 and 1 mean no and yes. A window of reports is centered on its answer.
     """
     data = design._browser_data()
     span, unit = Fraction(*data["span"]), getattr(design, "unit", None)  # a deck's reports have a unit
@@ -270,5 +270,5 @@ def scale(design: Randomizer) -> dict[str, Any]:
 
 
 def as_number(value: Fraction) -> int | float:
-    """Return a bound as a whole number if it is one, else as a float."""
+    """Return a bound as an integer if it is a whole number, and otherwise as a float."""
     return int(value) if value.denominator == 1 else float(value)

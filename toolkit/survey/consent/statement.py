@@ -82,7 +82,7 @@ def merged(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def check_network_exposure(survey: Any, host: str, public_url: str | None) -> None:
-    """Reject serving other machines while required statements of the researchers are missing, except in a rehearsal."""
+    """Reject a server for other machines if required statements are missing, except in a rehearsal."""
     beyond = host not in _OWN or public_url is not None
     if beyond and not survey.rehearsal and (absent := missing(statements(survey))):
         rule = f"a survey that is served beyond this machine must say {', '.join(absent)}"
@@ -265,10 +265,10 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> Layer:
 def _total(
     randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool
 ) -> Layer:
-    """Return the section on how much all reports, except those that can prove an answer, improve a guess together."""
+    """Return the section on how much all reports together improve a guess, or whether they can prove an answer."""
     spent = loss(randomized, waves, least).epsilon
     if math.isinf(spent):
-        rest = [] if later else _total_rest(randomized, language, voice, waves)  # an earlier wave may have had more
+        rest = [] if later else _total_rest(randomized, language, voice, waves)  # an earlier wave may have asked more
         return Layer("learn", (voice.say("total_none"),), tuple(rest))
     guess = voice.guess(spent)
     more: tuple[str, ...] = ()
@@ -285,7 +285,7 @@ def _total(
 
 
 def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
-    """Return the epsilon of all waves if answers do not change and the phone keeps its memos; both reduce it."""
+    """Return the total epsilon of all waves if answers do not change and the phone keeps its memos."""
     saved = sum(
         (
             loss_over_waves(question, waves).amount - Pure(question.memo.epsilon(waves)).amount
@@ -311,10 +311,10 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[Layer
 def patterns(waves: int, people: int = 60) -> dict[str, int]:
     """Return the expected number of people whose pattern of waves in which their links were used is unique.
 
-    The entry `alone` of the result is this number, rounded up. Somebody who looks once in each wave at which links were
-    used can identify the reports of these people. The number is the maximum over the moments at which one tenth to nine
-    tenths of all people have answered. If everybody finally answers with probability 4/5, 4 of 60 people have a unique
-    pattern after four waves, and 22 after eight waves.
+    The entry `alone` of the result is this number, rounded up. Somebody who reads the list of used links once in each
+    wave can identify the reports of these people. The number is the maximum over the moments at which one tenth to nine
+    tenths of all people have answered. If everybody answers each wave with probability 4/5, then 4 of 60 people have a
+    unique pattern after four waves, and 22 after eight waves.
     """
     certain, shares = 10**waves, []  # probabilities are whole numbers over the denominator `certain`
     for tenths in range(1, 10):

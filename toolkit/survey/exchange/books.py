@@ -63,7 +63,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
     Raises
     ------
     ValueError
-        If the file has another suffix.
+        If the file's suffix is not one of these.
 
     Examples
     --------

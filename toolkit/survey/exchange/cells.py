@@ -28,7 +28,7 @@ _SECOND = "2"
 
 
 class OptionNames:
-    """A lookup of options by exact name, or else by a name in any case or after its number, if that is unambiguous."""
+    """A lookup of options by exact name or, if it is unambiguous, by a name in any case or after its number."""
 
     def __init__(self, options: Sequence[Any], *lists: Sequence[Any]) -> None:
         self._exact, self._by_key, self._numbered = (defaultdict[str, set[Any]](set) for _ in range(3))
@@ -233,7 +233,7 @@ class CellReader:
         return next((names for names in lists if all(names(cell) is not None for cell in cells)), self._either)
 
     def _either(self, cell: object) -> Any:
-        """Return the option that is called this in the survey, or else in a form or in any language."""
+        """Return the option with this name in the survey, or otherwise in a form or in any language."""
         option = self.names[0](cell)
         return self.names[-1](cell) if option is None else option
 

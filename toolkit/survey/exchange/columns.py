@@ -41,7 +41,7 @@ _BOX_NAMES = {
 
 
 class ColumnFinder:
-    """A search for the columns of questions, by their names or wordings in a file.
+    """An index of the columns of a file, which finds the columns of a question by name or wording.
 
     `names` is the argument `columns` of `read_reports`.
     """

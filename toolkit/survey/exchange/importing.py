@@ -62,12 +62,12 @@ def read_reports(
     keep: str | Sequence[str] = (),
     unique: str | None = "auto",
 ) -> "pd.DataFrame":
-    r"""Read the reports in a file of another program or of `toolkit export`; after an error none of them are read.
+    r"""Read the reports in a file of another program or of `toolkit export`; if there is an error, nothing is read.
 
     A column belongs to the question with the same name or wording, even inside groups ("page/cheated"). Each option of
-    a question may have its own column ("tried___1", "tried/beer", "tried[beer]", "tried_1"). Rows that are not a
-    person's finished answers are left out with a warning that counts them. Values that the file declares as missing are
-    missing, and codes stand for their labels in the file.
+    a question may have its own column ("tried___1", "tried/beer", "tried[beer]", "tried_1"). Rows that are not
+    completed responses are left out, with a warning that states their number. Values that the file declares as missing
+    are missing, and codes stand for their labels in the file.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def read_reports(
     decimal : {",", "."}, optional
         The decimal mark of numbers; by default a point, or a comma if it cannot separate thousands.
     keep : str or sequence of str
-        The kinds of rows to read although they are not a person's finished answers: "preview", "test", "spam",
-        "unfinished", "not approved", or "all".
+        The kinds of rows to read although they are not completed responses: "preview", "test", "spam", "unfinished",
+        "not approved", or "all".
     unique : str, optional
         The column with a different number in each row; by default a column that these programs write. None omits the
         check for repeated rows.
@@ -100,7 +100,7 @@ def read_reports(
     Returns
     -------
     pandas.DataFrame
-        A table like that returned by `collector.reports()`, or, for a mapping, a table with its columns.
+        A table as returned by `collector.reports()`, or, for a mapping, a table with the columns in the mapping.
         `attrs["left_out"]` counts the rows that were left out. A warning names shares of reports that contradict a
         design. `attrs["remarks"]` contains the text of all warnings.
 
@@ -321,7 +321,7 @@ def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[lis
             OptionNames(options, *form, *languages),
         )
         model = None if question.kind == "text" else question_model(question)
-        # In different arms the same wording may be used for several questions, and does not identify one of them.
+        # A wording that several arms share does not identify a question.
         field = _Field(question.name, model, names, partial(report_cell, question), None)
         yield field, [text for text in sorted(texts) if counts[text] == 1], [list(map(str, options)), *form, *languages]
 

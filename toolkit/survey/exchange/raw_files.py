@@ -225,7 +225,7 @@ def workbook(file: Path) -> dict[str, list[Any]]:
     """Return all rows of each sheet of an .xlsx file by its name, even if the file states a different number of rows.
 
     A file that unpacks to more than half a gigabyte, or defines entities, is rejected before it is read. A sheet is
-    rejected if the reader would skip some of its rows, or formulas that no program has computed.
+    rejected if the reader would skip some of its rows, or if it contains formulas without results.
     """
     load = extra("openpyxl").load_workbook
     _check_there(file)
@@ -331,7 +331,7 @@ def _from_stat(file: Path, suffix: str) -> RawTable:
 
 
 def _declared_missing(ranges: Sequence[Mapping[str, Any]], letters: Sequence[str]) -> Callable[[Any], bool]:
-    """Return a function that tells whether a cell is in a range declared as missing by SPSS, or a letter of Stata."""
+    """Return a predicate for cells that SPSS declares as missing by a range, or Stata by a letter."""
 
     def is_declared(cell: Any) -> bool:
         limits = ((limit["lo"], limit["hi"]) for limit in ranges)
@@ -396,7 +396,7 @@ def _from_arrow(file: Path, suffix: str) -> RawTable:
 def _from_parquet(file: Path) -> Any:
     """Read a Parquet file after checking the size of its texts, which are first read as dictionaries.
 
-    The check is necessary because a few hundred bytes may repeat a long text so often that no memory is large enough.
+    The check is necessary because a few hundred bytes can expand to more text than fits into memory.
     """
     arrow, reader = extra("pyarrow"), extra("pyarrow.parquet").ParquetFile
     kinds = [getattr(arrow, name)() for name in ("string", "large_string", "string_view", "binary", "large_binary")]

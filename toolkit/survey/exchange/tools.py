@@ -1,4 +1,4 @@
-"""A table of the export formats of survey tools, with rules for rows that are not people's answers."""
+"""A table of the export formats of survey tools, with rules for rows that are not real responses."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from toolkit.core.checks import is_missing, reject
 from toolkit.survey.exchange.raw_files import RawTable
 
 REASONS = ("preview", "test", "spam", "unfinished", "not approved")
-"""The reasons why a row is not a person's answer."""
+"""The reasons why a row is not a real response."""
 
 _NOTHING = "nothing was read"
 
@@ -75,7 +75,7 @@ ANY = Tool("", ())
 
 
 def tool_of(raw: RawTable, source: str | None, reserved: Iterable[str]) -> Tool:
-    """Return the tool called `source`, or the tool recognized by the columns; `reserved` columns are of questions."""
+    """Return the tool called `source`, or recognize it by columns that are not in `reserved`."""
     if source is not None:
         if source not in TOOLS:
             reject(f"`source` must be one of {', '.join(TOOLS)}", repr(source)[:40], _NOTHING)
@@ -90,14 +90,14 @@ def tool_of(raw: RawTable, source: str | None, reserved: Iterable[str]) -> Tool:
 
 @dataclass(frozen=True)
 class RowSelection:
-    """The rows that are people's answers, and for each question the rows in which its form was not answered."""
+    """The rows that are real responses, and for each question the rows in which its form was not answered."""
 
     rows: list[bool]
     counts: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, list[bool]] = field(default_factory=dict)
 
     def message(self) -> str:
-        """Return a text on the number of rows that were left out, and why."""
+        """Describe how many rows were left out, and why."""
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in self.counts.items())
         return f"{sum(self.counts.values()):,} of {len(self.rows):,} rows left out ({reasons})"
 
@@ -109,11 +109,11 @@ class RowSelection:
 def select_rows(
     tool: Tool, raw: RawTable, columns: Mapping[str, Sequence[str]], keep: Sequence[str] | str
 ) -> RowSelection:
-    """Select the rows that are people's answers; `columns` contains the columns of each question.
+    """Select the rows that are real responses; `columns` contains the columns of each question.
 
     If a file has several forms, a row is left out if none of the forms that ask a question was finished. In the other
-    rows the questions of an unfinished form are missing. The answers to a form that was never opened, which are only
-    zeros in boxes, are missing for any `keep`.
+    rows the questions of an unfinished form are missing. A form that was never opened contains only zeros in boxes; its
+    answers are missing for any `keep`.
     """
     allowed = _checked_reasons(keep)
     used = {column for names in columns.values() for column in names}

@@ -1,4 +1,4 @@
-"""Conversion of surveys in which respondents use their own die or coin to XLSForms for ODK and Kobo, and back."""
+"""Conversion between XLSForms for ODK and Kobo and surveys in which respondents use their own die or coin."""
 
 import json
 import re
@@ -55,7 +55,7 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
     Raises
     ------
     ValueError
-        If a question would be randomized on the device, or the file has another suffix.
+        If a question would be randomized on the device, or the file's suffix is not .xlsx.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequ
 
 
 def _data(row: Mapping[str, str], column: str) -> Any:
-    """Return the data in a column of this package."""
+    """Return the data in a column that this package has written."""
     try:
         return loads(row[column].encode(), max_digits=MOST_DIGITS)
     except ValueError:

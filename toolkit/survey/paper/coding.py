@@ -71,7 +71,7 @@ def legacy_report_key(survey: Survey, serial: str) -> bytes:
 
 
 def box_codes(question: Question) -> list[int]:
-    """Return the codes beside the boxes: an option that is a number is its own code, others get unused numbers."""
+    """Return the codes beside the boxes: a numeric option is its own code, and other options get unused numbers."""
     options = printed_answers(question)
     if question.kind == "ticks":  # 0 means none of them
         return list(range(1, len(options) + 1))

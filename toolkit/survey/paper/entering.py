@@ -154,7 +154,7 @@ def store_entries(survey: Survey, entered: EnteredSheets, database: str) -> dict
         if _answer_properties(stored_survey) != _answer_properties(survey):
             reject("the database must hold a collection of these questions", "another one", "use its own survey")
         store.compare_and_set(PAPER_SETTING, None, secrets.token_hex(32))
-        secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has none; it rejects the sheets below
+        secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has no secret and rejects the sheets
         keys = {serial: report_key(survey, serial, secret) for serial in bodies}
         earlier = {serial: legacy_report_key(survey, serial) for serial in bodies}
         keys_to_check = {*keys.values(), *earlier.values()}

@@ -200,7 +200,7 @@ def _answer_area(
 
 
 def _range_sentences(question: Question, survey: Survey, language: str, voice: Voice) -> list[str]:
-    """Return the sentence on the range of a number, and on whether it must be whole, as the page states it."""
+    """Return the sentence on the range of a number, and on whether it must be whole, as on the page."""
     if question.bounds is None:
         return []
     pattern = page_words(survey)[language]["whole" if question.whole else "number"]

@@ -76,5 +76,5 @@ def field_names_checked_by(owner: Any, *checks: Check) -> tuple[str, ...]:
 
 
 def is_omitted(field: dataclasses.Field[Any], value: object) -> bool:
-    """Return whether a value is left out of files: None, or the default of a field that was added later."""
+    """Return whether files omit a value, because it is None or the default of a field that was added later."""
     return value is None or bool(field.metadata.get("omit_default") and value == field.default)

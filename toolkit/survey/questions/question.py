@@ -148,7 +148,7 @@ class Question:
         object.__setattr__(self, "memo", given if isinstance(given, Memo) else None)
         run_field_check(
             "name", checks.checked_name, self.name, "name", self
-        )  # first, because other errors quote the name
+        )  # this is checked first, because other errors quote the name
         with error_location(question=self.name):
             check_fields(self)
 
@@ -300,7 +300,7 @@ def question_about_arm(name: str, text: Mapping[str, str], probabilities: Mappin
 
 
 def station_question(question: Question) -> Question:
-    """Return the question for a device that must not learn the truth: with a wheel instead of mode "auto"."""
+    """Return the question for a device that must not learn the truth, with a wheel instead of mode "auto"."""
     if question.mode != "auto" or question.design is None:
         return question
     if not has_matrix(question.design):

@@ -200,7 +200,7 @@ def checked_anchor(value: object, _name: str, question: Any) -> str | int | None
 
 
 def checked_condition(value: object, *_: object) -> Frozen[str, Labels] | None:
-    """Check and return the condition of a question: for each earlier question, the options that fulfil it."""
+    """Check and return the condition of a question: for each earlier question, the options that fulfill it."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not value:
@@ -214,7 +214,7 @@ def checked_condition(value: object, *_: object) -> Frozen[str, Labels] | None:
 
 
 def checked_range(value: Any, _name: str, question: Any) -> tuple[Fraction, Fraction] | None:
-    """Check and return the range of a number: that of the design, or the given range of a plain question."""
+    """Check and return the range of a number: the range of the design, or the given range of a plain question."""
     bounds = None if value is None else checked_bounds(value)
     if bounds is not None and question.whole is True and any(bound.denominator != 1 for bound in bounds):
         low, high = map(float, bounds)

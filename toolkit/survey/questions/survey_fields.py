@@ -211,7 +211,7 @@ def checked_wave(value: object, name: str, survey: Any) -> int:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of the same people over several waves, created with the first collection and passed on.
+    """A panel of the same people over several waves, created with the first collection and passed on to later waves.
 
     Parameters
     ----------

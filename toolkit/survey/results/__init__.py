@@ -56,7 +56,7 @@ def tally(
     by : str or sequence of str, optional
         Plain questions, or "understood".
     minimum : int, optional
-        Number of people below which a question or group is left out, by default the survey's.
+        Number of people below which a question or group is left out, by default the survey's minimum.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def estimate(
     missing: Sequence[Any] = (),
     minimum: int | None = None,
 ) -> Results:
-    """Estimate each question by `toolkit.analysis.estimates`, with the survey's design if it has one.
+    """Estimate each question by `toolkit.analysis.estimates`, with the sampling design if there is one.
 
     Parameters
     ----------
@@ -112,8 +112,8 @@ def estimate(
     missing : sequence
         Values that stand for missing reports, as for `toolkit.analysis.estimates`.
     minimum : int, optional
-        Number of people below which an estimate is withheld, by default the survey's minimum. If it differs, a remark
-        states it.
+        Number of people below which an estimate is withheld, by default the survey's minimum. A remark states any other
+        number.
 
     Returns
     -------

@@ -190,7 +190,7 @@ class Results(Findings):
         return tuple(question for question in self.survey.questions if question.name in names)
 
     def suppress_below(self, minimum: int) -> Self:
-        """Withhold estimates from fewer than `minimum` people; a remark states how many were withheld.
+        """Withhold estimates that are based on fewer than `minimum` people; a remark states how many were withheld.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class Results(Findings):
         """Return the change in the prevalence of a question with a memo since an earlier wave.
 
         Only people in both waves are compared; they are linked by the number that phones send. Both collections must be
-        closed, and the number of people in both must reach the survey's minimum. Notes count the people who are left
+        closed, and the number of people in both must reach the survey's minimum. Notes state how many people are left
         out.
 
         Parameters
@@ -542,7 +542,7 @@ def table_rows(results: Results, name: str, level: float = 0.95) -> list[ResultR
 
 
 def footnotes(results: Results, question: Question) -> list[str]:
-    """Return the footnotes of a question's table: what the errors cover, the privacy loss, notes and effect of lies."""
+    """Return the footnotes of a question's table: coverage of errors, privacy loss, notes, and effect of lies."""
     findings = results._estimates_of(question.name)
     typical = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
     privacy = "no privacy claim" if typical.loss is None else f"privacy loss {typical.loss}"

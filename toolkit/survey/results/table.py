@@ -1,4 +1,4 @@
-"""Reports as a table with one row per person and one column per question, and counts of who was asked."""
+"""Reports as a table with one row per person and one column per question, and counts of the people who were asked."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

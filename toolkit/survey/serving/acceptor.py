@@ -47,7 +47,7 @@ class Connections:
         return connection in self._open
 
     def add(self, connection: TimedConnection, replaced: TimedConnection | None = None) -> bool:
-        """Count a connection; a full server drops its longest idle connection, or returns False if none is idle."""
+        """Count a connection; if the server is full, drop the longest idle one, or return False if none is idle."""
         if replaced is not None:
             self.remove(replaced)
         if len(self._open) >= self.limits.max_connections:

@@ -1,4 +1,4 @@
-"""Starting, finding and stopping the background server of a collection; each machine runs at most one of them."""
+"""Starting, finding and stopping the background server of a collection, which runs at most once on a machine."""
 
 import hashlib
 import json
@@ -75,7 +75,7 @@ def log_path(lock_file: Path) -> Path:
 
 
 def log_tail(database: str) -> tuple[str, ...]:
-    """Return the last lines of the error log of a database's server, which is empty if it has had no errors."""
+    """Return the last lines of the error log of a database's server, which is empty if there were no errors."""
     try:
         return tuple(log_path(lock_path(database)).read_text(errors="replace").splitlines()[-_MAX_LOG_LINES:])
     except OSError:

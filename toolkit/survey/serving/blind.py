@@ -154,7 +154,7 @@ class IssuerKey:
         return signature.to_bytes(self.issuer.n_bytes)
 
     def _private_power(self, base: int) -> int:
-        """Compute `base ** d mod n` by the Chinese remainder theorem, which is four times faster than one power."""
+        """Compute `base ** d mod n` by the Chinese remainder theorem, which is four times as fast as a single power."""
         p, q, d = self._p, self._q, self._d
         mod_p, mod_q = pow(base, d % (p - 1), p), pow(base, d % (q - 1), q)
         return mod_q + (mod_p - mod_q) * pow(q, -1, p) % p * q

@@ -56,7 +56,7 @@ class _StopError(Exception):
 
 
 class _Exchange:
-    """One request and its response, with the `receive` and `send` of an ASGI application."""
+    """One request and its response, with the functions `receive` and `send` for an ASGI application."""
 
     def __init__(self, connection: "Connection", *, keep_alive: bool, expects_continue: bool) -> None:
         self.keep_alive = keep_alive

@@ -69,7 +69,8 @@ def parse_submission(
 ) -> Submission:
     """Parse a submission; raise `PayloadError` for anything that an unmodified page would not send.
 
-    `page_hashes` are the hashes that it may name, by default only the survey's. Stations send the `token` separately.
+    `page_hashes` are the hashes that a submission may contain, by default only the survey's hash. Stations send the
+    `token` separately.
     """
     data = parse_json(raw)
     if token is not _NOT_SEPARATE and isinstance(data, dict) and "token" not in data:

@@ -254,7 +254,7 @@ class _Endpoints:
         return json_response(200, {"signature": signature.hex()})
 
     async def health(self, _: Scope) -> Response:
-        """Report whether reports can be stored and whether the collection is closed, but no counts."""
+        """Report whether reports can be stored and whether the collection is closed, without any counts."""
         if self.writer.is_working and self.store_health.is_good:
             if self.store_health.start_check() and not self.store_health.collection_is_closed:
                 self.store_health.collection_is_closed = await self._is_closed()

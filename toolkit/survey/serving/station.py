@@ -1,6 +1,6 @@
 """Stations: the researchers' devices, on which many people answer one after the other, even without a network.
 
-A station's link carries a secret and a number of uses. Each use is a token derived from the secret and the number of
+A station's link contains a secret and a number of uses. Each use is a token derived from the secret and the number of
 the use, and the server accepts each token once, as with personal links. A station with n uses can therefore send at
 most n reports. Reports wait on the device, encrypted with the collection's public key and padded to the same length, so
 that neither a finder of the device nor its next user can read them. When the reports are sent, they are matched with

@@ -3,14 +3,14 @@
 `add` checks and stores a batch in one transaction and returns when it is durable, so that a phone can rely on the
 response. After any failure, it is correct to send the same report again, because its key is stored only once.
 
-Everything that the guarantees depend on is in this module. `sqlite.py` and `postgres.py` implement the methods of
+This module contains all code on which the guarantees depend. `sqlite.py` and `postgres.py` implement the methods of
 `engine.py` in their dialects, and document what their files reveal while a collection is open. A writing session locks
 the collection before it is used: only one server decides at a time, and the data that it has read do not change until
 it commits. Therefore the cap is exact, a token is spent once, and a closed collection accepts no more reports.
 
-With open access, whether a report is stored depends only on its key, as long as there is room below the cap for a full
-batch from every server that is adding reports. In this case servers share the lock, and only closing excludes them. The
-cap stays exact: the last server to take the shared lock has seen all the others and left room for each of them.
+With open access, only the key of a report decides whether it is stored, as long as the cap leaves room for a full batch
+from every server that is adding reports. In this case servers share the lock, and only closing excludes them. The cap
+stays exact: the last server to take the shared lock has seen all the others and left room for each of them.
 """
 
 import threading

@@ -101,7 +101,7 @@ class Session(ABC):
 
     @abstractmethod
     def invite(self, hashes: Sequence[bytes]) -> None:
-        """Insert invitations; existing ones are unchanged."""
+        """Insert invitations; existing invitations are unchanged."""
 
     def invitation_hashes(self) -> list[bytes]:
         """Return the hashes of all invitations, sorted."""

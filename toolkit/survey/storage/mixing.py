@@ -14,7 +14,7 @@ belongs to any given report with probability at most 1 / (number of people in th
 people once 10 have answered. The bounds hold even if the order in which people answered is known, as long as nothing
 reveals the order of the reports; the settings named "shown…" of an open collection do distinguish earlier reports from
 later ones. A second reading reveals who was added in between. No order of rows protects against somebody who watches
-all the time; blind access does.
+all the time; only blind access does.
 
 In a survey of several waves, a person who reads each wave's database once has several readings: a number links the
 reports of one phone, so candidates can be narrowed down to the people who were in the pool each time. In such surveys,

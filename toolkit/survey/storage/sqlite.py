@@ -1,4 +1,4 @@
-"""Reports in one SQLite file, by means of the standard library; this is the default.
+"""Reports in one SQLite file, which is the default and needs only the standard library.
 
 Durability: the write-ahead log is synced at every commit. There is one writer at a time, and readers do not wait for
 it. The file is opened at its first use, and reopened after a failure or when a different file has replaced it.

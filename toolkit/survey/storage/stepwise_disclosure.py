@@ -5,10 +5,10 @@ stay the same until a whole step of reports can be added at once; in tables by g
 A person who sends nine reports after somebody else's could subtract them from a step of ten. Therefore, whenever
 reports are disclosed, another whole step, drawn at random from all waiting reports, is withheld. The draw does not
 depend on the keys, because phones make them. Somebody who knows nine reports of a step then finds the tenth person's
-report in it half of the time: at most 3 in 4 guesses at that step are right, compared with 1 in 2 by a coin. Guesses
-that wait for later steps can be right more often. The keys of disclosed reports are stored with the collection: every
-reader gets the same reports, and nobody learns more by asking repeatedly, from another machine, or after a restart. In
-a rehearsal nothing is withheld.
+report in it half of the time: at most 3 in 4 guesses at that step are right, compared with 1 in 2 by tossing a coin.
+Guesses that wait for later steps can be right more often. The keys of disclosed reports are stored with the collection:
+every reader gets the same reports, and nobody learns more by asking repeatedly, from another machine, or after a
+restart. In a rehearsal nothing is withheld.
 
 Limits: with open access, a person who sends many reports can outnumber all other people's reports among the waiting
 ones, and can then read a single report from the results, though never the answer behind it. Closing discloses the
@@ -108,7 +108,7 @@ def _advance_disclosure(
 
 
 def withheld_count(survey: Survey) -> int:
-    """Return the number of waiting reports to withhold: a step, or none in a rehearsal and with a step of one."""
+    """Return the number of waiting reports to withhold: a step, or none in a rehearsal or if the step is one."""
     return 0 if survey.rehearsal or survey.step == 1 else survey.step
 
 
