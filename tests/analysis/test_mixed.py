@@ -166,6 +166,9 @@ def test_what_cannot_be_is_refused(frame, few) -> None:
             few.poststratify(census | {"N": wrong}, count="N")
     with pytest.raises(ValueError, match="column of the data"):
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
+    for term in ("(1 | g)", "(1|g)", "x + (x | g)"):
+        with pytest.raises(ValueError, match=r"covariates only, got a term with \|: write .* as group='g'"):
+            mixed_logistic(f"y ~ x + {term}", frame, DESIGNS, group="g", design_by="d")
     with pytest.raises(ValueError, match="`design` must have two options, got 3"):
         mixed_logistic("y ~ x", frame, k_ary(3, epsilon=1.0), group="g")
 
@@ -277,7 +280,7 @@ def test_a_population_of_groups_has_the_share_of_brute_integration(fit, few) -> 
     u = np.linspace(-9, 9, 1201)
     share = norm.pdf(u) @ expit(fit.value @ [1, -2] + fit.group_sd * u) * (u[1] - u[0])
     assert float(fit.predict({"x": [-2.0]})) == pytest.approx(share, rel=1e-6)
-    assert few._places({"g": [8, 3, 9, 8, 7]}).tolist() == [-1, 3, -2, -1, -3]
+    assert few._group_codes({"g": [8, 3, 9, 8, 7]}).tolist() == [-1, 3, -2, -1, -3]
 
 
 def test_the_margin_of_a_model_without_covariates_is_its_prediction(few) -> None:

@@ -68,7 +68,7 @@ def test_counts_that_contradict_cheater_detection_say_so() -> None:
     assert found.interval().empty
     assert found.test.p == 1
     assert "likelihood ratio 45.07, p at most 2e-10" in found.estimate.notes[2]
-    assert abs(2 * (found.groups.best - found.groups.log_likelihood([0.2, 0.8])) - 45.068632) < 1e-6
+    assert abs(2 * (found.groups.best - found.groups.loglike([0.2, 0.8])) - 45.068632) < 1e-6
 
 
 @pytest.mark.parametrize(("p", "told"), [(0.051, None), (0.049, "5e-02"), (0.012, "2e-02"), (1.2e-9, "2e-09")])
@@ -296,8 +296,8 @@ def test_the_likeliest_shares_are_higher_than_any_others_on_a_grid() -> None:
         groups, shares, height = found.groups, found.likeliest, found.groups.likeliest[1]
         assert shares.min() >= 0
         assert shares.sum() == pytest.approx(1)
-        assert height >= max(groups.log_likelihood(point @ corners) for point in grid) - 1e-9
-        assert groups.log_likelihood(np.clip(shares @ corners, 0, 1)) == pytest.approx(height, abs=1e-9)
+        assert height >= max(groups.loglike(point @ corners) for point in grid) - 1e-9
+        assert groups.loglike(np.clip(shares @ corners, 0, 1)) == pytest.approx(height, abs=1e-9)
 
 
 def test_the_likeliest_prevalences_of_two_questions_are_a_maximum() -> None:
@@ -313,7 +313,7 @@ def test_the_likeliest_prevalences_of_two_questions_are_a_maximum() -> None:
         inside = unknown_question(groups.counts, p=tuple(p)).likeliest
         heights = (xlogy(yes, grid) + xlogy(4 - yes, 1 - grid)).sum(axis=1)
         assert 0 <= inside.min() <= inside.max() <= 1
-        assert groups.log_likelihood(np.clip(p * inside[0] + (1 - p) * inside[1], 0, 1)) >= heights.max() - 1e-9
+        assert groups.loglike(np.clip(p * inside[0] + (1 - p) * inside[1], 0, 1)) >= heights.max() - 1e-9
 
 
 def test_the_lie_detector_is_cheater_detection_by_other_names() -> None:

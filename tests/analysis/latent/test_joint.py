@@ -14,10 +14,18 @@ from scipy.stats import betabinom, binom, chi2, norm
 from tests.analysis.latent.own_likelihood import check
 from tests.slowly import each
 from toolkit.analysis import list_experiment
-from toolkit.analysis.latent.joint import JointLaw, ListLaw
-from toolkit.analysis.latent.lists import _counts
-from toolkit.analysis.latent.model import FORM_ONLY, LatentFit, Model, Predictor, _identified, _maximum, vanishing_share
-from toolkit.analysis.latent.two_groups import GroupLaw
+from toolkit.analysis.latent.joint import JointDistribution, ListDistribution
+from toolkit.analysis.latent.list_counts import item_counts
+from toolkit.analysis.latent.model import (
+    FORM_ONLY,
+    LatentFit,
+    LatentModel,
+    Predictor,
+    _identified,
+    _maximum,
+    vanishing_share,
+)
+from toolkit.analysis.latent.two_groups import TwoGroupDistribution
 from toolkit.analysis.regression.covariates import Covariates
 from toolkit.analysis.regression.fit import Comparison, Fit
 from toolkit.analysis.regression.rows import People
@@ -163,9 +171,9 @@ def test_lists_of_one_item_are_two_lists() -> None:
 
 
 TREATED, TWICE = np.array([True, False] * 2), (False, True)
-LAWS = [ListLaw(3, TREATED, *options) for options in product(TWICE, repeat=5)]
+LAWS = [ListDistribution(3, TREATED, *options) for options in product(TWICE, repeat=5)]
 LAWS += [
-    JointLaw(parts, single, TREATED, constrained, shared)
+    JointDistribution(parts, single, TREATED, constrained, shared)
     for parts, single in (({"a": 2, "b": 2}, False), ({"a": 3}, False), ({"a": 1, "b": 1, "c": 1}, True))
     for constrained, shared in product(TWICE, repeat=2)
 ]
@@ -174,11 +182,11 @@ LAWS += [
 def test_a_law_describes_itself_and_can_drop_a_parameter() -> None:
     """Without that parameter the law is the same."""
     plain, full = LAWS[0], LAWS[31]
-    assert (plain.form, plain.more) == ("unconstrained binomial", "")
-    assert (full.form, full.more) == ("constrained beta-binomial", ", floor, ceiling, direct question")
+    assert (plain.form, plain.further_shares) == ("unconstrained binomial", "")
+    assert (full.form, full.further_shares) == ("constrained beta-binomial", ", floor, ceiling, direct question")
     for name in ("overdispersion", "floor", "ceiling"):
         assert full.without(name).names == tuple(one for one in full.names if one != name)
-    free = ListLaw(3, TREATED, True, False, False, True, False)
+    free = ListDistribution(3, TREATED, True, False, False, True, False)
     assert free.without("overdispersion of carriers").names == ("", "control", "control of carriers", "ceiling")
     together = LAWS[35]
     assert (together.form, together.without("spread of people").form) == (
@@ -189,7 +197,7 @@ def test_a_law_describes_itself_and_can_drop_a_parameter() -> None:
     assert LAWS[32].names == ("", "a", "b", "a of carriers", "b of carriers")
 
 
-CURVES = [GroupLaw(design, np.array([0.2, 0.8] * 2)) for design in TWO_GROUP_DESIGNS.values()]
+CURVES = [TwoGroupDistribution(design, np.array([0.2, 0.8] * 2)) for design in TWO_GROUP_DESIGNS.values()]
 
 
 @pytest.mark.slow
@@ -237,17 +245,26 @@ def test_chances_of_one_list_are_those_of_all_ways_to_answer_it(law) -> None:
 def test_what_a_person_tells_has_the_place_of_its_chance() -> None:
     """Pairs of counts in order, a count alone, items as digits; behind those the counts of long lists."""
     told, nobody = [np.array([2.0, 1.0]), np.array([0.0, 3.0])], np.zeros(2, dtype=bool)
-    assert JointLaw({"a": 2, "b": 2}, False, nobody, True, False).codes(told).tolist() == [8, 7]
-    assert JointLaw({"a": 2}, False, nobody, True, False).codes(told[:1]).tolist() == [2, 1]
+    assert JointDistribution({"a": 2, "b": 2}, False, nobody, True, False).codes(told).tolist() == [8, 7]
+    assert JointDistribution({"a": 2}, False, nobody, True, False).codes(told[:1]).tolist() == [2, 1]
     items = [np.array([1.0, 0.0]), np.array([0.0, 0.0]), np.array([1.0, 0.0]), np.array([0.0, 4.0])]
-    one_by_one = JointLaw({"a": 1, "b": 1, "c": 1}, True, np.array([False, True]), True, False)
+    one_by_one = JointDistribution({"a": 1, "b": 1, "c": 1}, True, np.array([False, True]), True, False)
     assert one_by_one.codes(items).tolist() == [0b101, 8 + 4]
 
 
-@pytest.mark.parametrize(("eta", "gone"), [([-9, -7.1], "floor"), ([-9, -6.9], None), ([-7.1, -9], "floor")])
-def test_a_share_has_gone_where_nobody_has_a_thousandth_of_it(eta, gone) -> None:
+@pytest.mark.parametrize(
+    ("eta", "gone"),
+    [
+        ([-9, -7.1], ("floor", 0)),
+        ([-9, -6.9], None),
+        ([-7.1, -9], ("floor", 0)),
+        ([9, 7.1], ("floor", 1)),
+        ([9, 6.9], None),
+    ],
+)
+def test_a_share_has_gone_where_it_is_within_a_thousandth_of_0_or_1_for_everybody(eta, gone) -> None:
     at = Covariates(np.ones((2, 1)), ("Intercept",), np.asarray, None)
-    parts = [Predictor("confession", at, np.zeros(1)), Predictor("floor", at, np.zeros(1), may_vanish=True)]
+    parts = [Predictor("confession", at, np.zeros(1)), Predictor("floor", at, np.zeros(1), limits=(0, 1))]
     there = Evaluation(np.zeros(2), 0.0, np.zeros(2), np.eye(2))
     model = SimpleNamespace(evaluate=lambda _: there, predictors=lambda _: np.array([[-20.0, -20.0], eta]))
     assert vanishing_share(model, parts, np.zeros(2)) == gone
@@ -257,7 +274,7 @@ def test_a_share_has_gone_where_nobody_has_a_thousandth_of_it(eta, gone) -> None
 def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -> None:
     """Each is 0 half of the time: chi-squared laws with the weights of a binomial law (Self and Liang 1987)."""
     one = Covariates(np.ones((3, 1)), ("Intercept",), np.asarray, None)
-    shares = [Predictor(f"share {place}", one, np.zeros(1), may_vanish=True) for place in range(edge)]
+    shares = [Predictor(f"share {place}", one, np.zeros(1), limits=(0,)) for place in range(edge)]
     fit, smaller = LatentFit.__new__(LatentFit), SimpleNamespace(labels=("Intercept",))
     object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *shares))
     plain = Comparison(statistic, edge + more, 0.5, "likelihood ratio")
@@ -267,7 +284,7 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
     assert found.p == pytest.approx(binom.pmf(range(edge + 1), edge, 0.5) @ above)
     assert found.method == "likelihood ratio, on the edge"
     two = Covariates(np.ones((3, 2)), ("Intercept", "x"), np.asarray, None)
-    wide = Predictor("wide", two, np.zeros(2), may_vanish=True)
+    wide = Predictor("wide", two, np.zeros(2), limits=(0,))
     for others, method in (((wide,), "likelihood ratio"), (shares, "Wald, F")):
         object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *others))
         other = replace(plain, method=method)
@@ -286,19 +303,19 @@ def test_parameters_are_identified_by_the_least_eigenvalue(alike, notes) -> None
 def test_a_likelihood_counts_people_and_has_a_finite_maximum() -> None:
     """Its gradient by differences; its information as the mean square of all scores that there could be."""
     x, weights = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.0], [1.0, 2.0]]), np.array([0.6, 1.9, 0.3, 1.2])
-    law = GroupLaw(TWO_GROUP_DESIGNS["lie_detector"], np.array([0.2, 0.8] * 2))
+    law = TwoGroupDistribution(TWO_GROUP_DESIGNS["lie_detector"], np.array([0.2, 0.8] * 2))
     columns, at = (x, np.ones((4, 1))), np.array([-0.3, 0.4, 0.9])
-    model = Model(law, columns, np.array([0, 1, 1, 0]), People(4, weights))
+    model = LatentModel(law, columns, np.array([0, 1, 1, 0]), People(4, weights))
     point, steps = model.evaluate(at), 1e-5 * np.eye(3)
     slopes = [(model.evaluate(at + step).loglike - model.evaluate(at - step).loglike) / 2e-5 for step in steps]
     assert point.score == pytest.approx(slopes, abs=1e-8)
     assert model.scores(at).sum(axis=0) == pytest.approx(slopes, abs=1e-8)
-    alike = [replace(model, answers=np.full(4, told), people=People(4)).scores(at) for told in (0, 1)]
+    alike = [replace(model, responses=np.full(4, report), people=People(4)).scores(at) for report in (0, 1)]
     chances = law(model.predictors(at))[0] * weights[:, None]
     squares = sum(s.T @ (s * chance[:, None]) for s, chance in zip(alike, chances.T, strict=True))
     assert point.information == pytest.approx(squares)
-    with pytest.raises(ValueError, match=r"maximum at finite coefficients.*use fewer covariates, or ask more people"):
-        _maximum(replace(model, answers=np.ones(4, dtype=np.intp)), np.zeros(3))
+    with pytest.raises(ValueError, match=r"maximum at finite coefficients.*fewer covariates, or ask more people"):
+        _maximum(replace(model, responses=np.ones(4, dtype=np.intp)), np.zeros(3))
 
 
 def test_what_has_no_solution_is_refused() -> None:
@@ -309,10 +326,10 @@ def test_what_has_no_solution_is_refused() -> None:
         list_experiment("y ~ 1", data, treatment="t", items=3)
     with pytest.raises(ValueError, match="`control` must be one of binomial, beta-binomial, logit-normal"):
         list_experiment("y ~ 1", data, treatment="t", items=3, control="poisson")
-    assert _counts(np.array([4, 0, 1, 3]), on[:4], 3).tolist() == [4, 0, 1, 3]
+    assert item_counts(np.array([4, 0, 1, 3]), on[:4], 3).tolist() == [4, 0, 1, 3]
     for few in ([True, False, False], [True, True, False]):
         with pytest.raises(ValueError, match="each list must have at least two people, got 1 with the"):
-            _counts(np.zeros(3), np.array(few), 3)
+            item_counts(np.zeros(3), np.array(few), 3)
     with pytest.raises(TypeError, match="counts must be whole numbers"):
         list_experiment("y ~ 1", data | {"y": ["many"] * 20}, treatment="t", items=3)
 
@@ -341,9 +358,9 @@ def test_what_has_no_likelihood_is_refused() -> None:
 )
 def test_what_people_can_say_is_counted_and_limited(parts, single, ways) -> None:
     for size, many in ways.items():
-        law = JointLaw(parts(size), single, np.zeros(1, dtype=bool), constrained=True, shared=False)
+        law = JointDistribution(parts(size), single, np.zeros(1, dtype=bool), constrained=True, correlated=False)
         if many is None:
             with pytest.raises(ValueError, match="at most 600 ways to answer"):
-                _ = law._told
+                _ = law._response_matrices
         else:
-            assert {told.shape[1] for pair in law._told for told in pair} == {many}
+            assert {matrix.shape[1] for pair in law._response_matrices for matrix in pair} == {many}

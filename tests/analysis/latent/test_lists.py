@@ -181,7 +181,7 @@ def test_a_floor_is_estimated_and_a_ceiling_that_is_not_there_is_left_out(option
     assert fit.value == pytest.approx([-0.406564, 0.297770, -0.598274, 0.313687, 0.479183], abs=2e-5)
     assert fit.se[[0, 1, 4]] == pytest.approx([0.100658, 0.089283, 0.309395], rel=1e-4)
     assert fit.llf == pytest.approx(-7725.450232, abs=1e-5)
-    assert any("no ceiling was seen" in note for note in fit.notes) == ("ceiling" in options)
+    assert any("no ceiling was found" in note for note in fit.notes) == ("ceiling" in options)
 
 
 def test_who_denies_at_the_floor_may_depend_on_covariates() -> None:
@@ -244,12 +244,12 @@ def test_a_direct_question_beside_the_list() -> None:
     assert alone.se[1] == pytest.approx(0.184685, rel=1e-4)
 
 
-def test_overdispersion_that_is_not_there_is_left_out_and_said() -> None:
+def test_overdispersion_that_is_not_there_is_left_out_with_a_note() -> None:
     fit = list_experiment(
         "y ~ x + w", survey(1500, False), treatment="t", items=4, method="ml", control="beta-binomial"
     )
     assert fit.llf == pytest.approx(-2136.311574, abs=1e-5)
-    assert any("no overdispersion was seen" in note for note in fit.notes)
+    assert any("no overdispersion was found" in note for note in fit.notes)
 
 
 @pytest.mark.parametrize("method", ["nls", "ml"])

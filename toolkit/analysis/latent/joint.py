@@ -1,4 +1,8 @@
-"""Likelihoods of all answers of a person: to one list, to two lists, or to harmless items asked one by one."""
+"""Distributions of the responses in list experiments: from one list, two lists, or items that are asked one by one.
+
+A distribution maps the linear predictors to the probability of each response and to its derivatives. Responses are
+coded as integers; `names` are the names of the linear predictors, the trait's being empty.
+"""
 
 import itertools
 import math
@@ -15,117 +19,134 @@ from toolkit.core.inference.special import expit
 
 _SPREAD = "spread of people"
 _NODES = 25
-_MOST_ANSWERS = 600
+_MAX_RESPONSES = 600
 
 
 @dataclass(frozen=True, eq=False)
-class JointLaw:
-    """The probabilities of all answers to `parts`, which are short lists with their lengths, or single items.
+class JointDistribution:
+    """The joint distribution of all responses of a person: to one or two lists, or to single items and a long list.
 
-    Items are independent, unless `shared` adds a common normal effect to their log odds. The linear predictors are, in
-    this order, those of the trait, of each part (for non-carriers, and also for carriers unless constrained), and the
-    logarithm of the standard deviation of the common effect.
+    Items are independent; if `correlated`, a normal random effect moves the log odds of all items of a person.
+
+    Parameters
+    ----------
+    lists : dict
+        The number of items of each short list, by name; 1 for a single item.
+    item_by_item : bool
+        Whether people without the long list are asked each item on its own.
+    treated : array
+        Who has the long form of the first list; with two lists, the others have that of the second.
+    constrained : bool
+        Whether carriers and others have the items with equal probability.
+    correlated : bool
+        Whether the items of a person are correlated; the last linear predictor is then the log of the standard
+        deviation of the random effect.
     """
 
-    parts: dict[str, int]
-    single: bool
+    lists: dict[str, int]
+    item_by_item: bool
     treated: Mask
     constrained: bool
-    shared: bool
+    correlated: bool
     direct: ClassVar[bool] = False
-    more: ClassVar[str] = ""
+    all_deny: ClassVar[tuple[str, ...]] = ()
+    further_shares: ClassVar[str] = ""
 
     @property
     def names(self) -> tuple[str, ...]:
-        carriers = () if self.constrained else tuple(f"{name} of carriers" for name in self.parts)
-        return ("", *self.parts, *carriers, *([_SPREAD] if self.shared else ()))
+        carriers = () if self.constrained else tuple(f"{name} of carriers" for name in self.lists)
+        return ("", *self.lists, *carriers, *([_SPREAD] if self.correlated else ()))
 
     @property
     def form(self) -> str:
-        kind = "logit-normal" if self.shared else "binomial"
+        kind = "logit-normal" if self.correlated else "binomial"
         return f"{'constrained' if self.constrained else 'unconstrained'} {kind}"
 
-    def without(self, _: str) -> "JointLaw":
-        """Return the law without a common effect."""
-        return replace(self, shared=False)
+    def without(self, name: str, limit: int = 0) -> "JointDistribution":  # noqa: ARG002
+        """Return the distribution with independent items: the spread is the only parameter that can vanish."""
+        return replace(self, correlated=False)
 
     @cached_property
     def _cells(self) -> Array:
-        """All combinations of harmless counts, with shape (cell, part)."""
-        return np.array(list(itertools.product(*(range(most + 1) for most in self.parts.values()))), dtype=float)
+        """All combinations of counts of the control items: (cell, list)."""
+        return np.array(list(itertools.product(*(range(items + 1) for items in self.lists.values()))), dtype=float)
 
     @cached_property
-    def _told(self) -> list[list[Array]]:
-        """Indicator matrices (cell, answer), first by class (non-carriers, carriers), then by list (short, long).
+    def _response_matrices(self) -> list[list[Array]]:
+        """Indicator matrices (cell, response) of the response that each cell leads to, by class and form of the list.
 
-        The answer to two lists is a pair of counts. With single items, it is the pattern of items, or for the long list
-        the count; codes of counts follow those of patterns.
+        The first index is 0 for others and 1 for carriers, the second is 0 for the short list and 1 for the long list.
         """
-        most, cells = list(self.parts.values()), self._cells.astype(int)
-        two, first = len(most) == 2 and not self.single, len(cells) * self.single
-        many = (most[0] + 2) ** 2 if two else first + sum(most) + 2
-        if many > _MOST_ANSWERS:
-            reject(f"people must have at most {_MOST_ANSWERS} ways to answer", many, "leave out method='ml'")
+        items, cells = list(self.lists.values()), self._cells.astype(int)
+        two_lists = len(items) == 2 and not self.item_by_item
+        # Responses item by item come first; the counts of the long list follow.
+        offset = len(cells) * self.item_by_item
+        n_responses = (items[0] + 2) ** 2 if two_lists else offset + sum(items) + 2
+        if n_responses > _MAX_RESPONSES:
+            reject(f"people must have at most {_MAX_RESPONSES} ways to answer", n_responses, "leave out method='ml'")
         matrices = []
         for carrier, long in itertools.product((0, 1), (0, 1)):
-            if two:
-                codes = (cells[:, 0] + carrier * long) * (most[0] + 2) + cells[:, 1] + carrier * (1 - long)
-            elif long or not self.single:
-                codes = first + cells.sum(axis=1) + carrier * long
+            if two_lists:
+                codes = (cells[:, 0] + carrier * long) * (items[0] + 2) + cells[:, 1] + carrier * (1 - long)
+            elif long or not self.item_by_item:
+                codes = offset + cells.sum(axis=1) + carrier * long
             else:
                 codes = np.arange(len(cells))
-            matrices.append(np.eye(many)[codes])
+            matrices.append(np.eye(n_responses)[codes])
         return [matrices[:2], matrices[2:]]
 
     def codes(self, columns: list[Array]) -> npt.NDArray[np.intp]:
-        """Return the code of each person's answer, from the counts of each part followed by those of the long list."""
-        if not self.single:
-            most = next(iter(self.parts.values()))
-            return np.asarray(columns[0] * (most + 2) + columns[1] if len(columns) > 1 else columns[0], dtype=np.intp)
-        pattern = np.array(columns[:-1]).T @ 2.0 ** np.arange(len(self.parts))[::-1]
+        """Encode each person's response from the columns of counts, of which that of the long list is the last."""
+        if not self.item_by_item:
+            items = next(iter(self.lists.values()))
+            return np.asarray(columns[0] * (items + 2) + columns[1] if len(columns) > 1 else columns[0], dtype=np.intp)
+        pattern = np.array(columns[:-1]).T @ 2.0 ** np.arange(len(self.lists))[::-1]
         return np.where(self.treated, len(self._cells) + columns[-1], pattern).astype(np.intp)
 
     def probabilities(self, eta: Array) -> tuple[Array, Array]:
-        """Return the probabilities of all answers, and their derivatives by predictor."""
-        trait, on, tables = expit(eta[0])[:, None], self.treated[:, None], []
-        others = self._harmless(eta, False)
-        for carrier, (law, slopes) in enumerate((others, others if self.constrained else self._harmless(eta, True))):
-            short, long = self._told[carrier]
-            tables.append((np.where(on, law @ long, law @ short), np.where(on, slopes @ long, slopes @ short)))
-        (lack, d_lack), (have, d_have) = tables
-        by = trait * d_have + (1 - trait) * d_lack
-        by[0] += trait * (1 - trait) * (have - lack)
-        return trait * have + (1 - trait) * lack, by
+        """Return the probability of each response, and its derivatives with respect to the linear predictors."""
+        trait, is_long, tables = expit(eta[0])[:, None], self.treated[:, None], []
+        others = self._control(eta, False)
+        for carrier, (law, slopes) in enumerate((others, others if self.constrained else self._control(eta, True))):
+            short, long = self._response_matrices[carrier]
+            derivatives = np.where(is_long, slopes @ long, slopes @ short)
+            tables.append((np.where(is_long, law @ long, law @ short), derivatives))
+        (others_law, d_others), (carriers_law, d_carriers) = tables
+        derivatives = trait * d_carriers + (1 - trait) * d_others
+        derivatives[0] += trait * (1 - trait) * (carriers_law - others_law)
+        return trait * carriers_law + (1 - trait) * others_law, derivatives
 
-    def _harmless(self, eta: Array, carrier: bool) -> tuple[Array, Array]:
-        """Return the distribution of one class's harmless counts, and its derivatives by predictor."""
-        most, cells = np.array([*self.parts.values()], dtype=float), self._cells
+    def _control(self, eta: Array, carrier: bool) -> tuple[Array, Array]:
+        """Return the distribution over `_cells` in one class, and its derivatives with respect to all predictors."""
+        items, cells = np.array([*self.lists.values()], dtype=float), self._cells
         choose = np.array(
-            [math.prod(math.comb(int(m), int(c)) for m, c in zip(most, row, strict=True)) for row in cells]
+            [math.prod(math.comb(int(n), int(k)) for n, k in zip(items, cell, strict=True)) for cell in cells]
         )
-        first = 1 + carrier * len(most)
-        places, rows = slice(first, first + len(most)), eta.shape[1]
-        law, by = np.zeros((rows, len(cells))), np.zeros((len(eta), rows, len(cells)))
-        points, weights = np.polynomial.hermite.hermgauss(_NODES) if self.shared else (np.zeros(1), np.ones(1))
-        sd = np.exp(np.clip(eta[-1], -30, 3)) if self.shared else np.zeros(rows)
-        for point, weight in zip(np.sqrt(2) * points, weights / weights.sum(), strict=True):
-            at = eta[places] + sd * point
-            log = -np.logaddexp(0, -at).T @ cells.T - np.logaddexp(0, at).T @ (most - cells).T
-            part = weight * choose * np.exp(log)
-            leans = cells.T[:, None, :] - (most[:, None] * expit(at))[:, :, None]
-            law += part
-            by[places] += part * leans
-            if self.shared:
-                by[-1] += part * leans.sum(axis=0) * (sd * point)[:, None]
-        return law, by
+        first = 1 + carrier * len(items)
+        own, rows = slice(first, first + len(items)), eta.shape[1]
+        law, derivatives = np.zeros((rows, len(cells))), np.zeros((len(eta), rows, len(cells)))
+        # Gauss–Hermite quadrature over the random effect; independent items are one node at 0.
+        nodes, weights = np.polynomial.hermite.hermgauss(_NODES) if self.correlated else (np.zeros(1), np.ones(1))
+        sd = np.exp(np.clip(eta[-1], -30, 3)) if self.correlated else np.zeros(rows)
+        for node, weight in zip(np.sqrt(2) * nodes, weights / weights.sum(), strict=True):
+            item_eta = eta[own] + sd * node
+            log = -np.logaddexp(0, -item_eta).T @ cells.T - np.logaddexp(0, item_eta).T @ (items - cells).T
+            term = weight * choose * np.exp(log)
+            scores = cells.T[:, None, :] - (items[:, None] * expit(item_eta))[:, :, None]
+            law += term
+            derivatives[own] += term * scores
+            if self.correlated:
+                derivatives[-1] += term * scores.sum(axis=0) * (sd * node)[:, None]
+        return law, derivatives
 
 
 @dataclass(frozen=True, eq=False)
-class ListLaw:
-    """The probabilities of all counts of one list.
+class ListDistribution:
+    """The distribution of one list's count, and of the direct answer if there is one.
 
-    The linear predictors are, in this order, those of the trait, the control count (for non-carriers, and also for
-    carriers unless constrained), the overdispersion (likewise), the floor, the ceiling, and the confession.
+    The linear predictors are, in this order: the trait, the control count (of others; of carriers unless constrained),
+    its overdispersion (likewise), the shares of carriers who deny at the floor and at the ceiling, and the share of
+    carriers who confess. `all_deny` names those of "floor" and "ceiling" at which every carrier denies.
     """
 
     items: int
@@ -135,13 +156,14 @@ class ListLaw:
     floor: bool
     ceiling: bool
     direct: bool
+    all_deny: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         control = ("control",) if self.constrained else ("control", "control of carriers")
         spread = ("overdispersion",) if self.constrained else ("overdispersion", "overdispersion of carriers")
-        more = [("floor", self.floor), ("ceiling", self.ceiling), ("confession", self.direct)]
-        return ("", *control, *(spread if self.overdispersed else ()), *(name for name, there in more if there))
+        shares = {"floor": self.floor, "ceiling": self.ceiling, "confession": self.direct}
+        return ("", *control, *(spread if self.overdispersed else ()), *(name for name, used in shares.items() if used))
 
     @property
     def form(self) -> str:
@@ -149,85 +171,92 @@ class ListLaw:
         return f"{'constrained' if self.constrained else 'unconstrained'} {kind}"
 
     @property
-    def more(self) -> str:
-        parts = [("floor", self.floor), ("ceiling", self.ceiling), ("direct question", self.direct)]
-        return "".join(f", {name}" for name, there in parts if there)
+    def further_shares(self) -> str:
+        shares = {"floor": self.floor, "ceiling": self.ceiling, "direct question": self.direct}
+        return "".join(f", {name}" for name, used in shares.items() if used or name in self.all_deny)
 
-    def without(self, name: str) -> "ListLaw":
-        """Return the law without a share that went to 0."""
+    def without(self, name: str, limit: int = 0) -> "ListDistribution":
+        """Return the distribution without a parameter: of a share, its `limit` of 0 or 1 takes its place."""
         if name.startswith("overdispersion"):
             return replace(self, overdispersed=False)
-        return replace(self, floor=self.floor and name != "floor", ceiling=self.ceiling and name != "ceiling")
+        all_deny = (*self.all_deny, name) if limit == 1 else self.all_deny
+        floor, ceiling = self.floor and name != "floor", self.ceiling and name != "ceiling"
+        return replace(self, floor=floor, ceiling=ceiling, all_deny=all_deny)
 
     def probabilities(self, eta: Array) -> tuple[Array, Array]:
-        """Return the probabilities of all counts and, if asked, direct answers, and their derivatives by predictor."""
-        by = dict(zip(self.names, eta, strict=True))
-        slots = {name: place for place, name in enumerate(self.names)}
-        trait = expit(eta[0])[:, None]
-        others, d_others = self._control(by, slots, "")
-        carriers, d_carriers = (others, d_others) if self.constrained else self._control(by, slots, " of carriers")
-        long, d_long = self._long(carriers, d_carriers, by, slots)
-        short = np.pad(carriers, ((0, 0), (0, 1)))
-        d_short = np.pad(d_carriers, ((0, 0), (0, 0), (0, 1)))
-        on = self.treated[:, None]
-        have, d_have = np.where(on, long, short), np.where(on, d_long, d_short)
-        lack, d_lack = np.pad(others, ((0, 0), (0, 1))), np.pad(d_others, ((0, 0), (0, 0), (0, 1)))
+        """Return the probability of each response, and its derivatives with respect to the linear predictors.
+
+        Responses are counts, or 2 * count + direct with a direct question.
+        """
+        predictors = dict(zip(self.names, eta, strict=True))
+        trait, is_long = expit(eta[0])[:, None], self.treated[:, None]
+        others_law, d_others = self._control(predictors, "")
+        short, d_short = (others_law, d_others) if self.constrained else self._control(predictors, " of carriers")
+        long, d_long = self._long_list(short, d_short, predictors)
+        carriers_law, d_carriers = np.where(is_long, long, short), np.where(is_long, d_long, d_short)
         if self.direct:
-            return self._with_direct(trait, (have, d_have), (lack, d_lack), expit(by["confession"])[:, None], slots)
-        slopes = trait * d_have + (1 - trait) * d_lack
-        slopes[0] += trait * (1 - trait) * (have - lack)
-        return trait * have + (1 - trait) * lack, slopes
+            confession = expit(predictors["confession"])[:, None]
+            return self._with_direct(trait, (carriers_law, d_carriers), (others_law, d_others), confession)
+        derivatives = trait * d_carriers + (1 - trait) * d_others
+        derivatives[0] += trait * (1 - trait) * (carriers_law - others_law)
+        return trait * carriers_law + (1 - trait) * others_law, derivatives
 
-    def _control(self, by: dict[str, Array], slots: dict[str, int], whose: str) -> tuple[Array, Array]:
-        """Return the distribution of the control count, and its derivatives by predictor."""
-        name, spread = f"control{whose}", f"overdispersion{whose}"
-        mean = expit(by[name])[:, None]
-        theta = np.exp(np.clip(by[spread], -30, 8))[:, None] if self.overdispersed else np.zeros_like(mean)
-        y, j = np.arange(self.items + 1), np.arange(self.items)
+    def _control(self, predictors: dict[str, Array], suffix: str) -> tuple[Array, Array]:
+        """Return the distribution of the control count, and its derivatives with respect to all predictors.
+
+        The largest count is that of the long list, which nobody reaches by control items alone.
+        """
+        name, spread = f"control{suffix}", f"overdispersion{suffix}"
+        mean = expit(predictors[name])[:, None]
+        # Beyond exp(8) the beta-binomial distribution has all its mass on none and all items.
+        theta = np.exp(np.clip(predictors[spread], -30, 8))[:, None] if self.overdispersed else np.zeros_like(mean)
+        y, j = np.arange(self.items + 2), np.arange(self.items)
         up, down = np.maximum(mean + theta * j, 1e-300), np.maximum(1 - mean + theta * j, 1e-300)
-        first, second = j[:, None] < y, j[:, None] < self.items - y
-        choose = np.array([math.comb(self.items, int(one)) for one in y], dtype=float)
-        log = np.log(up) @ first + np.log(down) @ second - np.log(1 + theta * j).sum(axis=1, keepdims=True)
+        # Indicators of the factors of the beta-binomial probability that a count y has.
+        successes, failures = j[:, None] < y, j[:, None] < self.items - y
+        choose = np.array([math.comb(self.items, int(count)) for count in y], dtype=float)
+        log = np.log(up) @ successes + np.log(down) @ failures - np.log(1 + theta * j).sum(axis=1, keepdims=True)
         law = choose * np.exp(log)
-        slopes = np.zeros((len(self.names), *law.shape))
-        slopes[slots[name]] = law * ((1 / up) @ first - (1 / down) @ second) * mean * (1 - mean)
+        derivatives = np.zeros((len(self.names), *law.shape))
+        by_mean = (1 / up) @ successes - (1 / down) @ failures
+        derivatives[self.names.index(name)] = law * by_mean * mean * (1 - mean)
         if self.overdispersed:
-            lean = (j / up) @ first + (j / down) @ second - (j / (1 + theta * j)).sum(axis=1, keepdims=True)
-            slopes[slots[spread]] = law * lean * theta
-        return law, slopes
+            by_theta = (j / up) @ successes + (j / down) @ failures
+            by_theta -= (j / (1 + theta * j)).sum(axis=1, keepdims=True)
+            derivatives[self.names.index(spread)] = law * by_theta * theta
+        return law, derivatives
 
-    def _long(self, law: Array, slopes: Array, by: dict[str, Array], slots: dict[str, int]) -> tuple[Array, Array]:
-        """Return the distribution of carriers' long-list counts: one more, except for floor and ceiling effects."""
-        long, d_long = np.pad(law, ((0, 0), (1, 0))), np.pad(slopes, ((0, 0), (0, 0), (1, 0)))
-        for name, place in (("floor", 0), ("ceiling", self.items)):
-            if name in slots:
-                share = expit(by[name])
-                moved, d_moved = share * law[:, place], share * slopes[:, :, place]
-                d_moved[slots[name]] += share * (1 - share) * law[:, place]
-                long[:, place] += moved
-                long[:, place + 1] -= moved
-                d_long[:, :, place] += d_moved
-                d_long[:, :, place + 1] -= d_moved
+    def _long_list(self, law: Array, derivatives: Array, predictors: dict[str, Array]) -> tuple[Array, Array]:
+        """Return the distribution of carriers' counts of the long list: one more, unless they deny it."""
+        long, d_long = np.zeros_like(law), np.zeros_like(derivatives)
+        long[:, 1:], d_long[:, :, 1:] = law[:, :-1], derivatives[:, :, :-1]
+        for name, count in (("floor", 0), ("ceiling", self.items)):
+            if name not in self.names and name not in self.all_deny:
+                continue
+            share = expit(predictors[name]) if name in self.names else np.ones(len(law))
+            denied, d_denied = share * law[:, count], share * derivatives[:, :, count]
+            if name in self.names:
+                d_denied[self.names.index(name)] += share * (1 - share) * law[:, count]
+            long[:, count] += denied
+            long[:, count + 1] -= denied
+            d_long[:, :, count] += d_denied
+            d_long[:, :, count + 1] -= d_denied
         return long, d_long
 
     def _with_direct(
-        self,
-        trait: Array,
-        carriers: tuple[Array, Array],
-        others: tuple[Array, Array],
-        confess: Array,
-        slots: dict[str, int],
+        self, trait: Array, carriers: tuple[Array, Array], others: tuple[Array, Array], confession: Array
     ) -> tuple[Array, Array]:
-        """Return the probabilities of the answers 2 * count + direct; non-carriers never confess."""
-        (have, d_have), (lack, d_lack), bend = carriers, others, trait * (1 - trait)
-        yes, d_yes = trait * confess * have, trait * confess * d_have
-        no = trait * (1 - confess) * have + (1 - trait) * lack
-        d_no = trait * (1 - confess) * d_have + (1 - trait) * d_lack
-        d_yes[0] += bend * confess * have
-        d_no[0] += bend * ((1 - confess) * have - lack)
-        moved = trait * confess * (1 - confess) * have
-        d_yes[slots["confession"]] += moved
-        d_no[slots["confession"]] -= moved
-        rows, width = have.shape
+        """Return the joint distribution of count and direct answer; nobody confesses falsely."""
+        (carriers_law, d_carriers), (others_law, d_others) = carriers, others
+        slope = trait * (1 - trait)
+        yes, d_yes = trait * confession * carriers_law, trait * confession * d_carriers
+        no = trait * (1 - confession) * carriers_law + (1 - trait) * others_law
+        d_no = trait * (1 - confession) * d_carriers + (1 - trait) * d_others
+        d_yes[0] += slope * confession * carriers_law
+        d_no[0] += slope * ((1 - confession) * carriers_law - others_law)
+        by_confession = trait * confession * (1 - confession) * carriers_law
+        d_yes[self.names.index("confession")] += by_confession
+        d_no[self.names.index("confession")] -= by_confession
+        rows, width = carriers_law.shape
         table = np.stack([no, yes], axis=2).reshape(rows, 2 * width)
         return table, np.stack([d_no, d_yes], axis=3).reshape(len(d_no), rows, 2 * width)

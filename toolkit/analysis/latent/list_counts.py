@@ -1,6 +1,6 @@
-"""List experiments and item sums: people report only a count or a sum, and two means are compared.
+"""List experiments and item sums without covariates: two means are compared.
 
-There is no epsilon here, because a person who says "none" or "all" has revealed every answer.
+No epsilon is stated, because somebody who counts none or all of the items has told everything.
 """
 
 from collections.abc import Iterable
@@ -26,19 +26,19 @@ NO_EPSILON = "no epsilon: who tells the least or the most possible has told the 
 
 @dataclass(frozen=True, eq=False)
 class ListExperiment:
-    """The result of a list experiment.
+    """Estimates from the counts of a list experiment.
 
     Parameters
     ----------
     estimate : Estimate
-        The share of carriers, which is the difference between two means.
+        The share of carriers: the difference of two means.
     test : ModelTest
-        The test of whether some combination has a negative share, which would mean that the sensitive item changed the
-        answers to the others. It uses a Bonferroni correction over all combinations.
+        Whether a combination of trait and control count has a negative share, which shows that the sensitive item
+        changed the answers to the others; Bonferroni's correction over all combinations.
     told_none, told_all : float
-        The shares of people with the long list who said none, or all, and thereby revealed every answer.
+        The shares of the long list's group who counted no item or every item, so that their answer is known.
     carriers_by_count : array
-        The estimated share of people with the trait, by their number of other items.
+        Estimated share of people with the trait, by the number of control items that apply to them.
 
     Examples
     --------
@@ -56,34 +56,35 @@ class ListExperiment:
     carriers_by_count: Array
 
 
-def list_of_counts(counts: Values, treatment: Values, most: int) -> ListExperiment:
-    """Compute the difference in means, a test of its assumptions, and the shares who revealed every answer."""
-    on = _truths(treatment, "treatment")
-    told = _numbers(counts, "counts")
-    _same_length(told, on)
-    item_counts(told, most + on, f"counts must be whole numbers from 0 to {most}, and to {most + 1} on the long list")
-    short, long = told[~on], told[on]
+def list_of_counts(values: Values, treatment: Values, items: int) -> ListExperiment:
+    """Return the difference of two means, a test of its assumption, and the shares whose count reveals their answer."""
+    treated, counts = _booleans(treatment, "treatment"), _numbers(values, "counts")
+    _check_lengths(counts, treated)
+    counts = item_counts(counts, treated, items)
+    short, long = counts[~treated], counts[treated]
     estimate = mean_difference(short, long, "list experiment, difference of means")
-    below = np.array([np.mean(short <= y) for y in range(most + 1)])
-    with_it = np.array([np.mean(long <= y) for y in range(most + 1)])
-    joint = np.concatenate([below - with_it, with_it - np.concatenate([[0.0], below[:-1]])])
-    before = np.concatenate([below, [0.0], below[:-1]])
-    after = np.concatenate([with_it, with_it])
-    se = np.sqrt(before * (1 - before) / len(short) + after * (1 - after) / len(long))
+    # Shares of the combinations: carriers with y control items, then others with y control items.
+    short_cdf = np.array([np.mean(short <= y) for y in range(items + 1)])
+    long_cdf = np.array([np.mean(long <= y) for y in range(items + 1)])
+    joint = np.concatenate([short_cdf - long_cdf, long_cdf - np.concatenate([[0.0], short_cdf[:-1]])])
+    short_shares = np.concatenate([short_cdf, [0.0], short_cdf[:-1]])
+    long_shares = np.concatenate([long_cdf, long_cdf])
+    variance = short_shares * (1 - short_shares) / len(short) + long_shares * (1 - long_shares) / len(long)
+    se = np.sqrt(variance)
     z = np.where(se > 0, joint / np.where(se > 0, se, 1), np.where(joint < 0, -np.inf, 0.0))
     p = min(1.0, float(ndtr(z.min())) * len(joint))
     return ListExperiment(
         estimate,
         ModelTest(float(z.min()), p, "no combination has a negative share"),
         float(np.mean(long == 0)),
-        float(np.mean(long == most + 1)),
-        joint[: most + 1],
+        float(np.mean(long == items + 1)),
+        joint[: items + 1],
     )
 
 
 @explain_call("item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0])")
 def item_sum(short: Iterable[object], long: Iterable[object]) -> Estimate:
-    """Estimate the mean of a sensitive quantity from sums that people report without and with it.
+    """Estimate the mean of a sensitive quantity, from sums with and without it.
 
     Parameters
     ----------
@@ -93,20 +94,19 @@ def item_sum(short: Iterable[object], long: Iterable[object]) -> Estimate:
     Returns
     -------
     Estimate
-        The difference in means, with Welch's interval.
+        The difference of means, with Welch's interval.
 
     Examples
     --------
     >>> item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0]).value
     4.0
     """
-    one, two = _numbers(short, "short"), _numbers(long, "long")
-    return mean_difference(one, two, "item sum, difference of means")
+    return mean_difference(_numbers(short, "short"), _numbers(long, "long"), "item sum, difference of means")
 
 
 @dataclass(frozen=True, eq=False)
 class CombinedList:
-    """The combined result of a list and a direct question, with tests of the assumptions.
+    """Estimates from a list and a direct question, with tests of their assumptions.
 
     Parameters
     ----------
@@ -117,7 +117,8 @@ class CombinedList:
     truthful : Estimate
         The difference in means among those who confessed: 1 if nobody confesses falsely.
     unmoved : Estimate
-        The share of confessions with the long list minus that with the short list: 0 if the list does not affect them.
+        The share of confessions in the long list's group less that in the short list's group: 0 if the list does not
+        influence the direct answer.
 
     Examples
     --------
@@ -138,25 +139,24 @@ def list_with_direct(
 ) -> CombinedList:
     """Estimate the share of carriers from a list and a direct question to the same people (Aronow and others 2015).
 
-    People who confess are carriers; the list gives the share of carriers among the others. The variance is smaller than
-    that of the list alone. Two assumptions are tested: nobody confesses falsely, and the list does not affect the
-    direct answers.
+    Those who confess are carriers; the list estimates the share of carriers among the others. The variance is smaller
+    than that of the list alone, if nobody confesses falsely and the list influences no direct answer; both are tested.
 
     Parameters
     ----------
     counts : array
-        The number of items that each person reported.
+        The count of each person.
     treatment : array of bool
         Who saw the long list.
     direct : array of bool
         Who said yes to the direct question.
     items : int
-        The number of items on the short list.
+        Number of items on the short list.
 
     Returns
     -------
     CombinedList
-        The estimate, and two tests of its assumptions.
+        The estimate, and tests of its two assumptions.
 
     Examples
     --------
@@ -166,22 +166,26 @@ def list_with_direct(
     >>> round(found.confessed, 3), round(found.estimate.value, 3)
     (0.333, 1.0)
     """
-    most, confessed, on = check_integer(items, "items"), _truths(direct, "direct"), _truths(treatment, "treatment")
-    items_told = _counts(counts, most + 1, "counts")
-    _same_length(items_told, confessed, on)
+    n_items = check_integer(items, "items")
+    confessed, treated = _booleans(direct, "direct"), _booleans(treatment, "treatment")
+    numbers = _counts_up_to(counts, n_items + 1, "counts")
+    _check_lengths(numbers, confessed, treated)
     no = ~confessed
-    list_alone = mean_difference(items_told[no & ~on], items_told[no & on], "of those who do not confess")
-    arms = [items_told[confessed & ~on], items_told[confessed & on]]
-    truthful = _of_lists(np.nan, np.nan, int(confessed.sum()), "difference in means", 0, "difference", (_FEW,))
+    list_alone = mean_difference(numbers[no & ~treated], numbers[no & treated], "of those who do not confess")
+    arms = [numbers[confessed & ~treated], numbers[confessed & treated]]
+    truthful = _list_estimate(np.nan, np.nan, int(confessed.sum()), "difference in means", 0, "difference", (_FEW,))
     if min(map(len, arms)) > 1:
         truthful = mean_difference(arms[0], arms[1], "difference in means")
     share, rest = float(confessed.mean()), float(list_alone)
     value = share + (1 - share) * rest
     variance = (1 - rest) ** 2 * share * (1 - share) / (len(confessed) - 1)
     se = float(np.sqrt(variance + (1 - share) ** 2 * float(np.asarray(list_alone.se)) ** 2))
-    moved = mean_difference(confessed[~on].astype(float), confessed[on].astype(float), "confessions by list")
-    n = len(items_told)
-    return CombinedList(_of_lists(value, se, n, "list and direct question", n - 2, "share"), share, truthful, moved)
+    unmoved = mean_difference(
+        confessed[~treated].astype(float), confessed[treated].astype(float), "confessions by list"
+    )
+    n = len(numbers)
+    estimate = _list_estimate(value, se, n, "list and direct question", n - 2, "share")
+    return CombinedList(estimate, share, truthful, unmoved)
 
 
 def double_list(
@@ -189,23 +193,23 @@ def double_list(
 ) -> tuple[Estimate, ModelTest]:
     """Estimate the share of carriers from two lists to the same people.
 
-    One half of the people sees the long form of the first list, the other half that of the second list.
+    One half sees the long form of the first list, the other half that of the second.
 
     Parameters
     ----------
     first, second : array
-        The number of items of each list that each person reported.
+        The count of each person on each list.
     treatment : array of bool
         Who saw the long form of the first list; the others saw that of the second.
     items : int
-        The number of items on each short list.
+        Number of items on each short list.
 
     Returns
     -------
     Estimate
-        The share of carriers from both lists; its error includes the correlation of a person's two answers.
+        The share of carriers, from both lists; its error accounts for the correlation of a person's two counts.
     ModelTest
-        The test of whether the mean sum of both answers is equal in both halves, as it is if carriers add one to each.
+        Whether the sum of both counts has the same mean in both halves, as it has if carriers add one to each.
 
     Examples
     --------
@@ -214,17 +218,17 @@ def double_list(
     >>> share.value, round(test.p, 2)
     (0.5, 1.0)
     """
-    most, on = check_integer(items, "items"), _truths(treatment, "treatment")
-    one, two = _counts(first, most + 1, "first"), _counts(second, most + 1, "second")
-    _same_length(one, two, on)
+    n_items, treated = check_integer(items, "items"), _booleans(treatment, "treatment")
+    one, two = _counts_up_to(first, n_items + 1, "first"), _counts_up_to(second, n_items + 1, "second")
+    _check_lengths(one, two, treated)
     half, both = (one - two) / 2, one + two
-    share = mean_difference(half[~on], half[on], "double list, difference of means")
-    total = mean_difference(both[~on], both[on], "sums")
+    share = mean_difference(half[~treated], half[treated], "double list, difference of means")
+    total = mean_difference(both[~treated], both[treated], "sums")
     z = in_errors(float(total), float(np.asarray(total.se)))
     return share, ModelTest(z, float(2 * ndtr(-abs(z))), "both halves tell the same sum")
 
 
-def _of_lists(
+def _list_estimate(
     value: float, se: float, n: int, method: str, df: int, label: str, notes: tuple[str, ...] = ()
 ) -> Estimate:
     return Estimate(
@@ -241,53 +245,64 @@ def _of_lists(
     )
 
 
-def _truths(values: Any, name: str) -> Mask:
+def _booleans(values: Any, name: str) -> Mask:
     numbers = _numbers(values, name)
     if np.any((numbers != 0) & (numbers != 1)):
         reject(f"`{name}` must be true or false", "something else", "it says who is in which group")
     return np.asarray(numbers == 1)
 
 
-def _same_length(*columns: npt.NDArray[Any]) -> None:
-    if len({len(one) for one in columns}) > 1:
-        lengths = ", ".join(str(len(one)) for one in columns)
+def _check_lengths(*columns: npt.NDArray[Any]) -> None:
+    if len({len(values) for values in columns}) > 1:
+        lengths = ", ".join(str(len(values)) for values in columns)
         reject("all columns must be of the same people", f"lengths {lengths}", "rows belong together")
 
 
 def mean_difference(short: Array, long: Array, method: str) -> Estimate:
-    """Return the difference between two independent means, with Welch's degrees of freedom, rounded down."""
+    """Return the difference of two independent means, with Welch's degrees of freedom, rounded down."""
     if min(len(short), len(long)) < 2:
         rule = f"each list must be told by at least two people ({method})"
         reject(rule, f"{len(short)} and {len(long)}", "there would be no variance")
-    parts = np.array([long.var(ddof=1) / len(long), short.var(ddof=1) / len(short)])
-    value, se = float(long.mean() - short.mean()), float(np.sqrt(parts.sum()))
+    variances = np.array([long.var(ddof=1) / len(long), short.var(ddof=1) / len(short)])
+    value, se = float(long.mean() - short.mean()), float(np.sqrt(variances.sum()))
     notes = (ALIKE,) if np.ptp(short) == np.ptp(long) == 0 else ()
-    spread = float((parts**2 / (np.array([len(long), len(short)]) - 1)).sum())
-    df = int(parts.sum() ** 2 / spread) if spread > 0 else len(long) + len(short) - 2
-    return _of_lists(value, np.nan if notes else se, len(short) + len(long), method, df, "difference", notes)
+    spread = float((variances**2 / (np.array([len(long), len(short)]) - 1)).sum())
+    df = int(variances.sum() ** 2 / spread) if spread > 0 else len(long) + len(short) - 2
+    return _list_estimate(value, np.nan if notes else se, len(short) + len(long), method, df, "difference", notes)
 
 
 def _numbers(values: Any, name: str) -> Array:
-    plain = isinstance(values, Iterable) and not hasattr(values, "to_numpy")
-    numbers = floats_or_none(list(values) if plain else values)
+    is_plain = isinstance(values, Iterable) and not hasattr(values, "to_numpy")
+    numbers = floats_or_none(list(values) if is_plain else values)
     if numbers is None:
         reject(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
     if numbers.ndim != 1 or len(numbers) < 2:
         reject(f"`{name}` must hold at least two answers", f"shape {numbers.shape}", "there would be no variance")
-    if bad := int(np.count_nonzero(~np.isfinite(numbers))):
-        reject(f"`{name}` must be finite", f"{bad} of {len(numbers)} that are not", "leave missing answers out first")
+    if count := int(np.count_nonzero(~np.isfinite(numbers))):
+        reject(f"`{name}` must be finite", f"{count} of {len(numbers)} that are not", "leave missing answers out first")
     return numbers
 
 
-def _counts(values: Iterable[object], most: int, name: str) -> Array:
-    return item_counts(_numbers(values, name), most, f"`{name}` must be whole numbers from 0 to {most}")
+def _counts_up_to(values: Iterable[object], maximum: int, name: str) -> Array:
+    return _whole_numbers(_numbers(values, name), maximum, f"`{name}` must be whole numbers from 0 to {maximum}")
 
 
-def item_counts(values: object, most: int | Codes, rule: str) -> Array:
-    """Check and return the numbers of items: whole numbers from 0 to `most`, which is one limit or one per person."""
+def item_counts(values: object, treated: Mask, items: int) -> Array:
+    """Return the counts of a list whose long form was seen by those who are `treated`, after checking them."""
+    rule = f"counts must be whole numbers from 0 to {items}, and to {items + 1} on the long list"
+    counts = _whole_numbers(values, items + treated, rule)
+    for arm, name in ((treated, "long"), (~treated, "short")):
+        if (people := int(arm.sum())) < 2:
+            received = f"{people} with the {name} one"
+            reject("each list must have at least two people", received, "they are compared")
+    return counts
+
+
+def _whole_numbers(values: object, maximum: int | Codes, rule: str) -> Array:
+    """Return counts from 0 to `maximum`, which may differ by person."""
     counts = floats_or_none(values)
     if counts is None:
         reject("counts must be whole numbers", "something else", "they count items", TypeError)
-    if bad := int(np.count_nonzero((counts < 0) | (counts > most) | (counts != np.floor(counts)))):
-        reject(rule, f"{bad} of {len(counts)} that are not", "they count items")
+    if count := int(np.count_nonzero((counts < 0) | (counts > maximum) | (counts != np.floor(counts)))):
+        reject(rule, f"{count} of {len(counts)} that are not", "they count items")
     return counts

@@ -1,6 +1,6 @@
-"""List experiments with covariates, by nonlinear least squares or by likelihood.
+"""`list_experiment`: a list experiment with covariates, fitted by nonlinear least squares or by maximum likelihood.
 
-There is no epsilon here, because a person who says "none" or "all" has revealed every answer.
+No epsilon is stated, because somebody who counts none or all of the items has told everything.
 """
 
 import math
@@ -9,17 +9,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.analysis.homogeneity import wald_f
-from toolkit.analysis.latent.joint import JointLaw, ListLaw
+from toolkit.analysis.latent.joint import JointDistribution, ListDistribution
 from toolkit.analysis.latent.list_counts import NO_EPSILON, ListExperiment, item_counts, list_of_counts, mean_difference
 from toolkit.analysis.latent.model import (
     FitOptions,
     FitSettings,
     LatentFit,
-    Model,
+    LatentModel,
     Predictor,
+    checked_penalty,
     fit_latent,
     further_share,
     influence_on,
@@ -44,10 +44,11 @@ from toolkit.frames.table import as_frame, column, floats_or_none, with_column
 from toolkit.local.matrix.encoding import encode
 
 _NO_MODEL = "least squares does not model the control count; its errors are robust"
-_GAUSS_NEWTON = 30  # Gauss-Newton steps before the first Newton step
-# A curve whose information falls below this share of its start is a step function; its slope fell to 1/3000.
+# Steps of the Gauss–Newton method before those of Newton's method.
+_GAUSS_NEWTON = 30
+# Share of the information at the start below which a curve counts as a step: its slope is 1/3000 of what it was.
 _STEP = 1e-7
-# Below this share of the variance of the difference in means, the model's mean is identical to the difference.
+# Share of the variance of the difference in means below which the model's mean counts as that very difference.
 _SAME = 1e-8
 
 
@@ -60,8 +61,8 @@ class ListFit(LatentFit):
     difference : Estimate
         The difference in means, which needs no model.
     gap : float, optional
-        The variance of the model's mean prevalence minus `difference`, with weights, strata or clusters; NaN if the two
-        are identical.
+        The variance of the difference between the model's mean prevalence and the difference in means, with weights,
+        strata or clusters; NaN if the two are the same.
 
     Examples
     --------
@@ -79,25 +80,26 @@ class ListFit(LatentFit):
 
     @property
     def agreement(self) -> Comparison:
-        """The test whether the mean prevalence of the model agrees with the difference in means (Hausman 1978).
+        """Whether the mean prevalence of the model agrees with the difference in means (Hausman 1978).
 
-        If the assumed distribution of the control items is wrong, a likelihood can be precise and badly biased. With
-        weights, strata or clusters, the likelihood need not be more precise even if the distribution is right. The
-        variance of the distance is then computed from each person's influence on both estimates, and an F test is used.
+        If the distribution of the control count is misspecified, the estimate of a likelihood can be far off although
+        its standard error is small. With weights, strata or clusters, the model need not be the more precise of the two
+        even if it is right; the variance of their difference then follows from each person's influence on both, and the
+        test is an F test.
 
         Returns
         -------
         Comparison
-            The squared distance in units of its standard error; NaN if the model is not more precise than the
-            difference, or is the same.
+            The squared difference in units of its variance; NaN if the model is not the more precise of the two, or if
+            it is the difference in means itself.
         """
         mean = self.margins()
         if self.gap is not None:
-            apart = np.array([float(mean) - float(self.difference)])
-            test = wald_f(apart, np.array([[self.gap]]), self.answers.people.df)
+            distance = np.array([float(mean) - float(self.difference)])
+            test = wald_f(distance, np.array([[self.gap]]), self.answers.people.df)
             return Comparison(test.statistic, 1, test.p, "model against difference in means, F")
-        spread = float(np.asarray(self.difference.se)) ** 2 - float(np.asarray(mean.se)) ** 2
-        z = (float(mean) - float(self.difference)) / np.sqrt(spread) if spread > 0 else np.nan
+        variance = float(np.asarray(self.difference.se)) ** 2 - float(np.asarray(mean.se)) ** 2
+        z = (float(mean) - float(self.difference)) / np.sqrt(variance) if variance > 0 else np.nan
         return Comparison(float(z**2), 1, float(2 * ndtr(-abs(z))), "model against difference in means")
 
 
@@ -136,72 +138,71 @@ def list_experiment(
     second: Values | None = None,
     control_items: Sequence[str] | None = None,
     se: ErrorKind | None = None,
+    penalty: Literal["jeffreys"] | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> ListFit | ListExperiment:
-    r"""Estimate the prevalence of a sensitive trait from the number of list items that people report (Imai 2011).
+    r"""Estimate who has the trait, from how many items of a list apply to each person (Imai 2011).
 
-    Some people see a list of J harmless items, the others the same list with the sensitive item added. Without a
-    formula, the means of the two groups are compared. A formula is fitted by nonlinear least squares by default: first
-    the control group's mean, :math:`J\,g(x'\gamma)`, then the addition by the sensitive item, :math:`g(x'\delta)`. The
-    standard errors account for both steps.
+    Some people see a list of J control items, the others the same list with the sensitive item added. Without a
+    formula, the two means are compared. With a formula, the default is nonlinear least squares: the mean of the control
+    group, :math:`J\,g(x'\gamma)`, is fitted first, then what the long list adds to it, :math:`g(x'\delta)`; the
+    standard errors account for both steps. Least squares assumes nothing about the distribution of the control count.
 
-    Least squares makes no assumption about the distribution of the control count. The likelihoods do. They are more
-    precise if the assumption holds, but can be badly biased otherwise: in 1,000 simulated surveys in which the count
-    depends on the trait, the intervals of the constrained binomial model covered the truth in 26 % of surveys, those of
-    least squares in 96 %. `agreement` compares the model with the difference in means. With two lists, or with items
-    that were asked one by one, the likelihood is that of all answers of a person. If the harmless items are correlated
-    within people, only control="logit-normal" is correct.
+    Maximum likelihood does assume a distribution. It is more precise if that is right, and can be far off if not: in
+    1,000 simulated surveys in which the count depends on the trait, 26 % of the intervals of the constrained binomial
+    model covered the truth, and 96 % of those of least squares. `agreement` compares a fit with the difference in
+    means. With two lists, or items asked one by one, the likelihood is that of all responses of a person; if people
+    with one control item tend to have another, only control="logit-normal" is right.
 
-    In 2,000 simulated surveys each of 600 and of 1,500 people, least-squares intervals covered the slopes in 95.8 to
-    96.5 % of surveys with two lists or with items that were asked one by one. With one list, they covered the
-    coefficients in 94.6 to 98.7 %; in 22 of the 2,000 surveys of 600 people there was no minimum at finite coefficients
-    and an error was raised. Least squares can have several minima. The reported minimum is the one reached from equal
-    shares for everybody; a curve close to a step function may fit even better.
+    Intervals of slopes by least squares from two lists, or with items asked one by one, covered them in 95.8 to 96.5 %
+    of 2,000 surveys each of 600 and of 1,500 people; intervals of all coefficients from one list in 94.6 to 98.7 % (22
+    of the 2,000 surveys of 600 people had no minimum at finite coefficients, and were rejected). Least squares can have
+    several minima. The fit reports the one that is reached from equal shares for everybody; a curve that turns into a
+    step may come nearer to the counts.
 
     Parameters
     ----------
     counts : str or array
-        A formula, "count ~ covariates", or the number of items that each person reported.
+        "count ~ covariates"; or the count of each person.
     data : frame, optional
         The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     treatment : str or array
-        True, 1 or "yes" for people who saw the long list.
+        True, 1 or "yes" for those who saw the long list.
     items : int
-        The number of items on the short list.
+        Number of items on the short list.
     method : {"nls", "ml"}
-        Least squares, or maximum likelihood.
+        Nonlinear least squares, or maximum likelihood.
     control : {"binomial", "beta-binomial", "logit-normal"}
-        The distribution of the control count, for method="ml". "logit-normal" gives the log odds of all harmless items
-        of a person a common random effect. With several lists or single items, the other distributions assume that a
-        person's items are independent.
+        Distribution of the control count, for "ml". With "logit-normal", a normal random effect moves the log odds of
+        all control items of a person; with several lists or single items, the other two treat items as independent.
     constrained : bool
-        Whether this distribution is the same for carriers and non-carriers, for method="ml".
+        Whether that distribution is the same for carriers and others, for "ml".
     floor : bool or str
-        Whether carriers with none of the harmless items may deny the sensitive one, for method="ml"; "~ age" if
-        this depends on covariates.
+        Whether carriers to whom no control item applies may deny the sensitive one, for "ml"; "~ age" if their share
+        depends on covariates. A share that goes to 0 or 1 is fixed there, and a note says so.
     ceiling : bool or str
-        Whether carriers with all of the harmless items may deny the sensitive one, given in the same form.
+        Whether carriers to whom all control items apply may deny it, likewise.
     direct : str or array, optional
-        Everybody's answers to the direct question; false confessions are assumed not to occur. Needs method="ml".
+        Everybody's answer to the direct question, for "ml"; nobody is assumed to confess falsely.
     second : str or array, optional
-        Counts of a second list with the same number of items. Its long form was shown to those who saw the short
-        form of the first list.
+        Counts of a second list with as many items. Those who saw the short form of the first list saw its long form.
     control_items : sequence of str, optional
-        The modified design: columns of the harmless items, 0 or 1, for people without the long list, who were asked
-        about each item separately.
+        The modified design: columns of the control items, 0 or 1, which the control group was asked one by one.
+    penalty : {"jeffreys"}, optional
+        Add half the log determinant of the information to the log-likelihood, for "ml"; estimates are then finite.
     se, sample, weights, strata, clusters, missing : optional
         As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
     ListFit or ListExperiment
-        With a formula, the coefficients of the trait followed by those of the control count; the fit also has
-        `difference` and `agreement`. With counts, the difference in means, a test of its assumptions, and the shares
-        of people whose count reveals all their answers. Counts take only `treatment` and `items`.
+        For a formula a fit with the coefficients of the trait first, then those of the control count; it also has
+        `difference` and `agreement`. For counts the difference in means, a test of its assumption, and the shares of
+        those whose count reveals their answer. Only `treatment` and `items` go with counts.
 
     Examples
     --------
@@ -220,242 +221,243 @@ def list_experiment(
     >>> fit.labels
     ('Intercept', 'x', 'control: Intercept', 'control: x')
     """
-    most = check_integer(items, "items")
-    law = {"method": method, "control": control, "constrained": constrained, "floor": floor, "ceiling": ceiling}
+    n_items = check_integer(items, "items")
+    model = {"method": method, "control": control, "constrained": constrained, "floor": floor, "ceiling": ceiling}
+    fitting = {"se": se, "penalty": penalty}
     columns = {"direct": direct, "second": second, "control_items": control_items}
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
     if not isinstance(counts, str):
-        only_with_formula({"data": data, **law, **columns, **sampling, "se": se, "missing": missing})
-        return list_of_counts(counts, treatment, most)
+        only_with_formula({"data": data, **model, **columns, **sampling, **fitting, "missing": missing})
+        return list_of_counts(counts, treatment, n_items)
     if data is None:
         reject("a formula must go with `data`", "none", "it names columns")
-    return _fit(counts, data, most, {"treatment": treatment, **columns}, law, sampling, missing, se)
+    return _fit(counts, data, n_items, {"treatment": treatment, **columns}, {**model, **fitting}, sampling, missing)
 
 
 def _fit(
     formula: str,
     data: Data,
-    most: int,
+    items: int,
     columns: Mapping[str, Any],
-    law: Mapping[str, Any],
+    model: Mapping[str, Any],
     sampling: Mapping[str, Any],
     missing: str,
-    se: ErrorKind | None,
 ) -> ListFit:
-    """Fit a formula by least squares, or by the likelihood of one list or of all answers of a person."""
-    control = check_choice(law["control"], "control", ("binomial", "beta-binomial", "logit-normal"))
-    constrained, single = law["constrained"], columns["control_items"]
-    rest = {"floor": law["floor"], "ceiling": law["ceiling"], "direct": columns["direct"] is not None}
-    for_ml = {"control": control != "binomial", "constrained": not constrained, "se": se is not None}
-    if check_choice(law["method"], "method", ("nls", "ml")) == "nls":
-        _only_for({**rest, **for_ml}, "method='ml'", "method='nls'", _NO_MODEL)
-    joint = _is_joint(columns["second"] is not None, single is not None, control, rest)
-    named = {name: columns[name] for name in ("treatment", "direct", "second")}
-    answers, counts, treated = _read(formula, data, named, single, most, sampling, missing, rest)
-    design = _design(answers, counts, treated, most)
-    if law["method"] == "nls":
+    """Fit a formula by least squares, or by the likelihood of one list or of all responses of a person."""
+    control = check_choice(model["control"], "control", ("binomial", "beta-binomial", "logit-normal"))
+    constrained, with_jeffreys = model["constrained"], checked_penalty(model["penalty"])
+    shares = {"floor": model["floor"], "ceiling": model["ceiling"], "direct": columns["direct"] is not None}
+    if check_choice(model["method"], "method", ("nls", "ml")) == "nls":
+        for_ml = {"control": control != "binomial", "constrained": not constrained, "se": model["se"] is not None}
+        _reject_options({**shares, **for_ml, "penalty": with_jeffreys}, "method='ml'", "method='nls'", _NO_MODEL)
+    has_second, item_by_item = columns["second"] is not None, columns["control_items"] is not None
+    is_joint = _is_joint(has_second, item_by_item, control, shares)
+    answers, counts, treated = _read(formula, data, columns, items, sampling, missing, shares)
+    design = _design(answers, counts, treated, items)
+    if model["method"] == "nls":
         return _least_squares(answers, design)
-    if joint:
-        parts = {name: part.most for name, part in design.short.items()}
-        together = JointLaw(parts, single is not None, treated, constrained, control == "logit-normal")
-        return _likelihood(answers, together, together.codes(design.columns), design, se)
-    alone = ListLaw(most, treated, control != "binomial", constrained, *map(bool, rest.values()))
-    confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if alone.direct else 0
-    return _likelihood(answers, alone, ((1 + alone.direct) * counts + confessed).astype(np.intp), design, se)
+    distribution: ListDistribution | JointDistribution
+    if is_joint:
+        lists = {name: control_list.items for name, control_list in design.control.items()}
+        distribution = JointDistribution(lists, item_by_item, treated, constrained, control == "logit-normal")
+        responses = distribution.codes(design.columns)
+    else:
+        floor, ceiling, has_direct = map(bool, shares.values())
+        is_overdispersed = control == "beta-binomial"
+        distribution = ListDistribution(items, treated, is_overdispersed, constrained, floor, ceiling, has_direct)
+        direct = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if distribution.direct else 0
+        responses = ((1 + distribution.direct) * counts + direct).astype(np.intp)
+    return _likelihood(answers, distribution, responses, design, model["se"], with_jeffreys)
 
 
-def _is_joint(second: bool, single: bool, control: str, rest: Mapping[str, object]) -> bool:
-    """Return whether the likelihood is that of all answers of a person; reject options that it does not support."""
-    if second and single:
+def _is_joint(has_second: bool, item_by_item: bool, control: str, shares: Mapping[str, object]) -> bool:
+    """Return whether the likelihood is that of several responses; reject shares that it does not model."""
+    if has_second and item_by_item:
         reject("`second` must go without `control_items`", "both", "these are two designs")
-    if not (second or single or control == "logit-normal"):
+    if not (has_second or item_by_item or control == "logit-normal"):
         return False
-    why = "no likelihood of them with several lists, single items or a normal spread is offered"
-    rest = {**rest, "control='beta-binomial'": control == "beta-binomial"}
-    _only_for(rest, "one list, and a binomial or beta-binomial control count", "another", why)
+    consequence = "no likelihood of them with several lists, single items or a random effect is offered"
+    shares = {**shares, "control='beta-binomial'": control == "beta-binomial"}
+    _reject_options(shares, "one list, and a binomial or beta-binomial control count", "another", consequence)
     return True
+
+
+def _reject_options(options: Mapping[str, object], requirement: str, received: str, consequence: str) -> None:
+    if names := ", ".join(f"`{name}`" for name, used in options.items() if used):
+        reject(f"{names} must go with {requirement}", received, consequence)
 
 
 def _read(
     formula: str,
     data: Data,
-    named: Mapping[str, Any],
-    control_items: Sequence[str] | None,
-    most: int,
+    columns: Mapping[str, Any],
+    items: int,
     sampling: Mapping[str, Any],
     missing: str,
-    rest: Mapping[str, bool | str],
+    shares: Mapping[str, bool | str],
 ) -> tuple[AnswerRows, Array, Mask]:
-    """Return the columns, the counts, and a mask of the people who saw the long list."""
-    shares = {name: text for name, text in rest.items() if isinstance(text, str)}
-    columns = {name: value for name, value in named.items() if value is not None}
-    if control_items is not None:
-        data = _with_sums(formula, data, named["treatment"], control_items, most)
-        columns |= {f"control item {name}": name for name in control_items}
-    answers = read_answer_rows(formula, data, columns, sampling, missing, shares)
+    """Read the rows of the model; return them with the counts and a mask of those who saw the long list."""
+    share_formulas = {name: text for name, text in shares.items() if isinstance(text, str)}
+    answer_columns = {name: columns[name] for name in ("treatment", "direct", "second") if columns[name] is not None}
+    if (control_items := columns["control_items"]) is not None:
+        data = _with_sums(formula, data, columns["treatment"], control_items, items)
+        answer_columns |= {f"control item {name}": name for name in control_items}
+    answers = read_answer_rows(formula, data, answer_columns, sampling, missing, share_formulas)
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
-    counts = _counts(answers.columns["answers"], treated, most)
+    counts = item_counts(answers.columns["answers"], treated, items)
     return replace(answers, notes=(*answers.notes, NO_EPSILON)), counts, treated
 
 
-def _with_sums(formula: str, data: Data, treatment: object, control_items: Sequence[str], most: int) -> Any:
-    """Add the counts of people who were asked item by item: the sums of their items; others have no single items."""
-    if len(control_items) != most:
-        reject("`control_items` must name the items of the short list", len(control_items), f"there are {most}")
-    frame, left = as_frame(data), split_formula(formula)[0]
+def _with_sums(formula: str, data: Data, treatment: object, control_items: Sequence[str], items: int) -> Any:
+    """Fill in the counts of people who were asked item by item, and zeros for the single items of the others."""
+    if len(control_items) != items:
+        reject("`control_items` must name the items of the short list", len(control_items), f"there are {items}")
+    frame, response = as_frame(data), split_formula(formula)[0]
     treated = encode(column(frame, treatment, "`treatment`"), ("no", "yes"), "treatment").codes == 1
-    single = []
+    single_items = []
     for name in control_items:
         values = floats_or_none(column(frame, name, "a control item"))
         if values is None or np.any(~treated & ~np.isnan(values) & (values != 0) & (values != 1)):
-            reject(f"the control item {name!r} must be 0 or 1", "something else", "it says who has it")
-        single.append(np.where(treated, 0.0, values))
-        frame = with_column(frame, name, single[-1])
-    counts = floats_or_none(column(frame, left, "answers"))
-    return with_column(frame, left, np.where(treated, np.nan if counts is None else counts, np.sum(single, axis=0)))
+            reject(f"the control item {name!r} must be 0 or 1", "something else", "it says to whom it applies")
+        single_items.append(np.where(treated, 0.0, values))
+        frame = with_column(frame, name, single_items[-1])
+    counts = floats_or_none(column(frame, response, "answers"))
+    sums = np.sum(single_items, axis=0)
+    return with_column(frame, response, np.where(treated, np.nan if counts is None else counts, sums))
 
 
-def _design(answers: AnswerRows, counts: Array, treated: Mask, most: int) -> "Lists":
-    """Return the design of the columns: one list, two lists, or items that were asked one by one."""
-    single = {
+@dataclass(frozen=True, eq=False)
+class ControlList:
+    """A short list, or a single item: the counts, of which those in `rows` are of people who saw it."""
+
+    rows: Mask
+    counts: Array
+    items: int
+
+
+@dataclass(frozen=True, eq=False)
+class LongList:
+    """A list with the sensitive item: the counts, and the indices of the control lists that make up its other items."""
+
+    rows: Mask
+    counts: Array
+    control: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ListDesign:
+    """The lists of an experiment and the difference in means.
+
+    `influence` is that of each person on the difference; `columns` are all counts, as a joint distribution encodes
+    them.
+    """
+
+    control: dict[str, ControlList]
+    long: list[LongList]
+    difference: Estimate
+    influence: Array
+    title: str
+    columns: list[Array]
+
+    def control_curves(self, x: Array, row_weights: Array) -> dict[str, Array | None]:
+        """Fit the curve of each control list by least squares; None for a curve that turns into a step."""
+        return {
+            name: _fit_curve(x[own.rows], own.counts[own.rows] / own.items, row_weights[own.rows], np.zeros(x.shape[1]))
+            for name, own in self.control.items()
+        }
+
+
+def _design(answers: AnswerRows, counts: Array, treated: Mask, items: int) -> ListDesign:
+    """Return the design of the experiment: one list, two lists, or items that were asked one by one."""
+    people = answers.people
+    if "second" in answers.columns:
+        second = item_counts(answers.columns["second"], ~treated, items)
+        control = {
+            "control": ControlList(~treated, counts, items),
+            "second control": ControlList(treated, second, items),
+        }
+        long = [LongList(treated, counts, (0,)), LongList(~treated, second, (1,))]
+        difference = _difference(people, (counts - second) / 2, treated, "double list, difference of means")
+        return ListDesign(control, long, *difference, "double list experiment", [counts, second])
+    difference = _difference(people, counts, treated, "difference in means")
+    single_items = {
         name: values.astype(float) for name, values in answers.columns.items() if name.startswith("control item ")
     }
-    if "second" in answers.columns:
-        other = _counts(answers.columns["second"], ~treated, most)
-        short = {"control": Told(~treated, counts, most), "second control": Told(treated, other, most)}
-        long = [Told(treated, counts, holds=(0,)), Told(~treated, other, holds=(1,))]
-        plain, moves = _difference(answers.people, (counts - other) / 2, treated, "double list, difference of means")
-        return Lists(short, long, plain, moves, "double list experiment", [counts, other])
-    plain, moves = _difference(answers.people, counts, treated, "difference in means")
-    if single:
-        short = {name: Told(~treated, values, 1) for name, values in single.items()}
-        long = [Told(treated, counts, holds=tuple(range(most)))]
-        return Lists(short, long, plain, moves, "list experiment, modified design", [*single.values(), counts])
-    long = [Told(treated, counts, holds=(0,))]
-    return Lists({"control": Told(~treated, counts, most)}, long, plain, moves, "list experiment", [counts])
+    if single_items:
+        control = {name: ControlList(~treated, values, 1) for name, values in single_items.items()}
+        long, title = [LongList(treated, counts, tuple(range(items)))], "list experiment, modified design"
+        return ListDesign(control, long, *difference, title, [*single_items.values(), counts])
+    control, long = {"control": ControlList(~treated, counts, items)}, [LongList(treated, counts, (0,))]
+    return ListDesign(control, long, *difference, "list experiment", [counts])
 
 
-def _difference(people: People, told: Array, treated: Mask, method: str) -> tuple[Estimate, Array]:
-    """Return the difference in means and each person's influence on it; errors take the sample into account."""
-    plain = mean_difference(told[~treated], told[treated], method)
+def _difference(people: People, values: Array, treated: Mask, method: str) -> tuple[Estimate, Array]:
+    """Return the difference in means and each person's influence on it; for a complex sample it is weighted."""
+    difference = mean_difference(values[~treated], values[treated], method)
     share = np.column_stack([treated, ~treated]) * people.row_weights[:, None]
     share /= share.sum(axis=0)
-    means = told @ share
-    moves = np.asarray(((told[:, None] - means) * share) @ np.array([1.0, -1.0]))
+    means = values @ share
+    influence = np.asarray(((values[:, None] - means) * share) @ np.array([1.0, -1.0]))
     if not people.is_complex:
-        return plain, moves
-    value, cov = float(means[0] - means[1]), people.variance_of_sum(moves[:, None])
+        return difference, influence
+    value, cov = float(means[0] - means[1]), people.variance_of_sum(influence[:, None])
     se, covers = float(np.sqrt(cov[0, 0])), covers_of(people).replaced(ErrorSource.RANDOMIZATION)
-    return replace(plain, value=value, se=se, cov=cov, covers=covers, basis=Student(value, se, people.df)), moves
-
-
-def _only_for(options: Mapping[str, object], other: str, received: str, why: str) -> None:
-    if names := ", ".join(f"`{name}`" for name, there in options.items() if there):
-        reject(f"{names} must go with {other}", received, why)
-
-
-def _counts(values: npt.NDArray[Any], treated: Mask, most: int) -> Array:
-    rule = f"counts must be whole numbers from 0 to {most}, and to {most + 1} on the long list"
-    counts = item_counts(values, most + treated, rule)
-    for arm, name in ((treated, "long"), (~treated, "short")):
-        if (people := int(arm.sum())) < 2:
-            rule = "each list must have at least two people"
-            reject(rule, f"{people} with the {name} one", "they are compared")
-    return counts
+    basis = Student(value, se, people.df)
+    return replace(difference, value=value, se=se, cov=cov, covers=covers, basis=basis), influence
 
 
 # Nonlinear least squares
 
 
-@dataclass(frozen=True, eq=False)
-class Told:
-    """Counts that some people reported, at most `most`; a long list names the control curves that it `holds`."""
-
-    rows: Mask
-    counts: Array
-    most: int = 0
-    holds: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """A design: the short lists or single items by name, and the long lists.
-
-    It also has the difference in means, each person's influence on it, and the columns of all counts.
-    """
-
-    short: dict[str, Told]
-    long: list[Told]
-    plain: Estimate
-    moves: Array
-    title: str
-    columns: list[Array]
-
-    def curves(self, x: Array, row_weights: Array) -> dict[str, Array | None]:
-        """Fit the curve of each short list or single item by least squares; None if it turns into a step."""
-        return {
-            name: _curve_fit(x[one.rows], one.counts[one.rows] / one.most, row_weights[one.rows], np.zeros(x.shape[1]))
-            for name, one in self.short.items()
-        }
-
-
-def _least_squares(answers: AnswerRows, design: Lists) -> ListFit:
-    """Fit a curve for each short list or control item, and then the addition by the sensitive item on long lists.
-
-    The errors are the sandwich estimate for both steps together (Imai 2011, appendix). A row of scores includes all
-    answers of a person.
-    """
+def _least_squares(answers: AnswerRows, design: ListDesign) -> ListFit:
+    """Fit a curve to each control list, then one to what the long lists add to the sum of those."""
     (x, back), row_weights = standardize(answers.covariates), answers.people.row_weights
-    width, curves, long = x.shape[1], list(design.short.values()), design.long
-    at = [_finite(name, curve) for name, curve in design.curves(x, row_weights).items()]
-    shares = [expit(x @ one) for one in at]
-    rests = [one.counts - sum(curves[k].most * shares[k] for k in one.holds) for one in long]
-    start = _intercept_only(answers.covariates.labels, float(np.asarray(design.plain.value)))
-    stacked = [
-        np.concatenate([part[one.rows] for part, one in zip(parts, long, strict=True)])
-        for parts in ([x] * len(long), rests, [row_weights] * len(long))
-    ]
-    delta = _finite("the sensitive item", _curve_fit(stacked[0], stacked[1], stacked[2], start))
-    trait = expit(x @ delta)
+    control, long = list(design.control.values()), design.long
+    curves = [_finite(name, curve) for name, curve in design.control_curves(x, row_weights).items()]
+    shares = [expit(x @ curve) for curve in curves]
+    remainders = [each.counts - sum(control[k].items * shares[k] for k in each.control) for each in long]
+    start = _intercept_only(answers.covariates.labels, float(np.asarray(design.difference.value)))
+    stacked_x, stacked_remainders, stacked_weights = (
+        np.concatenate([values[each.rows] for values, each in zip(columns, long, strict=True)])
+        for columns in ([x] * len(long), remainders, [row_weights] * len(long))
+    )
+    delta = _finite("the sensitive item", _fit_curve(stacked_x, stacked_remainders, stacked_weights, start))
+    scores, bread = _estimating_equations(x, row_weights, design, expit(x @ delta), remainders, shares)
+    back = np.asarray(np.kron(np.eye(1 + len(curves)), back))
+    inverse = back @ np.linalg.inv(bread)
+    cov = inverse @ _score_variance(answers.people, scores) @ inverse.T
+    fit = _as_list_fit(answers, design, back @ np.concatenate([delta, *curves]), cov)
+    return _with_gap(fit, lambda: scores * row_weights[:, None] @ inverse.T, design.influence)
+
+
+def _estimating_equations(
+    x: Array, row_weights: Array, design: ListDesign, trait: Array, remainders: list[Array], shares: list[Array]
+) -> tuple[Array, Array]:
+    """Return each person's score of both steps and the derivative of their sum (Imai 2011, appendix).
+
+    The blocks are those of the trait and of each control list.
+    """
+    control = list(design.control.values())
     slopes = [x * (trait * (1 - trait))[:, None]]
-    slopes += [x * (c.most * share * (1 - share))[:, None] for c, share in zip(curves, shares, strict=True)]
-    scores = [sum(slopes[0] * (one.rows * (rest - trait))[:, None] for one, rest in zip(long, rests, strict=True))]
-    scores += [
-        slope * (c.rows * (c.counts - c.most * share))[:, None]
-        for c, share, slope in zip(curves, shares, slopes[1:], strict=True)
+    slopes += [x * (own.items * share * (1 - share))[:, None] for own, share in zip(control, shares, strict=True)]
+    residuals = [
+        sum(long.rows * (remainder - trait) for long, remainder in zip(design.long, remainders, strict=True)),
+        *(own.rows * (own.counts - own.items * share) for own, share in zip(control, shares, strict=True)),
     ]
+    width, rows = x.shape[1], row_weights[:, None]
     bread = np.zeros((width * len(slopes),) * 2)
-    for one in long:
-        for k in (-1, *one.holds):
-            bread[:width, (k + 1) * width : (k + 2) * width] += slopes[0].T @ (
-                slopes[k + 1] * (row_weights * one.rows)[:, None]
-            )
-    for k, c in enumerate(curves, 1):
-        here = slice(k * width, (k + 1) * width)
-        bread[here, here] = slopes[k].T @ (slopes[k] * (row_weights * c.rows)[:, None])
-    wide = np.kron(np.eye(len(slopes)), back)
-    inverse = wide @ np.linalg.inv(bread)
-    each = np.column_stack(scores)
-    cov = inverse @ _scatter(answers.people, each) @ inverse.T
-    reports = tuple(np.where(c.rows, c.counts, -1) for c in (*curves, *long))
-    about = (design.plain, design.title, reports)
-    fit = _as_list_fit(answers, tuple(design.short), wide @ np.concatenate([delta, *at]), cov, about)
-    return _with_gap(fit, lambda: each * row_weights[:, None] @ inverse.T, design.moves)
+    for long in design.long:
+        # The second step depends on the curves of the first.
+        for k in (0, *(1 + index for index in long.control)):
+            bread[:width, k * width : (k + 1) * width] += slopes[0].T @ (slopes[k] * rows * long.rows[:, None])
+    for k, own in enumerate(control, 1):
+        block = slice(k * width, (k + 1) * width)
+        bread[block, block] = slopes[k].T @ (slopes[k] * rows * own.rows[:, None])
+    scores = [slope * np.asarray(residual)[:, None] for slope, residual in zip(slopes, residuals, strict=True)]
+    return np.column_stack(scores), bread
 
 
-def _with_gap(fit: ListFit, influence: Callable[[], Array], moves: Array) -> ListFit:
-    """Add the variance of the model's mean minus the difference in means, for weights, strata or clusters."""
-    people = fit.answers.people
-    if not people.is_complex:
-        return fit
-    shares, gradient = fit._shares_of([one.covariates.matrix for one in fit.predictors])
-    row_weights = people.row_weights / people.row_weights.sum()
-    apart = row_weights * (shares - row_weights @ shares) + influence() @ (row_weights @ gradient) - moves
-    gap = float(people.variance_of_sum(apart[:, None])[0, 0])
-    return replace(fit, gap=gap if gap > _SAME * float(np.asarray(fit.difference.se)) ** 2 else np.nan)
-
-
-def _scatter(people: People, scores: Array) -> Array:
+def _score_variance(people: People, scores: Array) -> Array:
     if people.weights is not None:
         scores = scores * people.weights[:, None]
     if people.is_complex:
@@ -463,19 +465,32 @@ def _scatter(people: People, scores: Array) -> Array:
     return np.asarray(scores.T @ (scores * (1 if people.times is None else people.times[:, None])))
 
 
-def _curve_fit(x: Array, y: Array, row_weights: Array, start: Array) -> Array | None:
-    """Fit a share on a logistic curve by least squares; None if the curve turns into a step.
+def _with_gap(fit: ListFit, influence: Callable[[], Array], difference_influence: Array) -> ListFit:
+    """Return the fit with the variance of its distance from the difference in means, for a complex sample."""
+    people = fit.answers.people
+    if not people.is_complex:
+        return fit
+    shares, gradient = fit._shares_of([predictor.covariates.matrix for predictor in fit.predictors])
+    row_weights = people.row_weights / people.row_weights.sum()
+    mean_influence = row_weights * (shares - row_weights @ shares) + influence() @ (row_weights @ gradient)
+    gap = float(people.variance_of_sum((mean_influence - difference_influence)[:, None])[0, 0])
+    return replace(fit, gap=gap if gap > _SAME * float(np.asarray(fit.difference.se)) ** 2 else np.nan)
 
-    Gauss-Newton steps reach the right region, but converge only linearly there if residuals are large. Newton's method
-    then finds a strict minimum. If the Gauss-Newton steps led to a step function, Newton's method starts without them.
+
+def _fit_curve(x: Array, y: Array, row_weights: Array, start: Array) -> Array | None:
+    """Fit a logistic curve by least squares; return None if it turns into a step.
+
+    The Gauss–Newton method finds the region of a minimum, but converges only linearly there if residuals are large.
+    Newton's method then ends at a strict minimum. If the first steps led to a curve that is a step, it starts again
+    without them.
     """
 
-    def evaluate(at: Array) -> Evaluation:
-        share = expit(x @ at)
+    def evaluate(params: Array) -> Evaluation:
+        share = expit(x @ params)
         slope = x * (share * (1 - share))[:, None]
-        error = y - share
-        information = slope.T @ (slope * row_weights[:, None])
-        return Evaluation(at, -float(row_weights @ error**2) / 2, slope.T @ (row_weights * error), information)
+        residual = y - share
+        loglike, score = -float(row_weights @ residual**2) / 2, slope.T @ (row_weights * residual)
+        return Evaluation(params, loglike, score, slope.T @ (slope * row_weights[:, None]))
 
     def information(point: Evaluation) -> Array:
         share = expit(x @ point.params)
@@ -498,66 +513,92 @@ def _finite(name: str, curve: Array | None) -> Array:
     return curve
 
 
-def _as_list_fit(
-    answers: AnswerRows,
-    names: tuple[str, ...],
-    value: Array,
-    cov: Array,
-    about: tuple[Estimate, str, tuple[Array, ...]],
-) -> ListFit:
-    people, covariates, (plain, title, reports) = answers.people, answers.covariates, about
-    predictors = tuple(Predictor(name, covariates, value[:0]) for name in ("", *names))
-    labels = tuple(label for one in predictors for label in one.labels)
+def _as_list_fit(answers: AnswerRows, design: ListDesign, value: Array, cov: Array) -> ListFit:
+    people, covariates, title = answers.people, answers.covariates, design.title
+    predictors = tuple(Predictor(name, covariates, value[:0]) for name in ("", *design.control))
+    labels = tuple(label for predictor in predictors for label in predictor.labels)
     method = f"{title}, nonlinear least squares, robust errors"
     estimate = coefficient_estimate(value, cov, labels, people, None, method, answers.notes)
-    provenance = FitProvenance(("nls", *reports, people.row_weights), covariates.matrix, "robust", False, people.df)
-    used, about_it = {"used": people.n, **answers.dropped}, f"{title} with covariates (nonlinear least squares)"
-    parts = (_without_randomization(estimate), np.nan, used, about_it, provenance, answers, predictors)
-    return ListFit(*parts, trait_share, None, plain)
+    lists: list[ControlList | LongList] = [*design.control.values(), *design.long]
+    counts = tuple(np.where(each.rows, each.counts, -1) for each in lists)
+    return ListFit(
+        _without_randomization(estimate),
+        np.nan,
+        {"used": people.n, **answers.dropped},
+        f"{title} with covariates (nonlinear least squares)",
+        FitProvenance(("nls", *counts, people.row_weights), covariates.matrix, "robust", False, people.df),
+        answers,
+        predictors,
+        trait_share,
+        None,
+        design.difference,
+    )
 
 
 def _without_randomization(estimate: Estimate) -> Estimate:
-    """Remove the randomization error, because no device randomizes a list."""
+    """Return the estimate without randomization among its sources of error: no device randomizes a list."""
     return replace(estimate, covers=estimate.covers.replaced(ErrorSource.RANDOMIZATION))
 
 
-# Likelihoods
+# Maximum likelihood
 
 
 def _likelihood(
-    answers: AnswerRows, law: ListLaw | JointLaw, codes: Codes, design: Lists, se: ErrorKind | None
+    answers: AnswerRows,
+    distribution: ListDistribution | JointDistribution,
+    responses: Codes,
+    design: ListDesign,
+    se: ErrorKind | None,
+    with_jeffreys: bool,
 ) -> ListFit:
-    """Maximize the likelihood; shares that go to 0 are removed from the model, and a note says so."""
+    """Fit the distribution by maximum likelihood, without parameters that go to a limit.
+
+    With a penalty every parameter stays inside its limits, so that all are kept.
+    """
     notes: tuple[str, ...] = ()
-    x, back = standardize(answers.covariates)
-    controls = {
-        name: np.zeros(x.shape[1]) if curve is None else back @ curve
-        for name, curve in design.curves(x, answers.people.row_weights).items()
-    }
-    controls |= {f"{name} of carriers": start for name, start in controls.items()}
-    controls[""] = _intercept_only(answers.covariates.labels, float(np.asarray(design.plain.value)))
+    starts = _starting_values(answers, design)
     while True:
         predictors = tuple(
-            Predictor(name, answers.covariates, controls[name])
-            if name in controls
-            else further_share(name, answers, _STARTS.get(name, -1.0), may_vanish=name != "confession")
-            for name in law.names
+            Predictor(name, answers.covariates, starts[name])
+            if name in starts
+            else further_share(name, answers, _STARTS.get(name, -1.0), _LIMITS.get(name, (0,)))
+            for name in distribution.names
         )
-        model = Model(law.probabilities, tuple(one.covariates.matrix for one in predictors), codes, answers.people)
-        gone = vanishing_share(model, predictors, np.concatenate([one.start for one in predictors]))
-        if gone is None:
+        columns = tuple(predictor.covariates.matrix for predictor in predictors)
+        model = LatentModel(distribution.probabilities, columns, responses, answers.people, with_jeffreys)
+        start = np.concatenate([predictor.start for predictor in predictors])
+        vanishing = None if with_jeffreys else vanishing_share(model, predictors, start)
+        if vanishing is None:
             break
-        law, notes = law.without(gone), (*notes, f"no {gone} was seen: fitted without it")
-    title, shared = f"{design.title} with covariates ({law.form})", (law.treated, law.direct)
-    how = FitSettings(title, f"{design.title}, {law.form} control count{law.more}", shared, trait_share, se, notes)
-    fit = fit_latent(answers, codes, law.probabilities, predictors, how)
-    parts = {field.name: getattr(fit, field.name) for field in fields(LatentFit)}
-    parts |= {"coefficients": _without_randomization(fit.coefficients)}
-    whole = ListFit(**parts, difference=design.plain)
-    return _with_gap(whole, lambda: influence_on(model, predictors, fit.value), design.moves)
+        distribution, notes = distribution.without(*vanishing), (*notes, _NOTES[vanishing[1]].format(vanishing[0]))
+    title = f"{design.title} with covariates ({distribution.form})"
+    method = f"{design.title}, {distribution.form} control count{distribution.further_shares}"
+    shared = (distribution.treated, distribution.direct, distribution.all_deny)
+    settings = FitSettings(title, method, shared, trait_share, se, with_jeffreys, notes)
+    fit = fit_latent(answers, responses, distribution.probabilities, predictors, settings)
+    values = {field.name: getattr(fit, field.name) for field in fields(LatentFit)}
+    values |= {"coefficients": _without_randomization(fit.coefficients)}
+    list_fit = ListFit(**values, difference=design.difference)
+    return _with_gap(list_fit, lambda: influence_on(model, predictors, fit.value), design.influence)
 
 
 _STARTS = {"overdispersion": -2.0, "overdispersion of carriers": -2.0, "confession": 0.0}
+_LIMITS: dict[str, tuple[int, ...]] = {"floor": (0, 1), "ceiling": (0, 1), "confession": ()}
+_NOTES = (
+    "no {} was found: the model was fitted without it",
+    "the share of carriers who deny at the {} went to 1: the model was fitted as if all of them did",
+)
+
+
+def _starting_values(answers: AnswerRows, design: ListDesign) -> dict[str, Array]:
+    """Return the difference in means as the trait's intercept, and the least squares of the control lists."""
+    x, back = standardize(answers.covariates)
+    starts = {
+        name: np.zeros(x.shape[1]) if curve is None else back @ curve
+        for name, curve in design.control_curves(x, answers.people.row_weights).items()
+    }
+    starts |= {f"{name} of carriers": start for name, start in starts.items()}
+    return starts | {"": _intercept_only(answers.covariates.labels, float(np.asarray(design.difference.value)))}
 
 
 def _intercept_only(labels: tuple[str, ...], share: float) -> Array:

@@ -1,13 +1,13 @@
-"""Latent classes: class membership depends on covariates, and each class answers according to its own rule.
+"""Models with latent classes: who belongs to a class depends on covariates, and each class answers by its own rule.
 
-A model is given by a law: a function from a few linear predictors to each person's probabilities of all answers. The
-likelihood, the scores and the expected information follow from it.
+A model is a distribution of the responses given a few linear predictors, one of which is the trait's. Log-likelihood,
+score and expected information follow from it.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from toolkit.analysis.regression.fit import (
     PredictiveFit,
     coefficient_estimate,
 )
-from toolkit.analysis.regression.margins import Effect
+from toolkit.analysis.regression.margins import Effect, interval_basis
 from toolkit.analysis.regression.rows import AnswerRows, Codes, People
 from toolkit.analysis.regression.scoring import (
     ErrorKind,
@@ -38,26 +38,31 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import reject
+from toolkit.core.checks import check_choice, reject
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Mapped, Normal, Student
+from toolkit.core.inference.intervals import Mapped
 from toolkit.core.inference.special import chdtrc, expit
 
-Law = Callable[[Array], tuple[Array, Array]]
-"""Linear predictors (predictor, person) -> probabilities (person, answer) and their derivatives."""
+Distribution = Callable[[Array], tuple[Array, Array]]
+"""From linear predictors (predictor, person) to the probabilities of the responses (person, response), with their
+derivatives (predictor, person, response)."""
 
 Share = Callable[[Array], tuple[Array, Array]]
-"""Linear predictors -> each person's probability of the trait, and its derivatives (predictor, person)."""
+"""From linear predictors to each person's probability of the trait, with its derivatives (predictor, person)."""
 
 _TINY = 1e-300
 _UNIDENTIFIED = 1e-8
 _BY_FORM = 0.02
-# In none of 120 simulated surveys of 1,000 people did another start lead to a higher maximum.
+# In none of 120 simulated surveys of 1,000 people did another starting point lead to a higher maximum.
 _MANY_ROWS = 1000
 _FURTHER_STARTS = 12
 # A further start is abandoned if its log-likelihood is lower by more than this after a few steps.
 _PROMISING = 0.5
 _HIGHER = 1e-4
+# A share whose log odds are beyond this for everybody has gone to 0 or 1.
+_LOG_ODDS_OF_LIMIT = 7
+# Step of the linear predictors in differences of each person's information, which has hardly any rounding error.
+_STEP = 1e-4
 HIGHER_AT_INFINITY = (
     "the likelihood is higher still where coefficients grow without limit: the estimates are its highest maximum at "
     "finite coefficients"
@@ -66,12 +71,14 @@ FORM_ONLY = (
     "identified by the shape of the curve only: without the assumed link, these answers would not tell the "
     "parameters apart"
 )
+ADVICE = "use penalty='jeffreys', fewer covariates, or ask more people"
 
 
 class FitOptions(TypedDict, total=False):
-    """Options for fitting a formula: the kind of errors, the sampling design, and the treatment of missing values."""
+    """Options of a fit: standard errors, penalty, the sampling design, and how missing values are treated."""
 
     se: ErrorKind | None
+    penalty: Literal["jeffreys"] | None
     sample: Sampled | None
     weights: Values | None
     strata: Values | None
@@ -90,7 +97,7 @@ _DEFAULTS = {
 
 
 def only_with_formula(options: Mapping[str, object]) -> None:
-    """Reject options that need a formula if counts were given."""
+    """Reject options of a fit that are given together with counts or reports."""
 
     def is_default(name: str, value: object) -> bool:
         return value is None or (isinstance(value, str | bool) and value == _DEFAULTS.get(name))
@@ -100,60 +107,118 @@ def only_with_formula(options: Mapping[str, object]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """A law, the covariates of each linear predictor, and the answers and weights of the people, one row per person."""
+class LatentModel:
+    """The log-likelihood of responses under a distribution; `with_jeffreys` adds half the log determinant of the
+    expected information.
 
-    law: Law
+    `columns` holds the covariates of each linear predictor, one row per person, and `responses` the coded responses.
+    """
+
+    distribution: Distribution
     columns: tuple[Array, ...]
-    answers: Codes
+    responses: Codes
     people: People
+    with_jeffreys: bool = False
 
     def predictors(self, params: Array) -> Array:
-        """Return the linear predictors at these coefficients, with shape (predictor, person)."""
-        ends = np.cumsum([one.shape[1] for one in self.columns])
-        return np.array([x @ b for x, b in zip(self.columns, np.split(params, ends[:-1]), strict=True)])
+        """Return the linear predictors at these coefficients: (predictor, person)."""
+        return _predictors(self.columns, params)
 
     def evaluate(self, params: Array) -> Evaluation:
-        """Return the log-likelihood, its gradient and the expected information."""
-        chances, slopes = self.law(self.predictors(params))
-        loglike = float(self.people.row_weights @ np.log(np.maximum(self._at_answers(chances), _TINY)))
-        weights = np.einsum("aij,bij->abi", slopes, slopes / np.maximum(chances, 1e-12)) * self.people.row_weights
+        """Return log-likelihood, score and expected information at these coefficients."""
+        eta = self.predictors(params)
+        law, slopes = self.distribution(eta)
+        loglike = float(self.people.row_weights @ np.log(np.maximum(self._at_responses(law), _TINY)))
+        information, score = self._information(_information_weights(law, slopes)), self._score(law, slopes)
+        if self.with_jeffreys:
+            sign, log_determinant = np.linalg.slogdet(information)
+            if sign <= 0:
+                return Evaluation(params, -np.inf, score, information)
+            loglike, score = loglike + float(log_determinant) / 2, score + self._penalty_score(eta, information)
+        return Evaluation(params, loglike, score, information)
+
+    def scores(self, params: Array) -> Array:
+        """Return each person's score times the person's weight: one row per person."""
+        factors = self._score_factors(*self.distribution(self.predictors(params)))
+        if self.people.weights is not None:
+            factors = factors * self.people.weights
+        return np.column_stack([x * factor[:, None] for x, factor in zip(self.columns, factors, strict=True)])
+
+    def observed_information(self, params: Array) -> Array:
+        """Return minus the Hessian of the log-likelihood, with its penalty, by differences of the score."""
+        if self.with_jeffreys:
+            return negative_hessian(lambda near: self.evaluate(near).score, params)
+        return negative_hessian(lambda near: self._score(*self.distribution(self.predictors(near))), params)
+
+    def _information(self, weights: Array) -> Array:
+        """Return the sum over people of weights[a, b] x_a x_b', as one matrix with a block per pair of predictors."""
+        weights = weights * self.people.row_weights
         blocks = [
             [x.T @ (z * weights[a, b][:, None]) for b, z in enumerate(self.columns)] for a, x in enumerate(self.columns)
         ]
-        return Evaluation(params, loglike, self._gradient(chances, slopes), np.block(blocks))
+        return np.asarray(np.block(blocks))
 
-    def _gradient(self, chances: Array, slopes: Array) -> Array:
-        factors = self._score_factors(chances, slopes) * self.people.row_weights
-        return np.concatenate([x.T @ one for x, one in zip(self.columns, factors, strict=True)])
+    def _score(self, law: Array, slopes: Array) -> Array:
+        return self._weighted_sums(self._score_factors(law, slopes))
 
-    def scores(self, params: Array) -> Array:
-        """Return the gradient of each person's log-likelihood, multiplied by the person's weight."""
-        factors = self._score_factors(*self.law(self.predictors(params)))
-        if self.people.weights is not None:
-            factors = factors * self.people.weights
-        return np.column_stack([x * one[:, None] for x, one in zip(self.columns, factors, strict=True)])
+    def _penalty_score(self, eta: Array, information: Array) -> Array:
+        """Return the gradient of half the log determinant of the information.
 
-    def observed_information(self, params: Array) -> Array:
-        """Return minus the Hessian, computed by finite differences of the gradient."""
-        return negative_hessian(lambda near: self._gradient(*self.law(self.predictors(near))), params)
+        Its derivative is half the trace of the inverse times the derivative of the information. The latter depends on a
+        coefficient only through a linear predictor, so that differences along predictors suffice.
+        """
+        ends = np.cumsum([x.shape[1] for x in self.columns])[:-1]
+        blocks = [np.split(rows, ends, axis=1) for rows in np.split(np.linalg.inv(information), ends)]
+        leverage = np.array(
+            [
+                [np.einsum("ij,ij->i", x @ blocks[a][b], z) for b, z in enumerate(self.columns)]
+                for a, x in enumerate(self.columns)
+            ]
+        )
 
-    def _at_answers(self, table: Array) -> Array:
-        return np.asarray(np.take_along_axis(table, self.answers[:, None], axis=1)[:, 0])
+        def trace(near: Array) -> Array:
+            return np.asarray(np.einsum("abi,abi->i", leverage, _information_weights(*self.distribution(near))))
 
-    def _score_factors(self, chances: Array, slopes: Array) -> Array:
-        observed = np.maximum(self._at_answers(chances), _TINY)
-        return np.array([self._at_answers(slope) / observed for slope in slopes])
+        steps = _STEP * np.eye(len(eta))[:, :, None]
+        factors = [(trace(eta + step) - trace(eta - step)) / (4 * _STEP) for step in steps]
+        return self._weighted_sums(np.array(factors))
+
+    def _weighted_sums(self, factors: Array) -> Array:
+        """Return the sums over people of each predictor's covariates times a factor (predictor, person)."""
+        return np.concatenate(
+            [x.T @ factor for x, factor in zip(self.columns, factors * self.people.row_weights, strict=True)]
+        )
+
+    def _at_responses(self, table: Array) -> Array:
+        return np.asarray(np.take_along_axis(table, self.responses[:, None], axis=1)[:, 0])
+
+    def _score_factors(self, law: Array, slopes: Array) -> Array:
+        """Return the derivatives of each person's log-likelihood with respect to the linear predictors."""
+        likelihood = np.maximum(self._at_responses(law), _TINY)
+        return np.array([self._at_responses(slope) / likelihood for slope in slopes])
+
+
+def _predictors(columns: Sequence[Array], params: Array) -> Array:
+    ends = np.cumsum([x.shape[1] for x in columns])
+    return np.array([x @ b for x, b in zip(columns, np.split(params, ends[:-1]), strict=True)])
+
+
+def _information_weights(law: Array, slopes: Array) -> Array:
+    """Return each person's expected information about the linear predictors: (predictor, predictor, person)."""
+    return np.asarray(np.einsum("aij,bij->abi", slopes, slopes / np.maximum(law, 1e-12)))
 
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A linear predictor; that of the trait has no name. A share that `may_vanish` is removed if it goes to 0."""
+    """A linear predictor; the trait's has no name.
+
+    A parameter that goes to one of its `limits` is left out: a share may go to 0 or 1, a spread to 0.
+    """
 
     name: str
     covariates: Covariates
     start: Array
-    may_vanish: bool = False
+    limits: tuple[int, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -162,22 +227,22 @@ class Predictor:
 
 
 def trait_share(eta: Array) -> tuple[Array, Array]:
-    """Return the share whose logit is the first predictor, and its derivatives; the other predictors have no effect."""
+    """Return the inverse logit of the first linear predictor; the others do not change the prevalence."""
     share, slopes = expit(eta[0]), np.zeros_like(eta)
     slopes[0] = share * (1 - share)
     return share, slopes
 
 
-def further_share(name: str, answers: AnswerRows, start: float, may_vanish: bool = False) -> Predictor:
-    """Return the linear predictor of a further share, with its own covariates or a common share for everybody."""
-    one = answers.share_covariates.get(name)
-    if one is None:
-        one = covariates_from_table(np.empty((len(answers.covariates.matrix), 0)))
-    return Predictor(name, one, intercept_start(one.labels, start), may_vanish)
+def further_share(name: str, answers: AnswerRows, start: float, limits: tuple[int, ...] = ()) -> Predictor:
+    """Return the linear predictor of a share other than the trait's: with its own covariates, or an intercept alone."""
+    covariates = answers.share_covariates.get(name)
+    if covariates is None:
+        covariates = covariates_from_table(np.empty((len(answers.covariates.matrix), 0)))
+    return Predictor(name, covariates, intercept_start(covariates.labels, start), limits)
 
 
 def intercept_start(labels: tuple[str, ...], value: float) -> Array:
-    """Return start values: `value` for the intercept, if there is one, and 0 for all other coefficients."""
+    """Return starting values: 0 for all coefficients but the intercept."""
     return np.where(np.array(labels) == "Intercept", value, 0.0)
 
 
@@ -185,24 +250,23 @@ def intercept_start(labels: tuple[str, ...], value: float) -> Array:
 class LatentFit(PredictiveFit):
     """A fitted model with latent classes.
 
-    The coefficients of the trait come first and are named after the covariates. The names of all other coefficients
-    begin with the name of their predictor.
+    The trait's coefficients come first, under the names of the covariates. Other coefficients have the name of their
+    share before the name of the covariate.
 
-    In 2,000 simulated surveys of 1,000 people each, 95 % intervals covered coefficients and prevalences in 94.7 to
+    In 2,000 simulated surveys each of 1,000 people, 95 % intervals covered coefficients and prevalences in 94.7 to
     95.4 % (unrelated question), 94.5 to 97.1 % (lie detector), 94.8 to 96.0 % (extended crosswise) and 94.9 to 96.5 %
-    (cheater detection) of surveys. In at most 7 of the 2,000 there was no maximum at finite coefficients and an error
-    was raised.
+    (cheater detection) of surveys. At most 7 of the 2,000 had no maximum at finite coefficients; they were rejected.
 
     Parameters
     ----------
-    answers : Answers
-        The answers and covariates of the people.
+    answers : AnswerRows
+        The rows that the model was fitted to.
     predictors : tuple of Predictor
-        The linear predictors of the model; that of the trait comes first.
+        The linear predictors with their covariates, the trait's first.
     share : Share
-        The function that computes the prevalence from the linear predictors.
-    model : Model, optional
-        The likelihood; None for least squares.
+        The prevalence of the trait as a function of the linear predictors.
+    model : LatentModel, optional
+        The likelihood without a penalty; None for least squares.
 
     Examples
     --------
@@ -219,7 +283,7 @@ class LatentFit(PredictiveFit):
     answers: AnswerRows
     predictors: tuple[Predictor, ...]
     share: Share
-    model: Model | None
+    model: LatentModel | None
 
     @property
     def covariates(self) -> Covariates:
@@ -230,26 +294,28 @@ class LatentFit(PredictiveFit):
         return self.answers.people
 
     def predict(self, data: Data | Values | None = None) -> Estimate:
-        matrices = [one.covariates.matrix if data is None else self._matrix(one, data) for one in self.predictors]
+        matrices = [
+            predictor.covariates.matrix if data is None else self._matrix(predictor, data)
+            for predictor in self.predictors
+        ]
         value, gradient = self._shares_of(matrices)
-        spread = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
-        odds = np.maximum(value * (1 - value), _TINY)
+        se = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
+        # Intervals are those of the log odds, so that they lie within [0, 1].
         eta = np.log(np.maximum(value, _TINY)) - np.log(np.maximum(1 - value, _TINY))
-        basis = self.coefficients.basis
-        inner = Student(eta, spread / odds, basis.df) if isinstance(basis, Student) else Normal(eta, spread / odds)
+        eta_se = se / np.maximum(value * (1 - value), _TINY)
         return replace(
             self.coefficients,
             value=value,
-            se=spread,
+            se=se,
             labels=tuple(range(len(value))),
             cov=gradient @ self.cov @ gradient.T if len(value) <= MAX_PREDICTIONS_WITH_COV else None,
             notes=(),
             method=f"prediction; {self.method}",
-            basis=Mapped(inner, expit),
+            basis=Mapped(interval_basis(self.coefficients, eta, eta_se, are_shares=False), expit),
         )
 
     def compare(self, smaller: Fit) -> Comparison:
-        """Test this model against a smaller nested one; a share of 0 lies on the boundary of the parameter space.
+        """Test this model against a smaller model nested in it, which may lack a share.
 
         Parameters
         ----------
@@ -259,83 +325,106 @@ class LatentFit(PredictiveFit):
         Returns
         -------
         Comparison
-            The likelihood ratio test. On the boundary, the null distribution is a mixture of chi-squared distributions
-            (Self and Liang 1987), computed as if the shares were estimated independently of each other.
+            The likelihood-ratio test. A share of 0 lies on the boundary of the parameter space; the reference is then
+            a mixture of chi-squared distributions (Self and Liang 1987), as if the shares were estimated independently.
         """
         plain = super().compare(smaller)
-        alone = [one for one in self.predictors if one.may_vanish and len(one.labels) == 1]
-        edge = sum(not set(one.labels) & set(smaller.labels) for one in alone)
-        if not edge or plain.method != "likelihood ratio":
+        shares = [predictor for predictor in self.predictors if predictor.limits and len(predictor.labels) == 1]
+        n_boundary = sum(not set(predictor.labels) & set(smaller.labels) for predictor in shares)
+        if not n_boundary or plain.method != "likelihood ratio":
             return plain
-        mixed = 0.0
-        for there in range(edge + 1):
-            df = int(plain.df) - edge + there
-            above = float(chdtrc(df, plain.statistic)) if df else float(plain.statistic < 1e-9)
-            mixed += math.comb(edge, there) / 2**edge * above
-        return replace(plain, p=mixed, method="likelihood ratio, on the edge")
+        p = 0.0
+        for n_interior in range(n_boundary + 1):
+            df = int(plain.df) - n_boundary + n_interior
+            tail = float(chdtrc(df, plain.statistic)) if df else float(plain.statistic < 1e-9)
+            p += math.comb(n_boundary, n_interior) / 2**n_boundary * tail
+        return replace(plain, p=p, method="likelihood ratio, on the edge")
 
     def _predictions(self, matrix: Array) -> list[Effect]:
-        first, others = self.covariates, [one.covariates for one in self.predictors[1:]]
-        return [Effect("", *self._shares_of([matrix, *(matrix if one is first else one.matrix for one in others)]))]
+        first, others = self.covariates, [predictor.covariates for predictor in self.predictors[1:]]
+        matrices = [matrix, *(matrix if covariates is first else covariates.matrix for covariates in others)]
+        return [Effect("", *self._shares_of(matrices))]
 
     def _matrix(self, predictor: Predictor, data: Data | Values) -> Array:
-        """Return the covariates of new people; those of other shares matter only if they affect the trait's."""
+        """Return the covariates of new people; those of other shares are needed only if they change the prevalence."""
         if predictor is self.predictors[0] or self.share is not trait_share:
             return predictor.covariates.matrix_of(data)
         return np.ones((len(self.predictors[0].covariates.matrix_of(data)), len(predictor.labels)))
 
     def _shares_of(self, matrices: Sequence[Array]) -> tuple[Array, Array]:
         """Return each person's probability of the trait, and its gradient with respect to all coefficients."""
-        ends = np.cumsum([one.shape[1] for one in matrices])
-        eta = np.array([x @ b for x, b in zip(matrices, np.split(self.value, ends[:-1]), strict=True)])
-        value, slopes = self.share(eta)
-        return value, np.column_stack([x * one[:, None] for x, one in zip(matrices, slopes, strict=True)])
+        value, slopes = self.share(_predictors(matrices, self.value))
+        return value, np.column_stack([x * slope[:, None] for x, slope in zip(matrices, slopes, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
 class FitSettings:
-    """Settings of a fit: its description, the function for the prevalence, and the kind of errors."""
+    """How a model is fitted, and how its fit is described.
+
+    `shared` is what other fits must share to be compared, and `advice` the remedy if there is no maximum.
+    """
 
     title: str
     method: str
-    form: tuple[Any, ...]
+    shared: tuple[Any, ...]
     share: Share
-    error: str | None = None
+    se: str | None = None
+    with_jeffreys: bool = False
     notes: tuple[str, ...] = ()
+    advice: str = ADVICE
 
 
 def fit_latent(
-    answers: AnswerRows, codes: Codes, law: Law, predictors: Sequence[Predictor], how: FitSettings
+    answers: AnswerRows,
+    responses: Codes,
+    distribution: Distribution,
+    predictors: Sequence[Predictor],
+    settings: FitSettings,
 ) -> LatentFit:
-    """Maximize the likelihood by Fisher scoring; raise an error if the parameters are not identified."""
-    kind = checked_error_kind(how.error, answers.people, False)
-    scaled = [standardize(one.covariates) for one in predictors]
-    model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
-    back = _blocks([matrix for _, matrix in scaled])
-    start = np.linalg.solve(back, np.concatenate([one.start for one in predictors]))
-    point, observed, maximum_notes = _maximum(model, start)
-    note = _identified(point.information)
-    cov = covariance(model, point.params, kind, point.information, observed)
-    people, labels = answers.people, tuple(label for one in predictors for label in one.labels)
-    method, notes = (
-        f"{how.method}, maximum likelihood, {kind} errors",
-        (*answers.notes, *how.notes, *note, *maximum_notes),
-    )
-    estimate = coefficient_estimate(back @ point.params, back @ cov @ back.T, labels, people, None, method, notes)
-    columns = np.column_stack([one.covariates.matrix for one in predictors])
-    provenance = FitProvenance(
-        (*how.form, codes, people.row_weights), columns, kind, False, people.df if people.is_complex else None
-    )
-    used = {"used": people.n, **answers.dropped}
-    original = Model(law, tuple(one.covariates.matrix for one in predictors), codes, people)
+    """Maximize the likelihood; return coefficients and errors for the covariates in their own units."""
+    people, with_jeffreys = answers.people, settings.with_jeffreys
+    error_kind = checked_error_kind(settings.se, people, with_jeffreys)
+    columns, back = _standardized(predictors)
+    model = LatentModel(distribution, columns, responses, people, with_jeffreys)
+    start = np.linalg.solve(back, np.concatenate([predictor.start for predictor in predictors]))
+    point, observed, maximum_notes = _maximum(model, start, settings.advice)
+    identification_notes = _identified(point.information)
+    cov = covariance(model, point.params, error_kind, point.information, observed)
+    plain = replace(model, with_jeffreys=False)
+    labels = tuple(label for predictor in predictors for label in predictor.labels)
+    estimator = "penalized" if with_jeffreys else "maximum"
+    method = f"{settings.method}, {estimator} likelihood, {error_kind} errors"
+    notes = (*answers.notes, *settings.notes, *identification_notes, *maximum_notes)
+    own_units = tuple(predictor.covariates.matrix for predictor in predictors)
     return LatentFit(
-        estimate, point.loglike, used, how.title, provenance, answers, tuple(predictors), how.share, original
+        coefficient_estimate(back @ point.params, back @ cov @ back.T, labels, people, None, method, notes),
+        plain.evaluate(point.params).loglike if with_jeffreys else point.loglike,
+        {"used": people.n, **answers.dropped},
+        f"{settings.title}{', Jeffreys penalty' if with_jeffreys else ''}",
+        FitProvenance(
+            (*settings.shared, responses, people.row_weights),
+            np.column_stack(own_units),
+            error_kind,
+            with_jeffreys,
+            people.df if people.is_complex else None,
+        ),
+        answers,
+        tuple(predictors),
+        settings.share,
+        replace(plain, columns=own_units),
     )
 
 
-def _maximum(model: Model, start: Array) -> tuple[Evaluation, Array, tuple[str, ...]]:
-    """Return the highest maximum, the observed information there, and a note if it is higher at infinity."""
-    ascent = finish_by_newton(model.evaluate, model.observed_information, maximize(model.evaluate, start))
+def _maximum(model: LatentModel, start: Array, advice: str = ADVICE) -> tuple[Evaluation, Array, tuple[str, ...]]:
+    """Return the highest maximum, the observed information there, and a note if infinity is higher still."""
+    generic = start + np.random.default_rng(1).normal(size=len(start))
+    if model.with_jeffreys:
+        # The penalty is infinite where the information is singular.
+        _identified(model.evaluate(generic).information)
+        start = start if np.isfinite(model.evaluate(start).loglike) else generic
+    # With a penalty Fisher scoring converges slowly, as its information is that of the likelihood alone.
+    scoring = maximize(model.evaluate, start, 30 if model.with_jeffreys else 100)
+    ascent = finish_by_newton(model.evaluate, model.observed_information, scoring)
     observed, notes = model.observed_information(ascent.point.params), tuple[str, ...]()
     proper = is_maximum(ascent, observed)
     for other in _higher_ascents(model, ascent):
@@ -347,18 +436,18 @@ def _maximum(model: Model, start: Array) -> tuple[Evaluation, Array, tuple[str, 
         else:
             ascent = other
     if not proper:
-        # If the information is singular even at an asymmetric point, more people would not help.
-        _identified(model.evaluate(start + np.random.default_rng(1).normal(size=len(start))).information)
-        interior_maximum(model.observed_information, ascent, "use fewer covariates, or ask more people")
+        # If the information is singular at a point without symmetry, more people would not help.
+        _identified(model.evaluate(generic).information)
+        interior_maximum(model.observed_information, ascent, advice)
     return ascent.point, observed, notes
 
 
-def _higher_ascents(model: Model, first: Maximization) -> Iterator[Maximization]:
-    """Maximize from random starts as well, and yield each result that is higher than all previous ones.
+def _higher_ascents(model: LatentModel, first: Maximization) -> Iterator[Maximization]:
+    """Maximize from random starting points, and yield each end point that is higher than all before.
 
-    Likelihoods of latent classes can have several maxima if few people answered.
+    Likelihoods of latent classes can have several maxima when few people answered.
     """
-    if len(model.answers) > _MANY_ROWS:
+    if len(model.responses) > _MANY_ROWS:
         return
     rng, best = np.random.default_rng(0), first.point.loglike
     for _ in range(_FURTHER_STARTS):
@@ -371,28 +460,31 @@ def _higher_ascents(model: Model, first: Maximization) -> Iterator[Maximization]
             yield replace(ascent, start=first.start)
 
 
-def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:
-    """Return the name of the first share that goes to 0 during maximization, or None."""
-    if not any(one.may_vanish for one in predictors):
+def vanishing_share(model: LatentModel, predictors: Sequence[Predictor], start: Array) -> tuple[str, int] | None:
+    """Return the name and the limit of the first parameter that goes to one of its limits on the way to the maximum."""
+    if not any(predictor.limits for predictor in predictors):
         return None
     ascent = maximize(model.evaluate, start, max_steps=60)
-    eta = model.predictors(ascent.point.params)
-    for one, value in zip(predictors, eta, strict=True):
-        if one.may_vanish and float(value.max()) < -7:
-            return one.name
+    for predictor, eta in zip(predictors, model.predictors(ascent.point.params), strict=True):
+        if 0 in predictor.limits and float(eta.max()) < -_LOG_ODDS_OF_LIMIT:
+            return predictor.name, 0
+        if 1 in predictor.limits and float(eta.min()) > _LOG_ODDS_OF_LIMIT:
+            return predictor.name, 1
     return None
 
 
-def influence_on(model: Model, predictors: Sequence[Predictor], params: Array) -> Array:
-    """Return each person's influence on the coefficients, computed with standardized columns."""
-    scaled = [standardize(one.covariates) for one in predictors]
-    back = _blocks([matrix for _, matrix in scaled])
-    alike = replace(model, columns=tuple(columns for columns, _ in scaled))
-    return np.asarray(influence_of(alike, np.asarray(np.linalg.solve(back, params), dtype=float)) @ back.T)
+def influence_on(model: LatentModel, predictors: Sequence[Predictor], params: Array) -> Array:
+    """Return the first-order influence of each person on the coefficients: one row per person.
+
+    Columns are standardized, because the Hessian is computed by differences.
+    """
+    columns, back = _standardized(predictors)
+    influence = influence_of(replace(model, columns=columns), np.asarray(np.linalg.solve(back, params), dtype=float))
+    return np.asarray(influence @ back.T)
 
 
 def _least_eigenvalue(information: Array) -> float:
-    """Return the least eigenvalue of the information with unit diagonal, near 0 if a parameter is not identified."""
+    """Return the least eigenvalue of the information at unit diagonal: near 0 where parameters are not identified."""
     scale = np.sqrt(np.maximum(np.diag(information), _TINY))
     return float(np.linalg.eigvalsh(information / np.outer(scale, scale))[0])
 
@@ -406,10 +498,21 @@ def _identified(information: Array) -> tuple[str, ...]:
     return (FORM_ONLY,) if least < _BY_FORM else ()
 
 
-def _blocks(matrices: Sequence[Array]) -> Array:
-    width = sum(one.shape[1] for one in matrices)
-    matrix, place = np.zeros((width, width)), 0
-    for one in matrices:
-        matrix[place : place + len(one), place : place + len(one)] = one
-        place += len(one)
+def _standardized(predictors: Sequence[Predictor]) -> tuple[tuple[Array, ...], Array]:
+    """Return standardized columns of each predictor, and the matrix that converts their coefficients to own units."""
+    scaled = [standardize(predictor.covariates) for predictor in predictors]
+    return tuple(columns for columns, _ in scaled), block_diagonal([matrix for _, matrix in scaled])
+
+
+def block_diagonal(blocks: Sequence[Array]) -> Array:
+    """Return the matrix with these square blocks on its diagonal."""
+    ends = np.cumsum([len(block) for block in blocks])
+    matrix = np.zeros((ends[-1], ends[-1]))
+    for block, end in zip(blocks, ends, strict=True):
+        matrix[end - len(block) : end, end - len(block) : end] = block
     return matrix
+
+
+def checked_penalty(penalty: str | None) -> bool:
+    """Return whether the fit has Jeffreys' penalty."""
+    return penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"

@@ -1,11 +1,11 @@
-"""Designs with two groups: cheater detection, lie detector, extended crosswise and unknown questions.
+"""Two groups whose devices have different probabilities: cheaters, liars, extended crosswise, unknown questions.
 
-A formula is fitted with covariates. Counts, and reports without a formula, give unbiased estimates of the shares.
+With a formula a model is fitted. Counts, and reports without a formula, give unbiased shares.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -16,19 +16,21 @@ from toolkit.analysis.latent.group_counts import (
     GroupCounts,
     Lying,
     Unknown,
-    chances_by_group,
-    cheating_in,
-    crosswise_in,
-    group_places,
-    lying_in,
+    cheating_from_counts,
+    crosswise_from_counts,
+    group_indices,
+    lying_from_counts,
+    probabilities_by_group,
     read_groups,
-    unknown_in,
+    unknown_from_counts,
 )
 from toolkit.analysis.latent.model import (
+    ADVICE,
     FitOptions,
     FitSettings,
     LatentFit,
     Predictor,
+    checked_penalty,
     fit_latent,
     further_share,
     intercept_start,
@@ -45,6 +47,8 @@ from toolkit.core.inference.special import expit, softmax
 from toolkit.local.matrix.encoding import encode
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
 
+FromCounts = TypeVar("FromCounts")
+
 
 @overload
 def cheater_detection(
@@ -60,38 +64,39 @@ def cheater_detection(
     p: Chances,
     group: Values | None = None,
     se: ErrorKind | None = None,
+    penalty: Literal["jeffreys"] | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | Cheating:
-    r"""Estimate the share of carriers if some people always say no, even if instructed to say yes.
+    r"""Estimate the share of carriers if some people say no whatever the device demands.
 
-    People in group g are instructed to say yes with probability :math:`p_g`, and otherwise to tell the truth. Carriers
-    say yes, honest non-carriers say yes if instructed, and cheaters never say yes (Clark and Desharnais 1998):
-    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers, so the true share lies between
-    the share of carriers who say yes and that share plus the share of cheaters. With a formula, the log odds of
+    In each group, the device says "say yes" with its probability :math:`p_g`, and otherwise demands the truth. Carriers
+    say yes, honest non-carriers say yes when told to, and cheaters never do (Clark and Desharnais 1998):
+    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers, so that the true share lies
+    between the share of carriers found and the sum of that and the share of cheaters. With a formula, the log odds of
     carriers and of cheaters against honest non-carriers are linear in the covariates.
 
     Parameters
     ----------
     reports : str or array
-        A formula, "report ~ covariates"; counts [[no, yes], [no, yes]] of the two groups; or one report per person.
+        "report ~ covariates"; or counts [[no, yes], [no, yes]] of the two groups, or one report per person.
     data : frame, optional
         The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     p : mapping, or tuple for counts
         The probability of "say yes" in each group, {"a": 0.2, "b": 0.8}.
     group : str or array, optional
-        The column that identifies the group, or the group of each report; must be omitted for counts.
-    se, sample, weights, strata, clusters, missing : optional
+        The column of groups, or the group of each report; not for counts.
+    se, penalty, sample, weights, strata, clusters, missing : optional
         For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
     LatentFit or Cheating
-        With a formula, a fit whose `predict` and `margins` are for carriers who follow the instructions. With counts,
-        the shares of carriers, honest non-carriers and cheaters, an interval, and a test for cheaters.
+        For a formula a fit, whose `predict` and `margins` are for carriers who follow the instructions. For counts the
+        shares of carriers, honest non-carriers and cheaters, an interval, and a test for cheaters.
 
     Examples
     --------
@@ -110,9 +115,9 @@ def cheater_detection(
     >>> fit.labels
     ('Intercept', 'x', 'cheater: Intercept', 'cheater: x')
     """
-    options = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    found = _fit("cheater_detection", reports, data, p, group, {**options, "se": se, "missing": missing})
-    return cheating_in(found) if isinstance(found, GroupCounts) else found
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    options = {"se": se, "penalty": penalty, **sampling, "missing": missing}
+    return _estimate("cheater_detection", cheating_from_counts, reports, data, p, group, options)
 
 
 @overload
@@ -130,38 +135,33 @@ def lie_detector(
     group: Values | None = None,
     honesty: str | None = None,
     se: ErrorKind | None = None,
+    penalty: Literal["jeffreys"] | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | Lying:
-    r"""Estimate the share of carriers if some of them deny the trait: the stochastic lie detector.
+    r"""Estimate the share of carriers if some of them deny it: the stochastic lie detector.
 
-    Non-carriers in group g tell the truth with probability :math:`p_g` and otherwise lie. In both groups, carriers say
-    yes with probability t (Moshagen, Musch and Erdfelder 2012):
+    Non-carriers tell the truth with the probability :math:`p_g` of their group, and lie otherwise. Carriers say yes
+    with probability t in both groups (Moshagen, Musch and Erdfelder 2012):
     :math:`\Pr(yes) = t\,\pi(x) + (1 - p_g)(1 - \pi(x))`.
 
     Parameters
     ----------
-    reports : str or array
-        A formula, "report ~ covariates"; counts [[no, yes], [no, yes]] of the two groups; or one report per person.
-    data : frame, optional
-        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    reports, data, group, se, penalty, sample, weights, strata, clusters, missing : optional
+        As for `cheater_detection`.
     p : mapping, or tuple for counts
-        The probability that a non-carrier in each group is told to tell the truth.
-    group : str or array, optional
-        The column that identifies the group, or the group of each report; must be omitted for counts.
+        The probability that the device tells a non-carrier to say the truth in each group.
     honesty : str, optional
         "~ age" if the honesty of carriers depends on covariates as well.
-    se, sample, weights, strata, clusters, missing : optional
-        For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
     LatentFit or Lying
-        With a formula, a fit; "honesty: Intercept" is the log odds that a carrier says yes. With counts, the share of
-        carriers, the share of carriers who are honest, and a test of honesty.
+        For a formula a fit; "honesty: Intercept" is the log odds that a carrier says yes. For counts the share of
+        carriers, the share of honest people among them, and a test that all are honest.
 
     Examples
     --------
@@ -179,9 +179,9 @@ def lie_detector(
     >>> round(float(fit.margins().value), 2)
     0.28
     """
-    options = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    found = _fit("lie_detector", reports, data, p, group, {**options, "se": se, "missing": missing}, honesty)
-    return lying_in(found) if isinstance(found, GroupCounts) else found
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    options = {"se": se, "penalty": penalty, **sampling, "missing": missing}
+    return _estimate("lie_detector", lying_from_counts, reports, data, p, group, options, honesty)
 
 
 @overload
@@ -205,40 +205,37 @@ def extended_crosswise(
     group: Values | None = None,
     always_different: str | None = None,
     se: ErrorKind | None = None,
+    penalty: Literal["jeffreys"] | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | ExtendedCrosswise:
-    r"""Estimate a prevalence by the crosswise model in two groups, with innocuous prevalences p and 1 - p.
+    r"""Estimate a prevalence by the crosswise question in two groups, with innocuous prevalences p and 1 - p.
 
-    If people follow the instructions, "same" in one group is as frequent as "different" in the other (Heck, Hoffmann
-    and Moshagen 2018). People who prefer one of the answers break this symmetry. People who answer at random do not,
-    and are not detected. With a formula, a share :math:`\gamma` always says "different", and
+    If people follow the instructions, "same" is as frequent in one group as "different" in the other (Heck, Hoffmann
+    and Moshagen 2018). People who prefer one of the answers violate this; people who answer at random do not, and
+    remain undetected. With a formula, a share :math:`\gamma` says "different" regardless of the truth, and
     :math:`\Pr(same) = (1-\gamma)(p_g\,\pi(x) + (1-p_g)(1-\pi(x)))`.
 
     Parameters
     ----------
     reports : str or array
-        A formula, "report ~ covariates"; counts [[different, same], [different, same]]; or one report per person.
-        Reports are "different" and "same", or 0 and 1.
-    data : frame, optional
-        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+        "report ~ covariates"; or counts [[different, same], [different, same]], or one report per person. Reports are
+        "different" and "same", or 0 and 1.
     p : mapping, or tuple for counts
         The innocuous prevalence in each group, {"a": 0.15, "b": 0.85}.
-    group : str or array, optional
-        The column that identifies the group, or the group of each report; must be omitted for counts.
     always_different : str, optional
-        "~ age" if the share who always say "different" depends on covariates as well.
-    se, sample, weights, strata, clusters, missing : optional
-        For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
+        "~ age" if that share depends on covariates as well.
+    data, group, se, penalty, sample, weights, strata, clusters, missing : optional
+        As for `cheater_detection`.
 
     Returns
     -------
     LatentFit or ExtendedCrosswise
-        With a formula, a fit; "always different: Intercept" is the log odds of the share who always say "different".
-        With counts, the prevalence from both groups and from each, and a test of whether they agree.
+        For a formula a fit; "always different: Intercept" is the log odds of that share. For counts the prevalence
+        from both groups and from each, and a test that they agree.
 
     Examples
     --------
@@ -257,11 +254,9 @@ def extended_crosswise(
     >>> round(float(fit.margins().value), 1)
     0.2
     """
-    options = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    found = _fit(
-        "extended_crosswise", reports, data, p, group, {**options, "se": se, "missing": missing}, always_different
-    )
-    return crosswise_in(found) if isinstance(found, GroupCounts) else found
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    options = {"se": se, "penalty": penalty, **sampling, "missing": missing}
+    return _estimate("extended_crosswise", crosswise_from_counts, reports, data, p, group, options, always_different)
 
 
 @overload
@@ -279,37 +274,32 @@ def unknown_question(
     group: Values | None = None,
     innocuous: str | None = None,
     se: ErrorKind | None = None,
+    penalty: Literal["jeffreys"] | None = None,
     sample: Sampled | None = None,
     weights: Values | None = None,
     strata: Values | None = None,
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | Unknown:
-    r"""Estimate the prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
+    r"""Estimate the prevalences of a sensitive and of an innocuous trait, from reports that may be about either.
 
-    People in group g answer the sensitive question with probability :math:`p_g`, and otherwise an innocuous one
+    With the probability :math:`p_g` of the group the sensitive question is answered, otherwise an innocuous one
     (Greenberg and others 1969): :math:`\Pr(yes) = p_g\,\pi(x) + (1 - p_g)\,q`.
 
     Parameters
     ----------
-    reports : str or array
-        A formula, "report ~ covariates"; counts [[no, yes], [no, yes]] of the two groups; or one report per person.
-    data : frame, optional
-        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    reports, data, group, se, penalty, sample, weights, strata, clusters, missing : optional
+        As for `cheater_detection`.
     p : mapping, or tuple for counts
         The probability of the sensitive question in each group, {"a": 0.75, "b": 0.2}.
-    group : str or array, optional
-        The column that identifies the group, or the group of each report; must be omitted for counts.
     innocuous : str, optional
         "~ age" if the innocuous prevalence depends on covariates as well.
-    se, sample, weights, strata, clusters, missing : optional
-        For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
     LatentFit or Unknown
-        With a formula, a fit; "innocuous: Intercept" is the log odds of yes to the innocuous question. With counts,
-        unbiased estimates of both prevalences, and maximum likelihood estimates between 0 and 1.
+        For a formula a fit; "innocuous: Intercept" is the log odds of yes to the innocuous question. For counts both
+        prevalences, unbiased and by maximum likelihood.
 
     Examples
     --------
@@ -326,81 +316,86 @@ def unknown_question(
     >>> fit.labels
     ('Intercept', 'innocuous: Intercept')
     """
-    options = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    found = _fit("unknown_question", reports, data, p, group, {**options, "se": se, "missing": missing}, innocuous)
-    return unknown_in(found) if isinstance(found, GroupCounts) else found
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    options = {"se": se, "penalty": penalty, **sampling, "missing": missing}
+    return _estimate("unknown_question", unknown_from_counts, reports, data, p, group, options, innocuous)
+
+
+def _estimate(
+    name: str,
+    from_counts: Callable[[GroupCounts], FromCounts],
+    reports: Values,
+    data: Data | None,
+    p: Chances,
+    group: Values | None,
+    options: Mapping[str, Any],
+    second_formula: str | None = None,
+) -> LatentFit | FromCounts:
+    """Fit a formula; from counts, or reports without covariates, estimate by `from_counts`."""
+    design = TWO_GROUP_DESIGNS[name]
+    if not isinstance(reports, str):
+        only_with_formula({"data": data, design.second_class: second_formula, **options})
+        return from_counts(read_groups(design, reports, p, group))
+    if data is None or group is None:
+        reject("a formula must go with `data` and `group`", "one without them", "it names columns, and odds by group")
+    sampling = {key: options[key] for key in ("sample", "weights", "strata", "clusters")}
+    probabilities = probabilities_by_group(p)
+    formulas = {} if second_formula is None else {design.second_class: second_formula}
+    answers = read_answer_rows(reports, data, {"group": group}, sampling, options["missing"], formulas)
+    codes = np.asarray(encode(answers.columns["answers"], design.report_options, "answers").codes, dtype=np.intp)
+    odds = np.array([*probabilities.values()])[group_indices(answers.columns["group"], probabilities)]
+    trait = Predictor("", answers.covariates, intercept_start(answers.covariates.labels, -1.0))
+    start = _STARTS[design.second_class]
+    if design.is_exclusive:
+        labels = answers.covariates.labels
+        second = Predictor(design.second_class, answers.covariates, intercept_start(labels, start))
+    else:
+        second = further_share(design.second_class, answers, start)
+    settings = FitSettings(
+        f"{design.title} with covariates",
+        design.title,
+        (design.title, odds),
+        _carriers if design.is_exclusive else trait_share,
+        options["se"],
+        checked_penalty(options["penalty"]),
+        advice=_ONE_GROUP if np.ptp(odds) == 0 else ADVICE,
+    )
+    return fit_latent(answers, codes, TwoGroupDistribution(design, odds), (trait, second), settings)
+
+
+_STARTS = {"cheater": -2.0, "honesty": 1.0, "always different": -2.0, "innocuous": 0.0}
+_ONE_GROUP = "ask a second group with other odds: one group alone hardly tells the parameters apart"
 
 
 @dataclass(frozen=True, eq=False)
-class GroupLaw:
-    """The probabilities of both answers, given the probability of each person's group.
+class TwoGroupDistribution:
+    """The distribution of a report, given the probability `odds` of each person's device.
 
-    It is a class because a fit that holds it must be picklable.
+    It is a class and not a closure, so that a fit can be pickled.
     """
 
     design: TwoGroupDesign
     odds: Array
 
     def __call__(self, eta: Array) -> tuple[Array, Array]:
-        trait, other, slopes = _shares(eta, self.design.is_exclusive)
-        yes, by_trait, by_other = self.design.yes_shares(self.odds, trait, other)
-        by = slopes[:, 0] * by_trait + slopes[:, 1] * by_other
-        return np.column_stack([1 - yes, yes]), np.stack([-by, by], axis=2)
+        trait, second, slopes = _shares(eta, self.design.is_exclusive)
+        yes, by_trait, by_second = self.design.yes_shares(self.odds, trait, second)
+        derivatives = slopes[:, 0] * by_trait + slopes[:, 1] * by_second
+        return np.column_stack([1 - yes, yes]), np.stack([-derivatives, derivatives], axis=2)
 
 
-def _shares(eta: Array, exclusive: bool) -> tuple[Array, Array, Array]:
-    """Return the shares of the trait and of the second class, and their derivatives (predictor, share, person)."""
-    if exclusive:
-        trait, other, _ = softmax(np.stack([eta[0], eta[1], np.zeros_like(eta[0])]), axis=0)
-        together = -trait * other
+def _shares(eta: Array, is_exclusive: bool) -> tuple[Array, Array, Array]:
+    """Return the shares of the trait and of the second class, with derivatives (predictor, share, person)."""
+    if is_exclusive:
+        trait, second, _ = softmax(np.stack([eta[0], eta[1], np.zeros_like(eta[0])]), axis=0)
+        cross = -trait * second
     else:
-        trait, other = expit(eta)
-        together = np.zeros_like(trait)
-    slopes = np.array([[trait * (1 - trait), together], [together, other * (1 - other)]])
-    return trait, other, slopes
+        trait, second = expit(eta)
+        cross = np.zeros_like(trait)
+    slopes = np.array([[trait * (1 - trait), cross], [cross, second * (1 - second)]])
+    return trait, second, slopes
 
 
 def _carriers(eta: Array) -> tuple[Array, Array]:
     trait, _, slopes = _shares(eta, True)
     return trait, slopes[:, 0]
-
-
-_STARTS = {"cheater": -2.0, "honesty": 1.0, "always different": -2.0, "innocuous": 0.0}
-
-
-def _fit(
-    name: str,
-    reports: Values,
-    data: Data | None,
-    p: Chances,
-    group: Values | None,
-    options: Mapping[str, Any],
-    formula: str | None = None,
-) -> LatentFit | GroupCounts:
-    """Fit a formula; return counts, or reports without a formula, as `GroupCounts`.
-
-    `formula` is that of the second class.
-    """
-    design = TWO_GROUP_DESIGNS[name]
-    if not isinstance(reports, str):
-        only_with_formula({"data": data, design.second_class: formula, **options})
-        return read_groups(design, reports, p, group)
-    if data is None or group is None:
-        reject("a formula must go with `data` and `group`", "one without them", "it names columns, and odds by group")
-    se, missing = options["se"], options["missing"]
-    sampling = {key: value for key, value in options.items() if key not in ("se", "missing")}
-    chances, further = chances_by_group(p), {} if formula is None else {design.second_class: formula}
-    answers = read_answer_rows(reports, data, {"group": group}, sampling, missing, further)
-    codes = np.asarray(encode(answers.columns["answers"], design.report_options, "answers").codes, dtype=np.intp)
-    odds = np.array([*chances.values()])[group_places(answers.columns["group"], chances)]
-    first = Predictor("", answers.covariates, intercept_start(answers.covariates.labels, -1.0))
-    second = further_share(design.second_class, answers, _STARTS[design.second_class])
-    if design.is_exclusive:
-        second = Predictor(
-            design.second_class,
-            answers.covariates,
-            intercept_start(answers.covariates.labels, _STARTS[design.second_class]),
-        )
-    share = _carriers if design.is_exclusive else trait_share
-    how = FitSettings(f"{design.title} with covariates", design.title, (design.title, odds), share, se)
-    return fit_latent(answers, codes, GroupLaw(design, odds), (first, second), how)
