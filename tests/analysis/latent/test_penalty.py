@@ -272,7 +272,8 @@ def test_what_the_penalty_does_not_go_with_is_a_sentence() -> None:
         fitted("cheater", data, penalty="firth")
     with pytest.raises(ValueError, match="`penalty` must go with a formula"):
         cheater_detection([[748, 483], [201, 968]], p=(0.2, 0.8), penalty="jeffreys")
-    smaller = cheater_detection("r ~ 1", data | {"r": data["cheater"] * 1}, p=P, group="g")
+    answers = data | {"r": data["cheater"] * 1}
+    smaller = cheater_detection("r ~ 1", answers, p=P, group="g", penalty="jeffreys")
     with pytest.raises(ValueError, match="models to compare must not be penalized"):
         penalized_fit("cheater").compare(smaller)
 
