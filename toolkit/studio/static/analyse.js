@@ -1,4 +1,4 @@
-// Analyse: go on in a notebook that is written for this survey.
+// The screen "Analyse": a notebook for this survey, in which the analysis continues.
 import { api, h, same, select, state, t, writer } from "./core.js";
 
 export async function analyse(main) {

@@ -1,4 +1,4 @@
-// The frame around all screens: who comes in, which screen is shown, what was saved.
+// The frame of all screens: the session, the choice of the screen, and the state of saving.
 import { adopt, api, button, h, listen, look, notice, openSurvey, save, screenOf, select, showProblems, slot, speak, state, step, t } from "./core.js";
 import { analyse } from "./analyse.js";
 import { collect, opening } from "./fieldwork.js";
@@ -72,7 +72,7 @@ function header(title) {
     select(state.speak, [["en", "English"], ["de", "Deutsch"]], (code) => (speak(code), reload()), { "aria-label": t("Language of the studio"), class: "small" }));
 }
 
-/** After a save: badges, buttons and refusals; fields are left alone, somebody may be typing. */
+/** Update badges, buttons and problems after a save. Fields are not changed, because somebody may be typing in them. */
 function update() {
   const [, , name] = place();
   const nav = root.querySelector("nav");
@@ -86,7 +86,7 @@ function update() {
   shown.update?.();
 }
 
-/** The screen that the address names; `again`: the same one, with the focus where it was. A later turn takes the page over. */
+/** Paint the screen in the address. With `again` it is the same screen and the focus is kept. A later call supersedes an earlier one. */
 async function paint(again = false, mine = ++turn) {
   const [kind, file, name = "questions"] = place();
   const focused = again ? document.activeElement?.dataset?.key ?? document.activeElement?.id : null, scroll = window.scrollY;
@@ -122,7 +122,7 @@ async function paint(again = false, mine = ++turn) {
   }
 }
 
-/** Whether a screen was filled before somebody went on to another. */
+/** Fill a screen; return whether it is still the current screen when it is complete. */
 async function fill(make, mine) {
   try {
     const made = (await make()) ?? {};

@@ -1,5 +1,5 @@
-// What all screens share: words, elements, requests, and the survey that is open. Nothing here is kept but a draft that was not
-// saved yet, until it is; and never anything of a table.
+// The shared code of all screens: words, elements, requests, and the open survey. Only an unsaved draft of the survey is stored in the browser, and no
+// data of a table is ever stored.
 import { html, svg } from "./elements.js";
 import { readings } from "./numbers.js";
 
@@ -12,7 +12,7 @@ export const state = { speak: "en", survey: null, status: "", open: 0, busy: fal
 const stored = sessionStorage.getItem("studio:speak") ?? navigator.language.slice(0, 2);
 state.speak = stored === "de" ? "de" : "en";
 
-/** A sentence in the studio's language, with its gaps filled. */
+/** Return a sentence in the studio's language, with its gaps filled. */
 export function t(text, gaps = {}) {
   const words = state.speak === "de" ? german[text] ?? text : text;
   return words.replace(/\{(\w+)\}/g, (_, name) => gaps[name] ?? "");
@@ -24,7 +24,7 @@ export function speak(code) {
   document.documentElement.lang = code;
 }
 
-/** A number as people of the studio's language write it; a format is made once, as that takes longer than to use it. */
+/** Format a number for the studio's language. Formats are cached, because creating one takes longer than using it. */
 export function number(value, maximumFractionDigits = 2) {
   const key = `${state.speak}${maximumFractionDigits}`;
   formats[key] ??= new Intl.NumberFormat(state.speak, { maximumFractionDigits });
@@ -32,7 +32,7 @@ export function number(value, maximumFractionDigits = 2) {
 }
 const formats = {};
 
-/** What a person means who types a number, NaN if none; "1.500" is read as people of the studio's language write. */
+/** Return the number that a person typed, or NaN. An ambiguous text such as "1.500" is read by the rules of the studio's language. */
 export function numberIn(text) {
   const found = readings(`${text}`), grouped = /[.,]/.exec(text)?.[0] === (state.speak === "de" ? "." : ",");
   return found.length ? found.at(grouped ? -1 : 0) : NaN;
@@ -40,7 +40,7 @@ export function numberIn(text) {
 
 // ---------------------------------------------------------------- elements
 
-/** An element; names that begin with "on" are listeners, true is an empty attribute, null and false are none. */
+/** Create an element. Names that begin with "on" add listeners, true adds an empty attribute, and null and false add none. */
 export function h(tag, attributes = {}, ...children) {
   const plain = {}, listeners = [];
   for (const [name, value] of Object.entries(attributes)) {
@@ -60,10 +60,10 @@ export function button(text, press, kind = "", more = {}) {
   return h("button", { type: "button", class: kind, onclick: press, ...more }, text);
 }
 
-/** Where the refusals of a field appear, as high when it is empty; screens are filled by `showProblems`. */
+/** A slot for the problems of a field, which has the same height when it is empty. `showProblems` fills all slots of a screen. */
 export const slot = (at, id) => h("div", { class: "problem", "data-at": at, id });
 
-/** Fill a slot with messages, of which the first is read at once and all when it has the focus. */
+/** Fill a slot with messages. The first is always visible, and all of them are visible when the slot has the focus. */
 export function fillSlot(place, messages, kind = "") {
   place.className = `problem ${kind}`;
   place.replaceChildren(...(messages.length ? [h("div", { class: "message" }, ...messages.map((text) => h("span", {}, plainly(text))))] : []));
@@ -71,10 +71,10 @@ export function fillSlot(place, messages, kind = "") {
   else place.removeAttribute("tabindex");
 }
 
-/** A label that says whether its field must be filled in: always, or where `required` says. */
+/** A label that states whether its field is required. If `required` is a text, it states the condition. */
 export const marked = (label, required) => [label, required && h("span", { class: "required" }, ` ${required === true ? t("required") : required}`)];
 
-/** A label, its control, what is wrong with it, and a hint. */
+/** A field: a label, its control, a hint, and a slot for problems. */
 export function field(label, control, { at, hint, kind = "", required = false } = {}) {
   const id = fresh(), wrong = `${id}-wrong`;
   control.id = id;
@@ -111,7 +111,7 @@ export function toggle(label, on, change, more = {}) {
   return h("label", { class: "toggle" }, box, h("span", {}, label));
 }
 
-/** Python's messages name fields in backticks, which say nothing to people. */
+/** Remove the backticks in which Python's messages name fields, because they mean nothing to users. */
 const plainly = (text) => text.replace(/`/g, "");
 export const notice = (text, kind = "note") => h("p", { class: `notice ${kind}`, role: kind === "wrong" ? "alert" : "status" }, plainly(text));
 
@@ -122,7 +122,7 @@ export function tableOf(columns, rows, caption) {
     h("table", {}, h("caption", {}, caption), h("thead", {}, head), h("tbody", {}, ...lines)));
 }
 
-/** A share of a whole as a bar, with its words. */
+/** A bar that shows a share of a whole, with a text. */
 export function meter(value, most, words) {
   const over = value > most * (1 + 1e-9);
   const bar = h("div", { class: "bar" });
@@ -130,7 +130,7 @@ export function meter(value, most, words) {
   return h("div", { class: `meter${over ? " over" : ""}` }, h("div", { class: "track", "aria-hidden": "true" }, bar), h("p", {}, words));
 }
 
-/** The same step in a shell and in Python, folded. */
+/** The same step as code for a shell and for Python, collapsed. */
 export function same(...names) {
   const steps = state.survey?.steps;
   if (!steps) return null;
@@ -154,7 +154,7 @@ export function copier(text, label = t("Copy")) {
   }, "small");
 }
 
-/** Ask before something that cannot be taken back. */
+/** Ask for confirmation before an action that cannot be undone. */
 export function ask(title, text, yes, kind = "danger", no = t("Cancel")) {
   return new Promise((done) => {
     const answer = (value) => () => (dialog.close(), dialog.remove(), done(value));
@@ -181,7 +181,7 @@ export async function api(action, given = {}) {
   throw Object.assign(new Error(data.error), { status: answer.status, now: data.now });
 }
 
-/** Run a button's work: it cannot be pressed twice, and what goes wrong is said below it. */
+/** Run the action of a button, which is disabled meanwhile, and show errors below it. */
 export async function work(pressed, place, run) {
   pressed.disabled = true;
   pressed.classList.add("working");
@@ -198,14 +198,14 @@ export async function work(pressed, place, run) {
   }
 }
 
-/** The page showed what is no longer so: show what is, and say that nothing was done. */
+/** Show the current state if the page was out of date, with the message that nothing was done. */
 export async function outdated(problem) {
   await look();
   await listeners.repaint();
   listeners.wrong(problem.message);
 }
 
-/** A button that writes something of the survey into the folder. */
+/** A button that writes a document of the survey into the folder. */
 export function writer(label, place, given, { words = "Written into the folder: {file}", kind = "" } = {}) {
   return button(label, (event) => work(event.target, place, async () => {
     const made = await api("write", { file: state.survey.file, hash: state.survey.hash, ...given() });
@@ -213,7 +213,7 @@ export function writer(label, place, given, { words = "Written into the folder: 
   }), kind, { "data-document": given().document });
 }
 
-// ---------------------------------------------------------------- the survey that is open
+// ---------------------------------------------------------------- the open survey
 
 let timer, sending = null, dirty = false, listeners = {};
 export const listen = (given) => (listeners = given);
@@ -221,7 +221,7 @@ export const repaint = () => listeners.repaint();
 export const wrong = (text) => listeners.wrong(text);
 const draftName = () => `studio:draft:${state.survey.file}`;
 
-/** Take over what the server says of a file; every question knows its place there. */
+/** Use the state of a file that the server returned. Every question stores its index in the file. */
 export function adopt(survey) {
   survey.data?.questions?.forEach?.((question, i) => (question["#"] = i));
   state.survey = survey;
@@ -237,7 +237,7 @@ export async function openSurvey(file) {
   } else if (draft) conflict(draft.data, state.survey);
 }
 
-/** Change the survey and write it into its file soon; with `again` the screen is built anew. */
+/** Change the survey and schedule saving its file; with `again`, repaint the screen. */
 export function change(edit, again = false) {
   if (state.survey.readonly) return;
   edit(state.survey.data);
@@ -258,7 +258,7 @@ function schedule(wait) {
   timer = setTimeout(save, wait);
 }
 
-/** Write the file; once at a time, and again if something was changed meanwhile. */
+/** Write the file. There is one request at a time, and another if the survey was changed in the meantime. */
 export async function save() {
   clearTimeout(timer);
   if (sending) return sending.then(save);
@@ -270,7 +270,7 @@ export async function save() {
     const now = await sending;
     order.forEach((question, i) => (question["#"] = i));
     for (const name of ["hash", "problems", "facts", "valid", "undo", "redo", "steps"]) state.survey[name] = now[name];
-    if (!dirty) {  // else something was typed meanwhile, which is saved next
+    if (!dirty) {  // otherwise the survey was changed in the meantime, and is saved next
       sessionStorage.removeItem(draftName());
       tell(t("Saved"));
     }
@@ -300,7 +300,7 @@ export async function step(action) {
   }
 }
 
-/** Somebody changed the file by hand: show both, and let the person choose. */
+/** Show both versions if the file was changed outside the studio, and let the user choose. */
 function conflict(mine, now) {
   const rows = differences(mine, now.data ?? {}).slice(0, 30);
   const body = h("div", {}, h("p", {}, t("{file} was changed in the meantime, by hand or by another program. Nothing is lost: choose a version.", { file: now.file })),
@@ -322,7 +322,7 @@ function differences(mine, theirs, path = "") {
   return names.flatMap((name) => differences(mine[name], theirs[name], path ? `${path} · ${name}` : name));
 }
 
-/** Whether the file was changed by others since; what is shown then is what it says now. */
+/** Show the current content of the file if it was changed outside the studio. */
 export async function look() {
   if (!state.survey || dirty || sending) return;
   try {
@@ -336,11 +336,11 @@ export async function look() {
   }
 }
 
-// ---------------------------------------------------------------- refusals
+// ---------------------------------------------------------------- problems
 
 const PROTECTING = ["design", "mode", "p", "epsilon", "instructions", "innocent", "points"];
 
-/** On which screen a refusal belongs. */
+/** Return the screen to which a problem belongs. */
 export function screenOf({ question, field: name }) {
   if (question !== null) return PROTECTING.includes(name) ? "protection" : "questions";
   if (name === "ceiling") return "protection";
@@ -349,12 +349,12 @@ export function screenOf({ question, field: name }) {
 
 const UNFINISHED = { empty: "Still to be written.", example: "This is an example: write your own text." };
 
-/** Put every refusal where it arises: at its field, else at its question, else at the top of its screen. Nothing moves. */
+/** Show every problem at its field, or else at its question, or else at the top of its screen, without moving anything. */
 export function showProblems(root, screen) {
   const slots = new Map([...root.querySelectorAll(".problem[data-at]")].map((one) => [one.dataset.at, { place: one, problems: [] }]));
   root.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
   for (const problem of state.survey.problems ?? []) {
-    const isEmptyList = problem.question === null && problem.field === null; // that there is no question yet is said by the list
+    const isEmptyList = problem.question === null && problem.field === null; // the list itself states that there are no questions
     if (problem.unfinished && (isEmptyList || screenOf(problem) !== screen)) continue;
     const at = problem.question === null ? problem.field : `q${problem.question}.${problem.field}`;
     const places = [at, problem.question === null ? null : `q${problem.question}`, screenOf(problem) === screen ? "" : null];

@@ -1,10 +1,10 @@
-// Open and Collect: rehearse with invented people, open, invite, watch, close. Single reports are never shown.
+// The screens "Open" and "Collect": rehearse with simulated people, open, invite, watch and close. They never show single reports.
 import { api, ask, button, copier, field, h, input, notice, number, numberIn, same, save, select, state, svg, t, toggle, work } from "./core.js";
 import { fillResults } from "./results.js";
 
 const STATES = { draft: "not open yet", open: "open", paused: "paused", closed: "closed" };
 
-/** A link with its code for cameras. */
+/** A link with its QR code. */
 export function linkOf(one) {
   if (!one?.url) return null;
   const code = svg("svg", { viewBox: `0 0 ${one.qr.size} ${one.qr.size}`, class: "qr", role: "img", "aria-label": t("QR code of the link") },
@@ -62,7 +62,7 @@ export async function opening(main) {
       unfinished && notice(t("Some texts are still examples: the steps with a number show where. Write your own before you open the survey.")),
       button(one ? t("Start the server again") : t("Open the survey"), run, "main", { disabled: unfinished }), said, same("open"));
   }
-  /** A section that makes links for so many people. */
+  /** A section that makes links for a given number of people. */
   function links(id, title, about, label, press, make) {
     const said = h("div", {}), count = input("50", () => {}, { inputmode: "numeric" });
     const run = (event) => work(event.target, said, async () => make(await api(id, { file: state.survey.file, count: numberIn(count.value), hash: now.hash })));

@@ -1,4 +1,4 @@
-// What a question in a file is to a person: its kind, whether it is protected, and how one becomes the other.
+// The kinds of questions that users distinguish, and the conversion between protected and plain questions.
 import { state } from "./core.js";
 
 export const KINDS = ["yesno", "options", "likert", "ticks", "number", "text"];
@@ -8,7 +8,7 @@ export const isProtected = (question) => question.design !== undefined;
 
 export function kindOf(question) {
   const design = maker(question), options = question.options ?? [];
-  const kind = state.survey.facts.kinds[design]; // of the catalogue; undefined if the options decide it
+  const kind = state.survey.facts.kinds[design]; // from the catalogue; undefined if it depends on the options
   if (kind) return kind;
   if (question.free_text) return "text";
   if (design === "likert") return "likert";
@@ -19,7 +19,7 @@ export function kindOf(question) {
   return design && !options.length ? "own" : "options";
 }
 
-/** A new question, with a name that no other has. */
+/** Return a new question with an unused name. */
 export function make(kind, taken, words) {
   const epsilon = 1;
   let place = taken.length + 1;
@@ -36,7 +36,7 @@ export function make(kind, taken, words) {
   return { ...base, ...structuredClone(parts[kind]) };
 }
 
-/** One switch: the answer is hidden by chance, or sent as it is. */
+/** Switch between randomizing an answer and sending it unchanged. */
 export function protect(question, on) {
   const kind = kindOf(question);
   if (on) {
@@ -53,10 +53,10 @@ export function protect(question, on) {
   for (const name of ["design", "mode", "instructions", "innocent", "anchor"]) delete question[name];
 }
 
-/** The epsilon that a question was given, undefined if its design was given otherwise. */
+/** Return the epsilon in a question's design; undefined if the design is given by other arguments. */
 export const epsilonOf = (question) => question.design?.[maker(question)]?.epsilon;
 
-/** Let all questions fit below the ceiling: whoever has more than an even share of it gets that share. `costs` are of the others. */
+/** Fit all questions below the ceiling by lowering any epsilon above an equal share. `costs` are the losses of questions without an epsilon. */
 export function makeRoom(questions, costs, ceiling, waves = 1) {
   const moved = questions.filter((one) => epsilonOf(one) !== undefined);
   const fixed = questions.reduce((sum, one) => sum + (isProtected(one) && !moved.includes(one) ? costs[one["#"]] || 0 : 0), 0);
@@ -77,7 +77,7 @@ export function textIn(value, code, first) {
   return typeof value === "object" ? value[code] ?? "" : code === first ? `${value}` : "";
 }
 
-/** A text with that of one language changed: a plain string as long as there is one language. */
+/** Return a text with one language changed. It is a plain string as long as there is only one language. */
 export function withText(value, code, text, codes) {
   const all = typeof value === "object" ? { ...value } : value === undefined ? {} : { [codes[0]]: value };
   if (text === "" && codes.length > 1) delete all[code];
@@ -87,7 +87,7 @@ export function withText(value, code, text, codes) {
   return codes.length === 1 && left.length === 1 ? all[left[0]] : all;
 }
 
-/** A name for a column of the results, made of a text. */
+/** Derive a column name for the results from a text. */
 export function nameFrom(text, taken) {
   const plain = text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
   const skip = ["have", "has", "did", "do", "you", "your", "the", "a", "an", "ever", "how", "what", "which", "that", "many", "much", "are", "is", "in", "of", "to", "haben", "sie", "hast", "du", "wie", "was", "der", "die", "das"];

@@ -1,4 +1,4 @@
-// Preview: what others would see, in each language. The phone's page runs in a frame without an origin and without a network.
+// The screen "Preview": the views of respondents and readers in each language. The phone's page runs in a frame without origin and network access.
 import { api, button, h, notice, same, save, select, state, t, writer } from "./core.js";
 import { LANGUAGE_WORDS, languagesOf, textIn } from "./kinds.js";
 

@@ -1,4 +1,4 @@
-// Protection: what each answer costs a person, and how precise it would be; live, from numbers that Python computed.
+// The screen "Protection": the privacy loss and precision of each question, live, from numbers that Python computed.
 import { api, button, change, field, fillSlot, h, input, meter, notice, number, numberIn, repaint, same, select, slot, state, svg, t } from "./core.js";
 import { isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
 
@@ -51,7 +51,7 @@ export function protection(main) {
       planned.replaceChildren(notice(problem.message, "wrong"));
     }
   }
-  /** All questions whose epsilon can be moved get the same, in steps of 0.1. */
+  /** Give the same epsilon, a multiple of 0.1, to all questions whose epsilon can be changed. */
   function evenly() {
     const moved = (question) => isProtected(question) && !["forced", "crosswise"].includes(maker(question)) && FAMILIES[maker(question)];
     const fixed = data.questions.reduce((sum, question, i) => sum + (isProtected(question) && !moved(question) ? Number(state.survey.facts.questions[i]?.epsilon) || 0 : 0), 0);
@@ -101,7 +101,7 @@ function plainCard(question, i, data) {
   };
 }
 
-/** A hundred people in five rows, the first `count` filled. */
+/** A picture of a hundred people in five rows, of which the first `count` are filled. */
 function hundred() {
   const people = Array.from({ length: 100 }, (_, i) => svg("circle", { cx: 6 + 12 * (i % 20), cy: 6 + 12 * Math.floor(i / 20), r: 4.5, class: "person" }));
   const picture = svg("svg", { viewBox: "0 0 240 60", "aria-hidden": "true", class: "hundred" }, ...people);
@@ -115,7 +115,7 @@ function hundred() {
   };
 }
 
-/** Every setting of one way to protect a question; asked for once. */
+/** Return all settings of one randomizer for a question, which are requested only once. */
 async function curve({ "#": _, ...table }, family) {
   const given = { table, family, n: settings.n, subgroup: settings.subgroup / 100, page_language: state.speak }, key = JSON.stringify(given);
   if (!curves.has(key)) curves.set(key, await api("curve", given));
@@ -132,7 +132,7 @@ function card(question, i, data) {
   const figures = people.map((one, place) => h("figure", { class: "people", hidden: true }, one.picture, captions[place]));
   const wrong = h("div", { class: "problem" });
 
-  /** Repaint from the list: nothing is asked while the slider moves. */
+  /** Repaint from the list of settings, so that moving the slider sends no request. */
   function draw() {
     const row = rows[slider.value];
     if (!row) return;
@@ -160,7 +160,7 @@ function card(question, i, data) {
     slider.value = nearest();
     draw();
   }
-  /** The setting of the file, or the one that costs about as much. */
+  /** Return the index of the setting in the file, or of the setting with the nearest epsilon. */
   function nearest() {
     const exactly = rows.findIndex((row) => JSON.stringify(row.change.design) === JSON.stringify(question.design) && (!row.change.innocent || row.change.innocent.born === question.innocent?.born));
     const cost = state.survey.facts.questions[i]?.epsilon ?? 1;
@@ -177,7 +177,7 @@ function card(question, i, data) {
   const families = state.survey.facts.families[kind] ?? [];
   const offered = families.includes(family) ? families : [family, ...families];
   const about = h("p", { class: "hint" }, known ? t(FAMILIES[family][1]) : t("This design was written by hand; it stays as it is."));
-  /** Another way to protect it, at no higher price: so it does not break the ceiling. */
+  /** Choose a different randomizer with at most the same epsilon, so that the ceiling is not exceeded. */
   const pick = async (name) => {
     const most = (Number(state.survey.facts.questions[i]?.epsilon) || 1) / (Number(data.waves) || 1);
     family = name;
@@ -201,7 +201,7 @@ function card(question, i, data) {
   };
 }
 
-/** "I want ± 3 points": how many people, or which setting. */
+/** A form that finds the number of people, or the setting, for a desired margin such as ± 3 points. */
 function solver(question, rows, take) {
   const answer = h("div", { role: "status" }), wish = input("", () => {}, { inputmode: "decimal", placeholder: "3" });
   const value = () => numberIn(wish.value || "3");

@@ -1,10 +1,10 @@
-// Questions: what people are asked, in which order and in which languages.
+// The screen "Questions": the questions, their order, and their languages.
 import { area, button, change, field, h, input, marked, number, numberIn, repaint, same, select, slot, state, t, toggle } from "./core.js";
 import { KINDS, LANGUAGE_WORDS, epsilonOf, isProtected, kindOf, languagesOf, make, makeRoom, nameFrom, protect, textIn, withText } from "./kinds.js";
 
 export const KIND_WORDS = { yesno: "Yes or no", options: "One of several", likert: "Scale", ticks: "Any of several", number: "Number", text: "Free text", own: "Own design" };
 
-/** A text in each language of the survey; `get` and `set` are of the whole value. */
+/** Fields for a text in each language of the survey; `get` and `set` read and write the whole value. */
 export function texts(label, get, set, { at, hint, rows = 2, line = false, key, required = false } = {}) {
   const codes = languagesOf(state.survey.data);
   const control = (code) => {
@@ -55,7 +55,7 @@ function adder(data) {
     h("div", { class: "row" }, ...KINDS.map((kind) => button(t(KIND_WORDS[kind]), () => (add(kind), focusOn(data.questions.length - 1)), "add", { "data-key": `add.${kind}` }))));
 }
 
-/** What is protected by default divides the ceiling. */
+/** Divide the ceiling among questions with default protection. */
 function fit(data) {
   const { ceiling, questions: costs } = state.survey.facts;
   if (ceiling !== "inf") makeRoom(data.questions, costs.map((one) => Number(one?.epsilon)), ceiling, Number(data.waves) || 1);
@@ -97,7 +97,7 @@ function editor(question, i, data, kind) {
   return h("div", { class: "editor" }, ...parts, h("details", {}, h("summary", {}, t("More")), ...rest.filter(Boolean)), tools(question, i, data));
 }
 
-/** A column is named after its question, as long as nobody has named it. */
+/** Name the column after its question, unless the user has named it. */
 function settleName(question, taken) {
   if (state.named?.[0] !== question) return;
   state.named = null;
@@ -175,7 +175,7 @@ function scale(question, i, codes) {
     h("ol", { class: "options" }, ...rows), slot(`${at}.labels`));
 }
 
-/** Asked only after some answers to an earlier plain question: any other rule would tell a protected answer. */
+/** A condition on the answers to an earlier plain question. Any other rule could reveal a protected answer. */
 function condition(question, i, data) {
   const earlier = data.questions.slice(0, i).filter((one) => !isProtected(one) && one.options && !one.multiple);
   if (!earlier.length) return null;

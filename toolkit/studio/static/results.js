@@ -1,7 +1,7 @@
-// Results: tables and pictures, in all or by group; files for readers and for other programs.
+// The screen "Results": tables and plots, overall or by group, and files for readers and for other programs.
 import { api, h, notice, same, select, state, t, writer } from "./core.js";
 
-/** A table of estimates: each question heads its rows, with the name that it has in files and pictures. */
+/** A table of estimates. Each question is a heading of its rows, with its name in files and plots. */
 function estimates({ columns, rows, texts }) {
   const caption = t("Estimates, each with its interval"), names = [...new Set(rows.map(([name]) => name))];
   const cells = (row) => row.slice(1).map((cell, i) => h(i ? "td" : "th", i ? {} : { scope: "row" }, cell));
@@ -12,7 +12,7 @@ function estimates({ columns, rows, texts }) {
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, ...head)), ...bodies));
 }
 
-/** Estimates of one collection, into a place of the page. */
+/** Show the estimates of one collection in an element of the page. */
 export async function fillResults(place, which, by) {
   const found = await api("results", { file: state.survey.file, which, by });
   const parts = [];

@@ -1,4 +1,4 @@
-// Start: a new survey from an example, one that is there, or a table to release statistics of.
+// The screen "Start": a new survey from an example, an existing survey, or a table from which statistics are released.
 import { api, button, field, h, input, notice, select, state, t } from "./core.js";
 
 const EXAMPLES = [

@@ -1,4 +1,4 @@
-// The curator's half: columns and bounds by hand, statistics with price and noise before they are paid for, a ledger that fills.
+// The curator's screen: columns and bounds by hand, statistics with their cost and noise before a release, and the ledger.
 import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, outdated, select, t, tableOf, work, wrong } from "./core.js";
 
 const STATISTICS = {
@@ -12,14 +12,14 @@ export async function table(main, file) {
   let line = Promise.resolve(), version = 0, unsaved = false;
   const chosen = { verb: "count", column: null, by: "" };
 
-  /** What is shown is not what would be paid for: until it is saved and priced, nothing can be released. */
+  /** Disable releases until the changes are saved and their costs are computed, because the page shows outdated costs. */
   function hold() {
     version += 1;
     unsaved = true;
     clearTimeout(timer);
     queue.querySelectorAll("button.main").forEach((one) => (one.disabled = true));
   }
-  /** One save after the other; what was typed meanwhile stays. */
+  /** Save the session, one request after the other, and keep all text that was typed in the meantime. */
   function save(again = true) {
     hold();
     const mine = version;
@@ -62,7 +62,7 @@ export async function table(main, file) {
     return [name, holds, bound("low"), bound("high"), options];
   }
 
-  /** A file without names has a person's record in its first line: so nothing of it is shown before it is known. */
+  /** Ask whether the first line has the column names. Otherwise it is a person's record, so it is never shown here. */
   function firstLine() {
     const answer = (header) => () => ((now.session.header = header), save());
     return h("section", { class: "panel", "aria-labelledby": "first" }, h("h2", { id: "first" }, t("What is in the first line of the file?")),
@@ -70,7 +70,7 @@ export async function table(main, file) {
       h("div", { class: "row" }, button(t("The names of the columns"), answer(true), "main"), button(t("A record: there are no names"), answer(false))));
   }
 
-  /** Charge and publish, or publish alone; that a page was not written is told, the numbers are there. */
+  /** Charge and publish a release, or publish it again. If its pages cannot be written, show this; the numbers are stored. */
   async function released(action, given) {
     now = await api(action, { table: file, ...given });
     paint();

@@ -1,4 +1,4 @@
-// Who asks: what people are told of those who ask, what becomes of answers, and what an officer must know.
+// The screen "Who asks": statements about the researchers, the use of answers, and the impact assessment.
 import { change, field, h, input, numberIn, same, select, state, t, toggle } from "./core.js";
 import { texts } from "./questions.js";
 
@@ -31,7 +31,7 @@ export function who(main) {
     data.protection = { ...data.protection, [name]: value || undefined };
     if (!Object.values(data.protection).some((one) => one !== undefined)) delete data.protection;
   };
-  /** A station takes links that work once; so access is by such links, too. */
+  /** Set access to single-use links for a station, because its uses are such links. */
   const station = (value) => change(() => {
     data.field = value ? { ...data.field, station: value } : undefined;
     if (value) data.access = "token";
