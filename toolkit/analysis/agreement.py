@@ -2,7 +2,7 @@
 
 At a share of 0 or 1 there is no sampling error, whatever the weights and clusters: only the randomization varies, and
 independently for each person. A weighted sample then has the precision of (sum w)**2 / sum w**2 people of equal weight
-(Kish 1965). The counts that as many people would have reported are compared with the design.
+(Kish 1965). The counts that this many people would have reported are compared with the design.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ _MOST = 1e9  # largest gain of precision by the finite population correction; in
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """The distinct reports of a group (None for a missing one), their scores, and sums of their people's weights.
+    """The distinct reports of a group (None if missing), their scores, and the summed weights of their senders.
 
-    `squares` are sums of squared weights.
+    `squares` holds the sums of squared weights.
     """
 
     design: QuestionModel
@@ -43,7 +43,7 @@ class Reports:
         return cls(design, sent, scores[:, None] if scores.ndim == 1 else scores, *sums)
 
     def equal_weights(self) -> tuple["EqualWeights | None", Array]:
-        """Return what people of equal weight would show, for shares, and the variance to add where all reports agree.
+        """Return the estimate of shares from people of equal weight, and the variance to add if all reports agree.
 
         The number of these people is Kish's effective number.
         """
@@ -74,9 +74,9 @@ class Reports:
         return np.array([self.design.variance(float(mean), 1) for mean in nearest]) / np.maximum(people, 1)
 
     def _estimate(self, means: Array, share: Array, people: Counts) -> Estimate:
-        """Estimate from as many people of equal weight.
+        """Estimate the shares from this number of people of equal weight.
 
-        Reports with labels are counted one by one; for others the reports that support each option are counted.
+        Reports with labels are counted by label. For other reports, the supporters of each option are counted.
         """
         design: Any = self.design
         if design.report_options:
@@ -106,15 +106,15 @@ class EqualWeights:
     def basis(self, weighted: Estimate, variance: Array, finite: Array, n: Array, df: int) -> SampleShares | None:
         """Return the intervals of the weighted shares; None for estimates without intervals of shares.
 
-        `finite` is their variance with the finite population correction, `variance` the one without it.
+        `finite` and `variance` are the variances of the shares with and without the finite population correction.
         """
         basis: Any = self.estimate.basis
-        if isinstance(basis, BoxShares):  # each box has people of its own, and all have the same odds
+        if isinstance(basis, BoxShares):  # all boxes have the same odds
             basis = basis.groups[0].rows(np.zeros(basis.k, dtype=np.intp))
         if not isinstance(basis, Shares):
             return None
         value, se = np.atleast_1d(weighted.value), np.atleast_1d(weighted.se)
-        kish = np.where(self.kish > 0, self.kish, np.nan)  # nobody was asked about a box
+        kish = np.where(self.kish > 0, self.kish, np.nan)  # NaN for a box that nobody was asked about
         one_person = value * basis.spread_given + (1 - value) * basis.spread_without - value**2
         with np.errstate(divide="ignore", invalid="ignore"):
             effective = np.where((variance > 0) & (one_person > 0), one_person / variance, kish)
@@ -125,10 +125,11 @@ class EqualWeights:
 
 
 def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:
-    """Return the variance of one person's difference between two yes/no questions, if it is the same for everybody.
+    """Return the variance of one person's difference between two yes/no questions if all differences are equal.
 
-    Such differences show no variance, so that of the designs is taken, at the nearest shares of pairs of answers.
-    Otherwise the result is 0. `pair` holds the scores of both questions, one row per person.
+    Equal differences have no observed variance, so the variance under the designs is used, at the nearest shares of
+    pairs of answers. If the differences are not equal, the result is 0. `pair` holds the scores of both questions, one
+    row per person.
     """
     first, second = designs
     observed = ~np.isnan(pair).any(axis=1) & (weights > 0)
@@ -155,7 +156,7 @@ def with_variance(estimate: Estimate, added: Array) -> Estimate:
 
 
 def difference_covariance(first: Array, others: Sequence[Array]) -> Array:
-    """Return the covariance of the differences of several independent estimates from the first."""
+    """Return the covariance of the differences between several independent estimates and the first estimate."""
     count, width = len(others), len(first)
     cov = np.kron(np.ones((count, count)), first)
     for index, other in enumerate(others):

@@ -164,7 +164,7 @@ class Association:
 
     @cached_property
     def _draws(self) -> Array:
-        """Draws from the posterior of the shares with a flat prior, those at 0 left out."""
+        """Draws from the posterior of the shares with a flat prior; draws with a share of 0 are left out."""
         if self.counts is None:
             rule = "for a sample the share of every pair must be above 0"
             reject(rule, "one that is not", "an odds ratio needs it; see .table")
@@ -242,7 +242,7 @@ def association(
 
 
 def _pair_of_models(designs: Designs, questions: Sequence[str]) -> dict[str, QuestionModel]:
-    """Return the two designs that are meant, by question."""
+    """Return the two selected designs by question."""
     if hasattr(designs, "questions"):
         by_name = {question.name: design_of_question(designs, question.name) for question in designs.questions}
         designs = {name: design for name, design in by_name.items() if design is not None}
@@ -266,6 +266,6 @@ def _phi(x: Array) -> Any:
 
 
 def _numeric_gradient(function: Callable[[Array], Any], shares: Array) -> Array:
-    """Return the gradient by central differences, which are exact to ten digits for the smooth functions here."""
+    """Return the gradient by central differences, which are exact to ten digits for smooth functions."""
     steps = np.eye(len(shares)) * 1e-5
     return np.array([(function(shares + step) - function(shares - step)) / 2e-5 for step in steps])

@@ -39,7 +39,7 @@ from toolkit.local.design import Design
 METHODS = ("moment", "mle", "simplex")
 _SAMPLING = frozenset({"weight", "weights", "wt", "pweight", "cluster", "clusters", "psu", "stratum", "strata"})
 _SAMPLE = 'Sample(weights="w", clusters="school")'
-_CELLS = 256  # most combinations of reports for which questions are counted together
+_CELLS = 256  # largest number of combinations of reports for which questions are counted together
 
 
 @explain_call(
@@ -62,11 +62,11 @@ def estimates(
     ----------
     frame : frame
         A frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis, which counts the reports itself. With a
-        `sample` the rows are needed, in its order.
+        `sample`, the rows are read in the order of the sample.
     designs : mapping or Survey
         The randomizer of each column, {"report": forced("1/6", "1/6")}, with `plain(…)` for plain answers; or the
-        survey, whose questions are the columns. Cells may be labels in any case; for yes and no also booleans, 0 and 1,
-        and the usual words. Anything else raises an error.
+        survey, whose questions are the columns. Cells are labels in any case. For yes and no they may also be booleans,
+        0 and 1, or the usual words. Any other cell raises an error.
     by : str or sequence of str, optional
         Columns whose values are the groups.
     sample : Sample or Replicates, optional
@@ -75,7 +75,7 @@ def estimates(
     missing : sequence, optional
         Codes for missing answers, besides empty cells: (9, "refused").
     method : {"moment", "mle", "simplex"}, optional
-        "moment", the default, is unbiased; the others stay inside 0 to 1, for display.
+        "moment", the default, is unbiased; the other two are restricted to 0 to 1 and are for display.
 
     Returns
     -------
@@ -184,7 +184,7 @@ class CountSource:
     def _batches(self) -> list[list[str]]:
         """Return questions that are counted by one query, because their reports have few combinations."""
         batches: list[list[str]] = []
-        remaining = 0  # combinations that a further question may have
+        remaining = 0  # the number of combinations that a further question may have
         for name, reader in sorted(self.readers.items(), key=lambda item: len(item[1].design.report_options)):
             kinds = len(reader.design.report_options) + 1  # a report may be missing
             if kinds > 1 and kinds <= remaining:
@@ -283,7 +283,8 @@ class CountSource:
     def _pairs(self, first: str, second: str) -> dict[Group, list[tuple[int, int]]]:
         """Return, for each group, the codes of pairs of reports with their counts.
 
-        The code of a pair is the code of the first report, times the number of kinds of the second, plus its code.
+        The code of a pair is the code of the first report, times the number of kinds of the second, plus the code of
+        the second.
         """
         rows = row_counts(self.frame, [*self.by, first, second])
         first_reports, second_reports = (
@@ -319,8 +320,8 @@ def _estimate(design: QuestionModel, values: Sequence[tuple[Any, int]], method: 
 def _paired_limits(designs: Sequence[QuestionModel], pair: Array, counts: Array, gap: Estimate) -> Mover:
     """Return limits for the difference of two shares of the same people, from the limits of both and their correlation.
 
-    They cover the difference in at least 93 % of surveys of 15 people and more if a question is plain, where t
-    intervals of rare shares cover it in 37 % (Newcombe 1998, whose method 10 this is for two plain questions).
+    If a question is plain, they cover the difference in at least 93 % of surveys of 15 or more people, whereas t
+    intervals for rare shares cover it in 37 %. For two plain questions this is method 10 of Newcombe (1998).
     """
     table = counts.reshape([len(design.report_options) for design in designs])
     margins = [table.sum(axis=1), table.sum(axis=0)]
@@ -338,7 +339,7 @@ def _paired_limits(designs: Sequence[QuestionModel], pair: Array, counts: Array,
 def _mean_of(scores: Array, counts: Array, variance: Array) -> Estimate:
     """Estimate the mean of scores from the number of people with each.
 
-    `variance` is the variance of one person's score if all scores are equal, which then show none; else it is 0.
+    If all scores are equal, `variance` is the variance of one person's score to use instead; otherwise it is 0.
     """
     n = int(counts.sum())
     value = float(counts @ scores / n)

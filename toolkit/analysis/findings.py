@@ -56,9 +56,9 @@ class Findings:
     source : EstimateSource
         Counts of reports, or the rows of a sample.
     remarks : tuple of str
-        Caveats about all estimates; `notes` adds those of each estimate.
+        Caveats about all estimates; `notes` adds the caveats about single estimates.
     minimum : int
-        Least number of people of an estimate that is shown.
+        Smallest number of people for which an estimate is shown.
 
     Examples
     --------
@@ -78,12 +78,12 @@ class Findings:
     minimum: int = 0
 
     def suppress_below(self, minimum: int) -> Self:
-        """Leave out estimates from few people, also in differences and pairs.
+        """Leave out estimates from few people, including those in differences and pairs.
 
         Parameters
         ----------
         minimum : int
-            Least number of people.
+            Smallest number of people.
 
         Returns
         -------
@@ -112,7 +112,7 @@ class Findings:
                 reject(rule, repr(name)[:40], f"they are {', '.join(self.designs)}", KeyError)
 
     def _key(self, group: Group) -> Any:
-        """Return a group as users write it: with one column its value, with several a tuple."""
+        """Return a group as users write it: a value for one column, a tuple for several columns."""
         return group[0] if len(self.by) == 1 else group
 
     def _group(self, key: object) -> Group:
@@ -127,8 +127,8 @@ class Findings:
     def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Compare every group with a reference, for each question and option.
 
-        With a sample, errors take its clusters into account. Without one, groups are independent and intervals are by
-        MOVER.
+        With a sample, errors take its clusters into account. Without a sample, groups are independent and the intervals
+        use MOVER.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Findings:
                 }
                 for label, p in zip(difference.labels, p_values, strict=True)
             ]
-        # The level of each interval: by Bonferroni all of them cover their differences together at `level`.
+        # Bonferroni's level of each interval makes all of them cover their differences simultaneously at `level`.
         each_level = 1 - (1 - check_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
         for row, difference, further in zip(rows, differences, sample_columns, strict=True):
             limits = difference.interval(each_level)
@@ -212,7 +212,7 @@ class Findings:
         return self._large_enough({group: replace(estimate, loss=loss) for group, estimate in changes.items()})
 
     def _large_enough(self, estimates: Mapping[Group, Estimate]) -> Any:
-        """Return the estimates by group, or the single one, without those of fewer people than the minimum."""
+        """Return the estimates by group, or the single estimate, that come from enough people."""
         enough = {group: estimate for group, estimate in estimates.items() if (estimate.n or 0) >= self.minimum}
         if not enough:
             reject(f"at least {self.minimum:,} people must have answered", "fewer", "wait for more reports")
@@ -224,7 +224,7 @@ class Findings:
         Parameters
         ----------
         first, second : str
-            The questions; each has a matrix.
+            Two questions whose designs have a matrix.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class Findings:
     def missing(self) -> "pd.DataFrame":
         """Numbers of rows that were used and missing, by question and group.
 
-        Rows in no group have a row of their own.
+        A separate row counts the rows in no group.
         """
         rows = [
             {"question": row.question, **dict(zip(self.by, row.group, strict=True)), "rows": row.rows, **row.turnout}
@@ -302,7 +302,7 @@ class Findings:
         Returns
         -------
         pandas.DataFrame
-            Estimates as numbers, shares between 0 and 1.
+            A table of estimates as numbers; shares are on the scale from 0 to 1.
         """
         pd, level = extra("pandas", "analysis"), check_level(level)
         return pd.DataFrame([row for group in self.group_estimates for row in self._rows(group, level)])
@@ -482,7 +482,7 @@ class Findings:
         Returns
         -------
         list of str
-            Sentences.
+            One or several sentences for each caveat.
         """
         notes = [
             f"{self._row_label(group, '')}: {note}" for group in self.group_estimates for note in group.estimate.notes
@@ -495,6 +495,6 @@ def _df_and_deff(difference: Estimate, *groups: GroupEstimate) -> list[dict[str,
     options, se = range(len(difference.labels)), np.atleast_1d(difference.se)
     if groups[0].weighted is None:
         return [{} for _ in options]
-    # The design effect compares with two independent simple random samples of as many people.
+    # The design effect is relative to two independent simple random samples of the same sizes.
     simple = [sum(np.atleast_1d(group.estimate.se)[i] ** 2 / group._deff_of(i) for group in groups) for i in options]
     return [{"df": getattr(difference.basis, "df", np.nan), "deff": float(se[i] ** 2 / simple[i])} for i in options]

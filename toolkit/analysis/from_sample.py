@@ -74,14 +74,14 @@ class SampleSource:
         return self._rows - sum(self.groups().values())
 
     def _read(self, name: str) -> tuple[list[Any], Codes]:
-        """Return the distinct reports, None for a missing one, and the index of each row's report among them."""
+        """Return the distinct reports (None if missing), and the index of each row's report among them."""
         cells, index = self._columns[name]
         sizes = np.bincount(index, minlength=len(cells)).tolist()
         reports = self.readers[name].read_all(zip(cells, sizes, strict=True))
         return [value for value, _ in reports], index
 
     def _scores(self, name: str) -> Array:
-        """Return the score of each row's report, NaN where there is none. Each distinct report is scored once."""
+        """Return the score of each row's report, NaN if it is missing. Each distinct report is scored only once."""
         values, index = self._read(name)
         return _scores_of(self.readers[name].design, values)[index]
 
@@ -104,7 +104,7 @@ class SampleSource:
         )
 
     def _sample(self, design: QuestionModel) -> tuple[Sample | Replicates, dict[str, Any]]:
-        """Return the sample for this design, and how much of the variance of its scores is randomization."""
+        """Return the sample for this design, and the part of the scores' variance that is due to randomization."""
         if self.sample.population is None:
             return self.sample, {}
         if design.loss is None:  # without randomization all variance is sampling variance
@@ -146,7 +146,7 @@ class SampleSource:
     def _mean(self, reports: Reports, scores: Array, where: Mask) -> Estimate:
         """Estimate a group.
 
-        The error is above 0 even if all reports agree, and a note says where reports contradict their design.
+        The error is above 0 even if all reports agree. A note names reports that contradict their design.
         """
         sample, noise = self._sample(reports.design)
         labels = estimated_labels(reports.design)
@@ -159,7 +159,7 @@ class SampleSource:
             return estimate
         observed = where[:, None] & ~np.isnan(scores).reshape(len(scores), -1)
         n = observed.sum(axis=0)
-        # The degrees of freedom are those of the box that the fewest people were asked about.
+        # The degrees of freedom are those of the box about which the fewest people were asked.
         fewest = observed[:, np.argmin(np.where(n > 0, n, len(scores)))]
         finite = variance = np.diag(np.asarray(mean.cov))
         if noise:
@@ -196,7 +196,7 @@ class SampleSource:
         """Estimate the first question minus the second, asked of the same people, in each group."""
         designs = [self.readers[name].design for name in (first, second)]
         pair = np.stack([self._scores(first), self._scores(second)], axis=1)
-        # The randomization variance of the difference is not known, so the finite population is not used.
+        # The randomization variance of the difference is unknown, so no finite population correction is applied.
         sample = self._without_population
         row_weights, changes = weights_of(self.sample, self._rows), {}
         for group in self.groups():
@@ -212,9 +212,9 @@ class SampleSource:
         return changes
 
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
-        """Test whether all groups have the same shares, by default by Rao and Scott's F where reports have labels.
+        """Test whether all groups have the same shares; the default for reports with labels is Rao and Scott's F.
 
-        Other reports have Wald's F of the scores.
+        For other reports the default is Wald's F of the scores.
         """
         design = self.readers[name].design
         kinds = len(design.report_options)
@@ -225,7 +225,7 @@ class SampleSource:
         scores, (sample, noise) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
         first, *others = self.groups()
-        # All differences from the first group at once, with a column for each group and option.
+        # All differences from the first group are estimated together, with a column for each group and option.
         members = np.stack([self._where(group) for group in others], axis=1).repeat(flat.shape[1], axis=1)
         base = np.broadcast_to(self._where(first)[:, None], members.shape)
         differences = sample.difference(np.tile(flat, len(others)), members, base, **noise)
@@ -243,7 +243,7 @@ class SampleSource:
         return self._rao_scott(self._codes(first), self._codes(second), (rows, columns))
 
     def _codes(self, name: str) -> Codes:
-        """Return the code of each row's report; -1 where there is none."""
+        """Return the code of each row's report; -1 if it is missing."""
         values, index = self._read(name)
         return np.array([-1 if value is None else value for value in values])[index]
 
@@ -295,7 +295,7 @@ def encode_cells(column: Any) -> tuple[list[Any], Codes]:
 def _observed_boxes(
     statistic: Callable[..., Estimate], scores: Array, labels: Labels, *domains: Mask
 ) -> Estimate | None:
-    """Estimate the columns that people of every domain have scores for; the others are NaN.
+    """Estimate the columns for which every domain has scores; the other columns are NaN.
 
     None is returned if there is no such column: with randomly assigned boxes, each person has the score of one box.
     """
@@ -313,7 +313,7 @@ def _observed_boxes(
 
 
 def _covers_of(covers: Covers, *, plain: bool = False) -> Covers:
-    """Return the sources of error of answers for those of scores; plain answers have no randomization."""
+    """Return the sources of error of answers, from those of scores; plain answers have no randomization."""
     return covers.replaced(ErrorSource.SCORES, *() if plain else (ErrorSource.RANDOMIZATION,))
 
 
@@ -329,9 +329,9 @@ def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:
 
 
 def _deff(estimate: Estimate, scores: Array, weights: Array) -> Any:
-    """Return the design effect: the variance relative to a simple random sample of as many people.
+    """Return the design effect: the variance relative to a simple random sample of the same size.
 
-    This is deff="replace" of R's survey package.
+    It corresponds to deff="replace" in R's survey package.
     """
     observed = ~np.isnan(scores).reshape(len(scores), -1)
     numbers, n = np.nan_to_num(scores).reshape(observed.shape), observed.sum(axis=0)

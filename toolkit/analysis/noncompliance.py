@@ -1,8 +1,11 @@
-"""What estimates become if people do not follow the instructions: `tipping_point` for a share, `compliance_sensitivity`
-for differences, coefficients and margins, `identification_bounds` if nothing is assumed of those people.
+"""Effects on estimates of people who do not follow the instructions.
 
-If a share g of people sends the last report with probability r, whatever is true, reports come with probability
-(1 - g) * l0 + g * r instead of the l0 that a share x0 alone would produce. The functions solve this for g.
+`tipping_point` is for a share, and `compliance_sensitivity` is for differences, coefficients and margins.
+`identification_bounds` makes no assumption about these people.
+
+Suppose that a share g of people sends the last report with probability r, regardless of the truth. If the true share is
+x0, the probability of the last report is then (1 - g) * l0 + g * r, where l0 is the probability without these people.
+The functions solve this for g.
 """
 
 import math
@@ -37,21 +40,21 @@ SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 class TippingPoint:
     """Shares of people not following the instructions that would explain an estimate.
 
-    The behaviors are "random" (report anything, evenly), "self_protective" (always report what speaks most for the
-    first option) and "self_incriminating" (always report what speaks most for the last option). NaN means that no share
+    The behaviors are "random" (a uniformly random report), "self_protective" (always the report that favors the first
+    option most) and "self_incriminating" (always the report that favors the last option most). NaN means that no share
     explains the estimate.
 
     Parameters
     ----------
     null : float
-        The true share that is supposed instead.
+        The alternative value of the true share.
     level : float
         Confidence level of the interval that `doubt` refers to.
     explains : dict of float
         For each behavior, the share that would explain the estimate.
     doubt : dict of float
-        For each behavior, the share that would explain the limit nearest to `null`; from there on the estimate is in
-        doubt.
+        For each behavior, the share that would explain the limit nearest to `null`; from this share upwards the
+        estimate is in doubt.
 
     Examples
     --------
@@ -92,16 +95,16 @@ def tipping_point(
     estimate : Estimate
         Estimate by a design with two answers and two reports.
     null : number
-        The true share that is supposed instead: what people said when asked directly, or 0.
+        The alternative value of the true share: for example 0, or the share of yes to direct questions.
     design : Design, optional
-        The design, where the estimate was not made by it alone, as with a sample.
+        The design, if the estimate does not come from it alone, as with a sample.
     level : float
         Confidence level of the interval whose nearer limit is explained as well.
 
     Returns
     -------
     TippingPoint
-        One share for each behavior; NaN where no share explains the estimate.
+        One share for each behavior; NaN if no share explains the estimate.
 
     Examples
     --------
@@ -144,11 +147,11 @@ def _last_report(estimate: object, design: Design | None) -> tuple[float, float]
     basis = estimate.basis
     if not isinstance(basis, Shares) or basis.given.shape != (1, 2):
         reject("the estimate must be made by a design of two answers and two reports", "another", "give design=…")
-    return float(basis.without[0, 0]), float(basis.given[0, 0])  # the report that is counted first is the last one
+    return float(basis.without[0, 0]), float(basis.given[0, 0])  # the basis lists the last report first
 
 
 def _noncompliant_report(row: tuple[float, float], behavior: str) -> float:
-    """Return the probability of the last report from people who do not follow."""
+    """Return the probability of the last report from people who do not follow the instructions."""
     if behavior == "random":
         return 0.5
     return float((row[1] > row[0]) == (behavior == "self_incriminating"))
@@ -166,7 +169,7 @@ class _UsedDesign:
 
 @dataclass(frozen=True, eq=False)
 class _ShareSource:
-    """One estimate of a share, or two whose difference is of interest."""
+    """One estimate of a share, or two estimates whose difference is of interest."""
 
     estimates: tuple[Estimate, ...]
     rows: tuple[tuple[float, float], ...]
@@ -209,8 +212,8 @@ class _FitSource:
 
 
 def _used_matrix(matrix: Array, behavior: str, share: float) -> Array:
-    """Return the matrix that reports come from if a share of people, or of carriers, does not follow."""
-    evidence = matrix[0] / matrix.sum(axis=0)  # how much each report speaks for the first option
+    """Return the effective matrix of reports if a share of people, or of carriers, does not follow the instructions."""
+    evidence = matrix[0] / matrix.sum(axis=0)  # how strongly each report favors the first option
     reports = np.full(len(evidence), 1 / len(evidence))
     if behavior != "random":
         extreme = np.argmin(evidence) if behavior == "self_incriminating" else np.argmax(evidence)
@@ -221,20 +224,20 @@ def _used_matrix(matrix: Array, behavior: str, share: float) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComplianceSensitivity:
-    """What an estimate becomes if a share of each group does not follow the instructions.
+    """An estimate as a function of the share of each group that does not follow the instructions.
 
     Parameters
     ----------
     groups : tuple of str
         One or two groups, each with its own share.
     behavior : str
-        What people who do not follow do instead.
+        The behavior of people who do not follow the instructions.
     null : float
         The value at which the estimate is explained away.
     level : float
         Confidence level of the intervals.
     source : object
-        What computes the estimate again for each pair of shares.
+        The object that recomputes the estimate for each pair of shares.
 
     Examples
     --------
@@ -252,17 +255,17 @@ class ComplianceSensitivity:
     source: Any
 
     def at(self, *shares: float) -> Estimate:
-        """Return the estimate if these shares do not follow.
+        """Return the estimate if these shares do not follow the instructions.
 
         Parameters
         ----------
         *shares : float
-            From 0 to below 1, one for each group; a single one applies to all groups.
+            Shares from 0 to below 1, one for each group; a single share applies to all groups.
 
         Returns
         -------
         Estimate
-            Of the same kind as the original one.
+            An estimate of the same kind as the original estimate.
         """
         checked = tuple(float(check_probability(share, "share")) for share in shares)
         checked = checked * len(self.groups) if len(checked) == 1 else checked
@@ -278,12 +281,12 @@ class ComplianceSensitivity:
         Parameters
         ----------
         shares : sequence of float
-            Shares of people who do not follow.
+            Shares of people who do not follow the instructions.
 
         Returns
         -------
         pandas.DataFrame
-            Indexed by the shares; NaN where a model has no maximum.
+            A table that is indexed by the shares; NaN if a model has no maximum.
         """
         pd = extra("pandas", "analysis")
         pairs = list(product(shares, repeat=len(self.groups)))
@@ -300,9 +303,10 @@ class ComplianceSensitivity:
 
     @cached_property
     def tipping(self) -> dict[str, TippingPoint]:
-        """Share that explains the estimate away, and share that puts it in doubt: for each group, and for all alike.
+        """The shares that explain the estimate away or put it in doubt, for each group and for all groups alike.
 
-        The estimate is in doubt from the share at which its interval covers the null. NaN: no share has that effect.
+        The estimate is in doubt from the share at which its interval covers the null. NaN means that there is no such
+        share.
         """
         ends = {name: tuple(float(name == other) for other in self.groups) for name in self.groups}
         if len(self.groups) > 1:
@@ -352,7 +356,7 @@ def _percent(share: float) -> str:
 
 
 def _root(function: Callable[[float, int], float], column: int) -> float:
-    """Return the least share at which a number changes its sign: a scan, then the Illinois variant of regula falsi."""
+    """Return the smallest share at which a function changes its sign, by a scan and the Illinois method."""
     before, start = 0.0, function(0.0, column)
     for after in (*np.linspace(0, 1, 21)[1:-1], 0.999):
         end = function(float(after), column)
@@ -393,34 +397,36 @@ def compliance_sensitivity(
     level: float = 0.95,
     design: Design | None = None,
 ) -> ComplianceSensitivity:
-    """Compute what an estimate becomes if people do not follow the instructions, and how many would explain it away.
+    """Compute how an estimate changes if people do not follow the instructions, and how many would explain it away.
 
-    Estimates are made again as if a share of people reported the same whatever is true. Equal shares in all groups
-    hardly change a difference, but small unequal shares do; the shares of two groups can therefore differ.
+    Estimates are recomputed as if a share of people sent reports that do not depend on the truth. Equal shares in all
+    groups hardly change a difference, but small unequal shares do; the shares of two groups can therefore differ.
 
     Parameters
     ----------
     result : fit, Estimate, or mapping of two estimates
         A fit of `logistic` or `multinomial`; an estimate of a share; or two estimates by name, which are subtracted.
     quantity : str or callable, optional
-        For a fit: the label of a coefficient, or a function of the fit such as ``lambda fit: fit.margins("job")``.
+        The quantity of interest in a fit: the label of a coefficient, or a function of the fit such as ``lambda fit:
+        fit.margins("job")``.
     by : str or array, optional
-        For a fit: a variable of its formula, or one value per row of the fit, which makes two groups. Without it, all
-        people are one group.
+        The two groups of a fit: a variable of its formula, or one value per row of the fit. If left out, all people are
+        one group.
     behavior : {"self_protective", "random", "self_incriminating", "carriers"}
-        What people who do not follow do: report what speaks most for the first option; report anything, evenly; report
-        what speaks most for the last option; or the first, but only people who have the trait.
+        The behavior of people who do not follow the instructions: they send the report that favors the first option
+        most, a uniformly random report, or the report that favors the last option most. With "carriers", only people
+        with the trait do not follow, and they send the report that favors the first option most.
     null : float
         The value at which the estimate is explained away.
     level : float
         Confidence level of the intervals.
     design : Design, optional
-        The design, for estimates that were not made by it alone, as with a sample.
+        The design, for estimates that do not come from it alone, as with a sample.
 
     Returns
     -------
     ComplianceSensitivity
-        With `at`, `to_frame`, `tipping` and `plot`.
+        An object with `at`, `to_frame`, `tipping` and `plot`.
 
     Examples
     --------
@@ -464,14 +470,14 @@ def _two_groups(fit: AnswerFit, by: Values | None) -> tuple[tuple[str, ...], Cod
 
 @dataclass(frozen=True, repr=False)
 class IdentificationBounds:
-    """Range of a share if nothing is assumed of people who do not follow; two can be subtracted.
+    """Range of a share without assumptions about people who do not follow; two ranges can be subtracted.
 
     Parameters
     ----------
     low, high : float
-        The least and the greatest share that agree with the reports.
+        The smallest and the largest share that agree with the reports.
     interval : Interval
-        The same range with the error of the reports.
+        An interval for the range, which includes the error of the reports.
 
     Examples
     --------
@@ -507,28 +513,29 @@ def identification_bounds(
     level: float = 0.95,
     design: Design | None = None,
 ) -> IdentificationBounds:
-    """Bound a share if nothing is assumed of people who do not follow: all of them may have the trait, or none.
+    """Bound a share without assumptions about people who do not follow: all or none of them may have the trait.
 
-    In 432 enumerated cells (a die, crosswise; 30, 100, 400 people; shares of 0.01 to 0.5; 0.05 to 0.2 of all do not
-    follow, in the worst ways), the 95 % interval covers the share in at least 94.7 % of surveys.
+    In 432 enumerated cases (a die or crosswise; 30, 100 or 400 people; shares of 0.01 to 0.5; 5 to 20 % of people do
+    not follow, in the worst ways), the 95 % interval covers the share in at least 94.7 % of surveys.
 
     Parameters
     ----------
     estimate : Estimate or sequence of Estimate
-        By a design with two answers and two reports; or estimates from several arms with other odds, which must agree.
+        An estimate by a design with two answers and two reports; or estimates from several arms with different odds,
+        which must be compatible.
     share : number, pair or Estimate
-        The share that does not follow: a number, a range, or an anchor's estimate of the share that does follow.
+        The share of people who do not follow: a number, a range, or an anchor's estimate of the share of followers.
     behavior : {"self_protective", "random", "self_incriminating"}, optional
-        What people who do not follow report; without it, anything.
+        The reports of people who do not follow; by default, any reports.
     level : float
-        Confidence level of the interval; half of its error goes to an anchor.
+        Confidence level of the interval; an anchor uses half of the error probability.
     design : Design, optional
-        The design, for estimates that were not made by it alone.
+        The design, for estimates that do not come from it alone.
 
     Returns
     -------
     IdentificationBounds
-        Cut to 0 to 1; for several arms, the range that agrees with all of them.
+        The range within 0 to 1; for several arms, the range that agrees with all of them.
 
     Raises
     ------
@@ -564,7 +571,7 @@ def identification_bounds(
     if least > most:
         remedy = "more people do not follow, or they behave otherwise: raise `share` or change `behavior`"
         reject("the arms must have a share in common", "none at this level", remedy)
-    # Arms whose points contradict each other within their errors agree somewhere between them.
+    # If the ranges of the arms do not overlap, but their intervals do, the midpoint of the gap is taken.
     low, high = (low, high) if low <= high else ((low + high) / 2,) * 2
     return IdentificationBounds(low, high, Interval(min(least, low), max(most, high), level, "bounds"))
 
@@ -572,7 +579,7 @@ def identification_bounds(
 def _bounds_of_arm(
     estimate: Estimate, row: tuple[float, float], ends: Sequence[float], behavior: str | None, level: float
 ) -> tuple[float, float, float, float]:
-    """Return the least and greatest share and the limits of both, with all or none of the others having the trait."""
+    """Return the smallest and largest share and the limits of both, if none or all of the others have the trait."""
     no, yes = row
     reports = (
         (0.0, 1.0) if behavior is None else (_noncompliant_report(row, check_choice(behavior, "behavior", BEHAVIORS)),)

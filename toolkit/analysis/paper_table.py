@@ -35,7 +35,7 @@ _LATEX = {
 class TableRow:
     """One option of a question in a group, with numbers as text.
 
-    All rows of a question have the same unit and decimals.
+    All rows of a question have the same unit and number of decimals.
     """
 
     finding: GroupEstimate
@@ -54,7 +54,7 @@ def is_outside(shares: Any) -> Any:
 
 
 def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -> list[TableRow]:
-    """Return the rows of one question: shares in percent with errors in points, and no limits where no value fits."""
+    """Return the rows of one question: shares in percent with errors in points, and no limits if no value fits."""
     scale, unit = (100.0, " %") if share else (1.0, "")
     rows = [(finding, *row) for finding in estimates for row in _numbers(finding, level, scale)]
     decimals = decimals_of([numbers for _, _, numbers, empty, *_ in rows if empty is None])

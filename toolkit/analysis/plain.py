@@ -41,7 +41,7 @@ class Plain:
         return "The answer is given as it is: nothing hides it."
 
     def _accepts(self, report: object) -> bool:
-        """Return whether this is an answer: a code, a list of ticked codes, or a number within the bounds."""
+        """Return whether a report is an answer: a code, a list of ticked codes, or a number within the bounds."""
         if self.bounds is None:
             return (is_set if self.answer_kind == "ticks" else is_code)(report, len(self.options))
         number = isinstance(report, int | float) and not isinstance(report, bool) and np.isfinite(report)
@@ -151,7 +151,7 @@ def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:
     basis = Shares.from_support(counts @ rows, n, np.ones(len(labels)), np.zeros(len(labels)))
     centred = rows - basis.value
     cov = (centred * counts[:, None]).T @ centred / n / (n - 1) if n > 1 else np.full((len(labels),) * 2, np.nan)
-    np.fill_diagonal(cov, basis.se**2)  # above 0 even where all answers agree
+    np.fill_diagonal(cov, basis.se**2)  # above 0 even if all answers agree
     value, se = (float(basis.value[0]), float(basis.se[0])) if len(labels) == 1 else (basis.value, basis.se)
     return Estimate(value, se, labels, cov, n, None, _COVERS, _PLAIN, basis=basis)
 

@@ -2,7 +2,7 @@
 
 Text is stripped, and its case does not matter. The labels of the design come first. If its reports are yes and no,
 booleans, 0 and 1 and the usual words are read as well. For other designs, such as the crosswise design with "same" and
-"different", their meaning would be a guess, so they are rejected. Messages never quote a cell.
+"different", the meaning of such cells would be a guess, so they are rejected. Messages never quote a cell.
 """
 
 import json
@@ -84,12 +84,12 @@ Data: TypeAlias = DataFrame | Mapping[str, Values]
 """A frame, or a mapping of names to arrays."""
 Designs: TypeAlias = Mapping[str, Any] | Asked
 """The design of each column, or the dictionary of its `to_dict`; or the survey that asked the questions."""
-if not TYPE_CHECKING:  # so that `help` shows the names
+if not TYPE_CHECKING:  # `help` shows the names
     Data, Designs = NewType("Data", object), NewType("Designs", object)
 
 
 def checked_designs(designs: object) -> dict[str, QuestionModel]:
-    """Return the randomizer of each column, also from the dictionary of its `to_dict`."""
+    """Return the randomizer of each column, which may be given as the dictionary of its `to_dict`."""
     if not isinstance(designs, dict) or not designs:
         reject("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
     models = {}
@@ -107,7 +107,7 @@ def checked_designs(designs: object) -> dict[str, QuestionModel]:
 
 
 def has_matrix(model: QuestionModel) -> TypeGuard[Design]:
-    """Return whether the probabilities of its reports are a matrix."""
+    """Return whether a model has a matrix of report probabilities."""
     return model.matrix is not None
 
 
@@ -130,14 +130,15 @@ def is_single(model: QuestionModel) -> bool:
 
 
 STRANGE = object()
-"""Stands for a cell that is not a report of the design."""
+"""A marker for a cell that is not a report of the design."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads the cells of a column as reports of a design.
+    """A reader of a column's cells as reports of a design.
 
-    `missing` are codes for missing answers, besides empty cells; `advice` is given for cells that are not reports.
+    `missing` are codes for missing answers, besides empty cells; `advice` is the remedy in the error about cells that
+    are not reports.
     """
 
     name: str
@@ -157,7 +158,7 @@ class Reader:
 
     @cached_property
     def _labels(self) -> dict[Any, int]:
-        """Codes by case-folded label, without labels that differ from another only in case."""
+        """Codes by case-folded label, without labels that differ from another label only in case."""
         exact = {label: code for code, label in enumerate(self.design.report_options)}
         keys = [cell_key(label) for label in exact]
         return {key: code for key, code in zip(keys, exact.values(), strict=True) if keys.count(key) == 1}
@@ -193,7 +194,7 @@ class Reader:
         return self._says_yes[word in YES_WORDS] if word in YES_WORDS | NO_WORDS else otherwise
 
     def _sent(self, value: object) -> Any:
-        """Return a number, or a list of numbers, also from the JSON text that phones send."""
+        """Return a number or a list of numbers; a value may be the JSON text that phones send."""
         if isinstance(value, str):
             try:
                 value = json.loads(value)
@@ -202,7 +203,7 @@ class Reader:
         return value if not isinstance(value, bool) and self.design._accepts(value) else STRANGE
 
     def read_all(self, cells: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
-        """Return the reports of cells with their numbers of rows, None for missing ones; reject anything else."""
+        """Return the report of each cell (None if missing) with its number of rows; reject any other cell."""
         reports = [(self.read(cell), count) for cell, count in cells]
         strange = sum(count for value, count in reports if value is STRANGE)
         if strange:
@@ -213,7 +214,7 @@ class Reader:
         labels = self.design.report_options
         first_labels = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"the column {self.name!r} must hold reports of its design{f' ({first_labels})' if labels else ''}"
-        # Only the reader knows the meaning of a code: 1 is yes in one file, and the first option in another.
+        # Only the user knows the meaning of a code: 1 is yes in one file and the first option in another.
         yes_code, quoted = self._says_yes, [repr(label) for label in labels[:3]]
         if yes_code is not None:
             yes, no = quoted[yes_code[True]], quoted[yes_code[False]]
@@ -238,7 +239,7 @@ def _plain(cell: object) -> Any:
 
 
 def cell_key(cell: object) -> str:
-    """Return a key that cells of one meaning share: "Yes " and "yes", "1" and 1."""
+    """Return a key that is equal for cells of the same meaning, such as "Yes " and "yes", or "1" and 1."""
     return str(_plain(cell)).strip().casefold()
 
 
@@ -259,9 +260,9 @@ class GroupEstimate:
     missing : int
         Number of rows without a report.
     yes : float, optional
-        The share of reports that are the last of two, before any correction.
+        The share of the second of two reports, before any correction.
     deff : float or array, optional
-        Design effect: the variance relative to a simple random sample of as many people; None without a sample.
+        Design effect: the variance relative to a simple random sample of the same size; None without a sample.
     weighted : bool, optional
         Whether the sample has weights; None without a sample.
 
@@ -301,11 +302,11 @@ class GroupEstimate:
         return None if self.weighted is None else getattr(self.estimate.basis, "df", None)
 
     def _deff_of(self, index: int) -> float:
-        """Return the design effect of the option with this index; NaN where there is none."""
+        """Return the design effect of the option with this index; NaN if there is none."""
         return float(np.broadcast_to(np.nan if self.deff is None else self.deff, len(self.estimate.labels))[index])
 
     def _entries(self) -> list[tuple[str | int, Estimate]]:
-        """Return labels and estimates of the single options."""
+        """Return the label and the estimate of each option."""
         if np.ndim(self.estimate.value) == 0:
             return [(self.estimate.labels[0], self.estimate)]
         return [(label, entry(self.estimate, index)) for index, label in enumerate(self.estimate.labels)]
@@ -330,7 +331,7 @@ def empty_estimate(design: QuestionModel) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class EntryIntervals:
-    """The intervals of one entry of an estimate with several."""
+    """The intervals of one entry of an estimate with several entries."""
 
     basis: IntervalBasis
     index: int

@@ -1,8 +1,8 @@
-"""Tables of pandas, polars, pyarrow, DuckDB and PySpark. How a column is read depends on its type alone.
+"""Tables of pandas, polars, pyarrow, DuckDB and PySpark, whose columns are read by their type alone.
 
 Counts and sums of a confidential table come from `reader` as exact integers. Reports are already randomized when they
-are stored, so `counts` and `table` read them with narwhals, and errors of the engine may be shown. Narwhals counts
-equal rows exactly in every engine.
+are stored, so `counts` and `table` read them with narwhals, and error messages of the engine may be shown. Narwhals
+counts equal rows exactly in every engine.
 """
 
 from toolkit.frames.values import MISSING, OTHER, bands, between

@@ -2,7 +2,7 @@
 
 Values are parsed once, compared by the type of the column, and recorded in the ledger. Whether a row meets a condition
 depends on that row alone, so a person with one row changes a count by at most 1. A function of a row is also accepted;
-the curator has to guarantee that it uses nothing else.
+the curator has to guarantee that the function uses only the row.
 """
 
 import copy
@@ -48,7 +48,7 @@ class ColumnCondition:
         return tuple(part.label for part in self.parts)
 
     def mask(self, frame: Frame) -> Mask:
-        """Which rows meet it."""
+        """A mask of the rows that meet the condition."""
         if not self.parts:
             return np.ones(len(frame), dtype=bool)
         return np.asarray(np.logical_and.reduce([part.mask(frame) for part in self.parts]))
@@ -64,7 +64,7 @@ class FunctionCondition:
     notes: tuple[str, ...] = (TRUSTED_FUNCTION,)
 
     def mask(self, frame: Frame) -> Mask:
-        """Which rows meet it."""
+        """A mask of the rows that meet the condition."""
         columns = [frame.column(label).cells() for label in self.columns]
         return np.array([self._holds(row) for row in zip(*columns, strict=True)], dtype=bool)
 
@@ -145,7 +145,7 @@ def _copy_cell(cell: object) -> Any:
     key = cells.key(cell)
     if key is cells.MISSING_KEY:
         return None
-    if key is not None:  # its type is known and immutable
+    if key is not None:  # the cell has a known and immutable type
         return cell
     try:
         return copy.deepcopy(cell)

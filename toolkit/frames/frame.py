@@ -97,7 +97,7 @@ class Frame:
             self._engine_name = _checked_engine(native)
         self._table = _copy_table(self._engine_name, native, deep=False)
         labels = native.column_names if self._engine_name == "pyarrow" else list(native.columns)
-        # Text or whole numbers; None for any other label, by which no column can be selected.
+        # Labels are text or whole numbers. None replaces any other label, because it cannot select a column.
         self.labels: list[str | int | None] = [_parse_label(label) for label in labels]
         self.names = [_column_name(label, index) for index, label in enumerate(self.labels)]
         self._columns: dict[int, Column] = {}
@@ -347,7 +347,7 @@ class PandasColumn(Column):
         return np.where(ticks == near, clock, ticks)
 
     def _tick_limits(self, margin: int = 0) -> tuple[int, int]:
-        """Return the first and last tick that Python can represent, moved inward by a margin in days."""
+        """Return the first and last tick that Python can represent, less a margin in days at both ends."""
         day = DAY // self.kind.tick
         first, last = (YEARS[0] + margin) * day, (YEARS[1] + 1 - margin) * day - 1
         return max(first, -(2**63) + 1 + day), min(last, 2**63 - 1 - day)
@@ -467,7 +467,7 @@ def _python_values(array: Any) -> list[Any]:
 
 def as_list(values: object, name: str) -> list[Any]:
     """Return an ordered iterable as a list of at most `MAX_CELLS` entries; reject a text, a table or a mapping."""
-    # An estimate holds keys that a curator has released, or counts by key.
+    # An estimate may hold keys that a curator has released, or counts by key.
     if isinstance(values, Estimate) and len(values.axes) == 1:
         values = values.labels
     text = isinstance(values, str | bytes | bytearray | memoryview)

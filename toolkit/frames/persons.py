@@ -1,12 +1,12 @@
-"""`Persons`: the owner of each row, and the selection of a person's rows where the caps do not allow all of them.
+"""`Persons`: the owner of each row, and the selection of a person's rows if the caps do not allow all of them.
 
 Which rows of a person are used depends on that person's rows alone, not on other people's rows or on the order of rows.
 A hash with a secret key, generated once per curator, selects them, so that nobody can choose a value in order to be
 selected.
 
-The keys that occur in a column are counted by people, for a threshold. A key is the value of a cell, read by its type
-alone. Missing values, infinite numbers and objects of unknown type are not keys; equal numbers of different types are
-the same key.
+For a threshold, the people with each key of a column are counted. A key is the value of a cell, read by its type alone.
+Missing values, infinite numbers and objects of unknown type are not keys; equal numbers of different types are the same
+key.
 """
 
 import datetime as dt
@@ -43,7 +43,7 @@ _SORT_ORDER = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
 
 
 class Visits:
-    """A counter of people: each is counted once per period, in the first `per_person` periods in which they appear.
+    """A counter of people, who count once per period, in the first `per_person` periods in which they appear.
 
     A person's contribution depends on that person's records alone, so that a `RunningTotal` with the same
     `per_person` protects people. A record without a name (None, NaN) is not counted.
@@ -82,7 +82,7 @@ class Visits:
         Returns
         -------
         int
-            The number of people who are counted.
+            The number of people who were counted.
         """
         if isinstance(people, str | bytes):
             reject("`people` must be a list of names", "a text", "its letters would be counted as people", TypeError)
@@ -106,7 +106,7 @@ def _is_person_name(value: object) -> bool:
         return False
 
 
-# The number of bits of an integer that packs a random draw together with its value.
+# The number of bits of an integer that packs a random draw and its value.
 _PACKED_BITS = 62
 # The minimum number of bits of a draw that is packed in this way.
 _MIN_DRAW_BITS = 8
@@ -185,9 +185,9 @@ class Persons:
     `Caps.max_rows` and their squares to at most `Caps.max_sum_of_squares`; replacing a person changes it by two.
 
     Privacy does not depend on the hash. The hash prevents people from choosing a value in order to be selected: each of
-    two rows comes first with the same probability. Because a packed integer has 62 bits, there is a tie in one of 2**8
-    cases for a million cells, and in one of 2**21 cases for a hundred cells. Tables with different cells or of a
-    different column may use different rows of the same person.
+    two rows comes first with the same probability. Because a packed integer has 62 bits, ties have a probability of
+    2**-8 for a million cells, and of 2**-21 for a hundred cells. Tables with different cells or of a different column
+    may use different rows of the same person.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ class Persons:
         return tuple(int.from_bytes(digest) % 2**size | 1 for digest, size in zip(digests, bits, strict=True))
 
     def hash_draws(self, tag: Any, cell: Any, step: Any, source: EngineTable | None = None) -> tuple[Any, Any]:
-        """Return two hashes: of a person and a cell, and of these and a step.
+        """Return two hashes: of a person and a cell, and of a person, a cell and a step.
 
         The arguments are arrays or expressions of an engine.
 
@@ -258,14 +258,14 @@ class Persons:
 
     @staticmethod
     def pack_sort_keys(draw: Any, value: Any, width: int, source: EngineTable | None = None) -> tuple[Any, ...]:
-        """Return the sort keys of rows: a draw and then a value of `width` bits, in one integer where both fit."""
+        """Return the sort keys of rows: a draw and then a value of `width` bits, in one integer if both fit."""
         spare = min(TAG_BITS, _PACKED_BITS - width)
         if spare < _MIN_DRAW_BITS:
             return draw, value
         return ((_bit_field if source is None else source.bits)(draw, TAG_BITS - spare, spare) * 2**width + value,)
 
     def limit_codes(self, frame: Frame, codes: Codes, width: int, steps: Steps | int = 0, bits: int = 0) -> Codes:
-        """Set the codes of rows that exceed the caps to -1: first within a cell, then by cells, then in total.
+        """Set the codes of rows beyond the caps to -1: first within a cell, then by number of cells, then in total.
 
         Codes have `width` bits. The `steps` of the values have `bits` bits and are 0 for a missing value.
         """
@@ -295,7 +295,7 @@ class Persons:
         return self._tags[frame]
 
     def tag(self, name: Hashable) -> int:
-        """Return the tag of a person or a key; for whole numbers and days the last bits, which engines can compute."""
+        """Return the tag of a person or a key; for whole numbers and days, their last bits."""
         if isinstance(name, str):
             return text_tag(name, self.key)
         if isinstance(name, dt.date):
@@ -315,7 +315,7 @@ def _bit_field(number: Any, low: int, size: int | None = None) -> Any:
 def person_codes(column: Column) -> tuple[Codes, list[Hashable]]:
     """Return the index of each row's person (-1 for none) and the list of people.
 
-    1 and 1.0 are the same person, "1" is a different person.
+    1 and 1.0 are the same person; "1" is a different person.
     """
     if column.kind.is_compared_by_cell or column.kind.name == "text":
         indices: dict[Hashable, int] = {}
@@ -346,7 +346,7 @@ def hash_name(name: Hashable, key: bytes, size: int) -> bytes:
 
 
 def _name_bytes(name: Hashable) -> bytes:
-    """Encode a name as bytes: equal names equally, different names differently. No method of an unknown type is called.
+    """Encode a name as unique bytes that equal names share. No method of an unknown type is called.
 
     The only exceptions are an equal Fraction and Decimal below 10**-1000, whose bytes differ.
     """
@@ -366,7 +366,7 @@ def _name_bytes(name: Hashable) -> bytes:
 
 
 def _canonical_number(number: Decimal | Fraction) -> Decimal | Fraction:
-    """Return the canonical form of a number that no float equals, so that 0.1 and 0.10 are the same.
+    """Return the canonical form of a number that is not equal to any float, so that 0.1 and 0.10 are the same.
 
     A Decimal whose exponent would lead to a fraction of millions of digits stays a Decimal, without trailing zeros.
     """
@@ -474,7 +474,7 @@ def _date(days: int) -> dt.date | None:
 
 
 def merge_counts(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
-    """Add the counts of equal keys, and sort numbers before texts before dates."""
+    """Add the counts of equal keys, and sort the keys: numbers first, then texts, then dates."""
     totals: dict[Any, int] = {}
     for key, number in counts:
         if key is not None and number:

@@ -90,7 +90,7 @@ def cell_counts(frame: Frame, grouping: Grouping) -> Steps:
 def sums(
     frame: Frame, grouping: Grouping, variables: Sequence[Variable], powers: Sequence[tuple[int, ...]]
 ) -> list[list[int]]:
-    """For each cell, sum products of powers of the variables' steps over the rows in which no variable is missing."""
+    """Sum products of powers of the variables' steps by cell, over the rows in which no variable is missing."""
     source = _source(frame)
     steps = [source.col(f"s{index}") for index in range(len(variables))]
     spans = [variable.limits.span for variable in variables]
@@ -265,7 +265,7 @@ def _with_terms(
     names: Mapping[str, str],
     columns: Sequence[tuple[Label, Bounds, int | None]],
 ) -> LazyTable:
-    """Add columns of keys to look up (k0, …) or of codes (c0, …), of steps (s0, …), and of the person."""
+    """Add columns of keys to look up (k0, …) or codes (c0, …), of steps (s0, …), and of the person."""
     source, expressions, codes = _source(frame), dict[str, Expression](), dict[str, Expression]()
     for index, axis in enumerate(grouping.axes):
         column, expression = frame.column(axis.label), source.col(names[str(axis.label)])

@@ -44,7 +44,7 @@ ExactSums: TypeAlias = npt.NDArray[np.object_]
 
 
 def cell_values(frame: Frame, grouping: Grouping, label: Label, limits: Bounds) -> tuple[Codes, Array]:
-    """Return the cell and the value of each row, NaN where it is missing.
+    """Return the cell and the value of each row; a missing value is NaN.
 
     If the rows of a person are limited, the selection uses the steps of the values between `limits`.
     """
@@ -73,7 +73,7 @@ def cell_counts(frame: Frame, grouping: Grouping) -> Steps:
 
 
 def power_sums(frame: Frame, grouping: Grouping, variable: Variable, order: int) -> list[list[int]]:
-    """For each cell, return the number of values, the sum of their steps, and with order 2 the sum of squares."""
+    """Return for each cell the number of values, the sum of their steps, and with order 2 the sum of squares."""
     return _sums(frame, grouping, [variable], [(power,) for power in range(order + 1)])
 
 
@@ -85,7 +85,7 @@ def product_sums(frame: Frame, grouping: Grouping, pair: tuple[Variable, Variabl
 def _sums(
     frame: Frame, grouping: Grouping, variables: Sequence[Variable], powers: Sequence[tuple[int, ...]]
 ) -> list[list[int]]:
-    """For each cell, sum products of powers of the variables' steps over the rows in which no variable is missing."""
+    """Sum products of powers of the variables' steps by cell, over the rows in which no variable is missing."""
     labels, spans = [variable.label for variable in variables], [variable.limits.span for variable in variables]
     if pushed.supports(frame, grouping, *labels):
         return pushed.sums(frame, grouping, variables, powers)

@@ -36,7 +36,7 @@ ThresholdCodes: TypeAlias = tuple[Sequence[float], Sequence[int]]
 
 
 class BinnedAxis(Protocol):
-    """Bins of the numbers in one column. All but the codes are public; a row outside all bins has the code -1."""
+    """Bins of the numbers in one column. Only the codes are confidential; a row outside all bins has the code -1."""
 
     @property
     def label(self) -> Any: ...
@@ -58,7 +58,7 @@ Axis: TypeAlias = Keys | BinnedAxis
 
 
 class Grouping:
-    """The rows that are counted, and the cell of each. `codes` are confidential, everything else is public.
+    """The rows that are counted, and the cell of each row. Only `codes` are confidential.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Grouping:
         self.code_widths = tuple((len(axis.labels) - 1).bit_length() for axis in axes)
         """The number of bits of the codes of each axis."""
         self.may_omit_rows = bool(axes or where.words)
-        """Whether the table may omit rows, so that its number of rows is private even if that of the frame is public.
+        """Whether the table may omit rows; its number of rows is then private even if the frame's number is public.
         """
         self.has_caps = people is not None
         """Whether the rows of each person are limited, so that all rows must be read together."""
@@ -152,12 +152,12 @@ def parse_axes(frame: Frame, by: object) -> tuple[Keys, ...]:
 
 
 BoundsLike: TypeAlias = Sequence[Number] | npt.NDArray[Any] | Estimate
-"""A lower and an upper limit, or the estimate that `Curator.bounds` returns."""
+"""A lower and an upper limit, or an estimate as returned by `Curator.bounds`."""
 BoundsByColumn: TypeAlias = BoundsLike | Mapping[Label, BoundsLike]
 """Limits, or a mapping from column to limits."""
 Missing: TypeAlias = Number | Mapping[Label, Number] | None
 """The number that replaces a missing value, or "drop"; or a mapping from column to such a number."""
-if not TYPE_CHECKING:  # so that `help` shows the name and not the union
+if not TYPE_CHECKING:  # `help` then shows the name and not the union
     BoundsByColumn, Missing = NewType("BoundsByColumn", object), NewType("Missing", object)
 SUM_BITS = 32
 """Sums use a grid of 2**32 to 2**33 steps: rounding changes a value by at most 2**-32 of the width of the bounds."""
@@ -169,7 +169,7 @@ PAIR_BITS = 12
 """Products of two squares need a still coarser grid of 2**12 to 2**13 steps for each variable."""
 
 QUANTILE_BITS = 16
-"""A private quantile is selected among 2**16 to 2**17 candidates: more would only make the selection less accurate."""
+"""A private quantile is selected among 2**16 to 2**17 candidates; with more, the selection is less accurate."""
 
 _MAX_LIMIT = Fraction(10) ** 140
 
@@ -294,9 +294,9 @@ class Bounds:
     def sums(self, values: Array, *, squares: bool = False, fill: Number | None = None) -> StepSums:
         """Return the number, sum and sum of squares of the steps; a missing value is ignored, or replaced by `fill`.
 
-        A missing value is coded as -2**48 steps, so that a sum over 2**14 rows holds the sum of steps in its low 48
-        bits, and the number of missing values in the bits above. Wrapping modulo 2**64 loses nothing: such a sum lies
-        between -2**62 and 2**48, the square of 2**48 is 0 modulo 2**64, and sums of all other squares stay below 2**63.
+        A missing value is coded as -2**48 steps. A sum over 2**14 rows then holds the sum of steps in its low 48 bits,
+        and the number of missing values in the bits above. Wrapping modulo 2**64 is harmless: such a sum lies between
+        -2**62 and 2**48, the square of 2**48 is 0 modulo 2**64, and sums of all other squares stay below 2**63.
         """
         if squares and self.span > _MAX_SQUARED_STEPS:
             remedy = f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly"

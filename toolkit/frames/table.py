@@ -1,7 +1,7 @@
 """Tables as an analysis reads them: columns as arrays, with rows matched by position or by the index of pandas.
 
-A lazy frame returns its distinct rows and how often each occurs. Messages name a column if its label is text. Other
-labels may be people's values, so messages identify those columns by position.
+A lazy frame returns its distinct rows and their frequencies. Messages name a column if its label is text. Other labels
+may be people's values, so messages identify those columns by position.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from toolkit.core.checks import is_missing, quietly, reject
 from toolkit.core.extras import extra
 
 Values = npt.NDArray[Any]
-# More distinct rows than these are not fetched.
+# The maximum number of distinct rows that are fetched.
 _MAX_DISTINCT_ROWS = 1_000_000
 
 
@@ -40,7 +40,7 @@ def array_of(values: Any) -> Values:
 
 
 def column(data: Any, values: Any, argument: str) -> Values:
-    """Return a column by its name, or the given values, as a one-dimensional array as long as the data."""
+    """Return a named column, or the given values, as a one-dimensional array of the same length as the data."""
     if isinstance(values, str):
         if values not in column_names(data):
             reject(
@@ -198,8 +198,8 @@ def is_lazy(data: object) -> bool:
 def distinct_rows(data: DataFrame, labels: Sequence[str], weight_column: str | None, count_column: str) -> Any:
     """Return the distinct rows of some columns as a frame of pandas.
 
-    The column `count_column` holds how often each row occurs, or the sum of the column `weight_column` over its
-    occurrences.
+    The column `count_column` holds the number of occurrences of each row, or the sum of the column `weight_column` over
+    them.
     """
     nw = extra("narwhals")
     needed = [*labels, weight_column] if weight_column else labels

@@ -60,7 +60,7 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, repr=False)
 class Range:
-    """A range from low to high. `excludes_high` makes it half-open, as are all bands but the last."""
+    """A range from low to high. `excludes_high` makes it half-open, like all bands except the last."""
 
     low: Value
     high: Value
@@ -95,7 +95,7 @@ def value_of(item: object, name: str) -> Value:
 
 
 def parse_plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """Parse texts or whole numbers that a column holds without rounding; return them and their stored form.
+    """Parse texts or whole numbers that a column can hold without rounding; also return their stored form.
 
     This is the fast path for many values. Return None if a value has a different type or is out of range; the values
     are then parsed one by one.
@@ -160,7 +160,7 @@ def check_clock(column: Column, name: str) -> None:
 
 
 def to_stored_value(value: Value, kind: Kind, name: str) -> Any:
-    """Convert a value to the type of a column: text, a float, or a whole number of ticks; reject it if it cannot."""
+    """Convert a value to the type of a column: text, a float, or a whole number of ticks; reject other values."""
     if kind.name == "object":
         return value
     if kind.name == "text":
@@ -218,7 +218,7 @@ def stored_ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
 
 
 def value_codes(column: Column, targets: Sequence[Any], *, as_days: bool) -> Codes:
-    """Return the index of each value among targets that `to_stored_value` made; -1 for a value that is not there."""
+    """Return the index of each value among targets from `to_stored_value`; -1 for a value that is not a target."""
     if column.kind.is_compared_by_cell:
         keys = {comparison_key(target): index for index, target in enumerate(targets)}
         return cells.codes(column.cells(), keys, as_days=as_days)
@@ -229,7 +229,7 @@ def value_codes(column: Column, targets: Sequence[Any], *, as_days: bool) -> Cod
 
 
 def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, Any]], *, as_days: bool) -> Codes:
-    """Return the index of the first range that contains each value of a column, -1 if none does.
+    """Return the index of the first range that contains each value of a column, -1 if there is none.
 
     `stored` are the ends of the ranges, as returned by `stored_ends`. Ranges that do not overlap are searched by
     bisection.
@@ -266,7 +266,7 @@ def comparable_numbers(column: Column, *, as_days: bool) -> tuple[npt.NDArray[An
 
 
 def _format_fraction(value: Fraction) -> str:
-    """Format a fraction with a decimal point where that is exact, and as a quotient otherwise."""
+    """Format a fraction with a decimal point if that is exact, otherwise as a quotient."""
     nearest = _as_float(value, Kind("number"))
     if nearest == value:
         return repr(nearest)
@@ -312,7 +312,7 @@ def _target_codes(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
 
 
 def comparison_key(value: Any) -> Any:
-    """Return the key that `cells.key` gives to a cell of equal value."""
+    """Return the key of a cell with an equal value, as returned by `cells.key`."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, Fraction):
@@ -367,7 +367,7 @@ def between(low: object, high: object) -> Range:
     Returns
     -------
     Range
-        A value for `where`, or a key for `by`.
+        A range that can be used as a value for `where`, or as a key for `by`.
 
     Examples
     --------
@@ -385,7 +385,7 @@ def between(low: object, high: object) -> Range:
 
 
 def bands(*edges: object) -> list[Range]:
-    """Make adjacent ranges from increasing edges; each includes its lower edge, and the last also its upper edge.
+    """Make adjacent ranges from increasing edges; each includes its lower edge, and the last range also its upper edge.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ def bands(*edges: object) -> list[Range]:
     Returns
     -------
     list of Range
-        Keys for `by`.
+        The ranges, which can be used as keys for `by`.
 
     Examples
     --------
@@ -420,7 +420,7 @@ class Keys:
     """The values, ranges and special values that one column is compared with.
 
     `stored_items` are the items in the type of the column. `is_plain` means that all items are texts or whole numbers.
-    The codes and masks of rows are confidential, everything else is public.
+    Only the codes and masks of rows are confidential.
     """
 
     label: Any

@@ -32,7 +32,7 @@ from toolkit.frames.table import (
     with_text_as_objects,
 )
 
-# A column counts as a combination of the others if their regression leaves less than this share of its norm.
+# A column counts as a combination of the others if its regression on them leaves less than this share of its norm.
 _DEPENDENT = 1e-10
 # Columns are checked one by one only if the smallest eigenvalue of their correlation matrix is below this.
 _NEAR = 1e-6
@@ -77,7 +77,7 @@ class Covariates:
 
     def with_value(self, variable: str, value: object) -> "Covariates":
         """Return the covariates with one variable set to the same value for everybody."""
-        self.values(variable)  # rejects what is not a variable
+        self.values(variable)  # rejects a name that is not a variable
         values = np.full(len(self.matrix), value, dtype=float if isinstance(value, int | float | np.number) else object)
         data = self.data if isinstance(self.data, np.ndarray) else with_column(self.data, variable, values)
         return replace(self, matrix=self.matrix_with(variable, values), data=data)
@@ -207,7 +207,7 @@ def _model_matrix(formula_or_spec: Any, data: object) -> Any:
 
 
 def _without_arrow_columns(frame: Any, used_columns: set[str]) -> Any:
-    """Convert Arrow columns of pandas to NumPy columns, the only ones in which formulaic recognizes categories."""
+    """Convert Arrow columns of pandas to NumPy, because formulaic recognizes categories only in NumPy columns."""
     kinds = frame.dtypes.items() if hasattr(frame, "assign") else ()
     arrow = {name: kind.numpy_dtype for name, kind in kinds if name in used_columns and hasattr(kind, "pyarrow_dtype")}
     return frame.astype(arrow) if arrow else frame

@@ -161,7 +161,7 @@ class Fit:
         return ""
 
     def __getitem__(self, label: str) -> Estimate:
-        """Return the coefficient with this label; a difference of two takes their covariance into account."""
+        """Return the coefficient with this label; a difference of two coefficients includes their covariance."""
         self._contrast_weights({label: 1.0})
         return self.coefficients[label]
 
@@ -276,7 +276,7 @@ class Fit:
 
     @property
     def nobs(self) -> int | None:
-        """Number of people: the name that statsmodels has for `n`."""
+        """Number of people, under the name that statsmodels uses."""
         return self.n
 
     @property
@@ -524,7 +524,7 @@ class PredictiveFit(Fit):
         at : mapping, optional
             Values at which other variables are fixed for everybody, such as {"age": 30}.
         by : str, optional
-            A variable with few values: averages are then over the people with each value, instead of over all.
+            A variable with few values: averages are then over the people with each value, instead of over all people.
         respondents : {"fixed", "sample"}
             Whether the covariates are treated as fixed or as sampled. "sample" is available for `logistic` and
             `multinomial` fits without a penalty.

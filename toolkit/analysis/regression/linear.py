@@ -30,7 +30,7 @@ from toolkit.local.matrix.encoding import encode
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearFit(PredictiveFit):
-    """A fitted `linear` model; with several outcomes its labels read "outcome: column".
+    """A fitted `linear` model; with several outcomes, its labels have the form "outcome: column".
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class LinearFit(PredictiveFit):
 
     @property
     def _predicted_outcomes(self) -> tuple[str, ...]:
-        """The outcomes that are predicted: all but the other items of an item sum."""
+        """The outcomes that are predicted: all outcomes except the other items of an item sum."""
         return tuple(outcome for outcome in self.outcomes if outcome != _OTHER_ITEMS)
 
     def _predictions(self, matrix: Array) -> list[Effect]:

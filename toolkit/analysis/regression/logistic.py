@@ -33,7 +33,7 @@ from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
 from toolkit.local.design import Design
 
-_MAX_EXPONENT = 700.0  # e**700 is still a float
+_MAX_EXPONENT = 700.0  # e**700 does not overflow
 POSTERIOR_WARNING = (
     "a posterior is about one person's secret: never publish it, and never join it to a name. The design moves "
     "the odds by at most a factor e**epsilon, but the odds before come from covariates, which nothing protects."
@@ -269,10 +269,10 @@ def logistic(
 ) -> LogisticFit:
     """Regress a binary trait on covariates, from randomized reports.
 
-    A person with covariates x has the trait with probability g(x'b); a report y then has probability
-    P[no, y] (1 - g) + P[yes, y] g, with P the matrix of the design. The likelihood is maximized by Fisher scoring from
-    zero. If the trait is rare or the sample is small, it may have no maximum at finite coefficients; a ValueError is
-    then raised. With penalty="jeffreys" the maximum is always finite.
+    A person with covariates x has the trait with probability g(x'b); a report y then has probability P[no, y] (1 - g) +
+    P[yes, y] g, where P is the matrix of the design. The likelihood is maximized by Fisher scoring from zero. If the
+    trait is rare or the sample is small, it may have no maximum at finite coefficients; a ValueError is then raised.
+    With penalty="jeffreys" the maximum is always finite.
 
     Parameters
     ----------

@@ -230,7 +230,7 @@ class People:
 
     @property
     def is_complex(self) -> bool:
-        """Whether the sample is anything but independent people of equal weight."""
+        """Whether the sample is anything other than independent people of equal weight."""
         return bool(self.description)
 
     @cached_property
@@ -452,7 +452,7 @@ def sampling_columns(frame: object, sampling: Mapping[str, Any]) -> dict[str, Va
 
 
 def missing_cells(columns: Mapping[str, Values], sampling: Mapping[str, Any]) -> dict[str, Mask]:
-    """Return a mask of missing values for each column, except for the counts of `aggregate_rows`: none is missing."""
+    """Return a mask of missing values for each column, except for complete counts of `aggregate_rows`."""
     aggregated = isinstance(sampling.get("times"), str) and sampling["times"] == TIMES
     return {name: missing_mask(values) for name, values in columns.items() if not (aggregated and name == "times")}
 

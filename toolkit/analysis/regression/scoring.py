@@ -62,7 +62,8 @@ def covariance(
 
     "observed": the inverse of the observed information (minus the Hessian). "expected": the inverse of the Fisher
     information. "opg": the inverse of the sum of outer products of the scores. "robust": the sandwich, with the
-    variance of the sum of scores between two inverses of the observed information; valid even if the model is wrong.
+    variance of the sum of scores between two inverses of the observed information; it is valid even if the model is
+    wrong.
     """
     if error_kind == "expected":
         return inverse_information(expected_information)
@@ -179,7 +180,7 @@ class Maximization:
 
 
 def smallest_remaining_share(start_information: Array, information: Array) -> float:
-    """Return the smallest share of the starting information that remains in any direction; 0 if that is singular."""
+    """Return the smallest share of the starting information that remains in any direction; 0 if it is singular."""
     try:
         root = np.linalg.inv(np.linalg.cholesky(start_information))
     except np.linalg.LinAlgError:
@@ -355,7 +356,7 @@ def _half_log_determinant(information: Array) -> float:
 
 
 def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Array:
-    """Return the maximum of a penalized likelihood; it exists, as the likelihood falls to 0 in all directions."""
+    """Return the maximum of a penalized likelihood, which exists because the likelihood falls to 0 everywhere."""
     point, converged = ascent.point, ascent.converged
     if not converged:
         point, converged = newton(evaluate, point)

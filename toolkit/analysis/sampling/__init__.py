@@ -1,1 +1,1 @@
-"""People are drawn with weights, in strata and in clusters: means, totals and their errors."""
+"""Means, totals and their errors for samples with weights, strata and clusters."""

@@ -1,8 +1,8 @@
 """The arguments of samples as checked arrays, and the calibration of weights to known totals.
 
-Totals are those of cells (poststratification) or of several margins (raking). The part of a variable that they explain
-has no sampling error, so linearized values are replaced by their residuals from the weighted regression on the cells or
-margins (Deville and Särndal 1992). Messages count faulty values and never quote them.
+The totals are known for cells (poststratification) or for several margins (raking). The part of a variable that cells
+or margins explain has no sampling error, so linearized values are replaced by their residuals from the weighted
+regression on the cells or margins (Deville and Särndal 1992). Messages count faulty values and never quote them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ def check_frame(rows: int | None, index: "pd.Index[Any] | None", frame: object) 
 
 
 def check_index(index: "pd.Index[Any] | None", values: object, name: str) -> None:
-    """Reject values with another index than the columns of a sample: their rows are those of other people."""
+    """Reject values whose index differs from the index of a sample's columns: their rows are other people."""
     other = index_of(values)
     if index is not None and other is not None and not index.equals(other):
         remedy = "weights would go to other people: make the Sample from the columns of this very frame"
@@ -82,7 +82,7 @@ def check_index(index: "pd.Index[Any] | None", values: object, name: str) -> Non
 
 
 def one_index(columns: Sequence[object]) -> "pd.Index[Any] | None":
-    """Return the index that all columns share; None if none of them has one."""
+    """Return the index that all columns share; None if no column has an index."""
     indices = [index for index in map(index_of, columns) if index is not None]
     if indices and not all(indices[0].equals(other) for other in indices[1:]):
         reject("the columns of a sample must have one index", "several", "their rows would be mixed up")

@@ -1,4 +1,4 @@
-"""Errors by replicate weights: the variance of an estimate over replicates of the weights."""
+"""Standard errors from replicate weights: the variance of an estimate over replicates of the weights."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ class Replicates:
     df : int
         Degrees of freedom of the intervals; None if they follow from the columns of the frame.
     method : str
-        How the replicates were made, in words.
+        A description of how the replicates were made.
     index : pandas.Index, optional
         Index of the columns.
 
@@ -85,7 +85,7 @@ class Replicates:
         factors: ArrayLike | None = None,
         fay: Number | None = None,
     ) -> "Replicates":
-        """Use replicate weights that came with the data.
+        """Make `Replicates` from replicate weights that were published with the data.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Replicates:
         Returns
         -------
         Replicates
-            Replicates with `mean`, `total` and `difference`, also for `sample=` of an analysis.
+            Replicates with `mean`, `total` and `difference`, which analyses accept as `sample=`.
         """
         by_name = isinstance(weights, str)
         columns: Any = tuple(replicates) if by_name else np.asarray(replicates)
@@ -136,7 +136,7 @@ class Replicates:
         Returns
         -------
         Replicates
-            The replicates with the columns of the frame; themselves if they have columns already.
+            The replicates with the columns of the frame; the replicates themselves if they already have columns.
         """
         if not self._column_names:
             check_frame(len(self.weights), self.index, frame)
@@ -165,7 +165,7 @@ class Replicates:
         Parameters
         ----------
         scores : array
-            One row per person; NaN where there is none.
+            One row per person; NaN where a score is missing.
         where : array of bool, optional
             The domain.
         labels : sequence, optional
@@ -194,12 +194,12 @@ class Replicates:
         return self._estimated(scores, (where,), labels, linear.total)
 
     def difference(self, scores: Values, first: Values, second: Values, *, labels: Names = None) -> Estimate:
-        """Estimate the mean of one domain minus that of another.
+        """Estimate the mean of one domain minus the mean of another.
 
         Parameters
         ----------
         scores : array
-            One row per person; NaN where there is none.
+            One row per person; NaN where a score is missing.
         first, second : array of bool
             The domains.
         labels : sequence, optional
@@ -249,7 +249,7 @@ class Replicates:
 def spread(sample: Replicates, value: Callable[[Array], Array], whole_sample: Array) -> tuple[Array, int]:
     """Return the covariance over the replicates, and the number of replicates without an estimate.
 
-    The value of such a replicate is NaN; the covariance of the others is scaled up to make up for it.
+    The value of such a replicate is NaN; the covariance of the other replicates is scaled up to compensate.
     """
     values = np.stack([value(sample.replicate(index)) for index in range(len(sample.factors))])
     defined = np.asarray(~np.isnan(values).any(axis=1))
@@ -261,7 +261,7 @@ def spread(sample: Replicates, value: Callable[[Array], Array], whole_sample: Ar
 
 
 def _scale(kind: str | None, scale: Number | None, fay: Number | None, count: int) -> float:
-    """Return the factor of the variance, from the kind of replicates or as it is given."""
+    """Return the factor of the variance, from the kind of replicates or from the given scale."""
     if kind is None and scale is not None:
         return float(check_positive(scale, "scale", "it makes the variance"))
     if kind is None or scale is not None:

@@ -39,8 +39,8 @@ FINITE = "the finite population is not used here: the errors are rather too larg
 class Sample:
     """A sampling design: weights, strata and clusters, by the names of their columns or as columns.
 
-    Names are looked up in the frame that is analyzed, whatever the order of its rows. Columns have one entry per row of
-    the frame, in its order; if they are columns of pandas, their index must be that of the frame.
+    Names are looked up in the frame that is analyzed, so the order of its rows does not matter. Columns have one entry
+    per row of the frame, in its order; if they are columns of pandas, their index must be that of the frame.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Sample:
     strata : str or array, optional
         Strata, which were sampled separately.
     clusters : str or array, or tuple of two, optional
-        Primary sampling units, which may be numbered within strata. For two stages a tuple of the clusters and the
+        Primary sampling units, which may be numbered within strata. For two stages, a tuple of the clusters and the
         units within clusters.
     population : int, mapping, str or array, or tuple of two, optional
         Population size for the finite population correction: the number of all clusters (of all people, without
@@ -60,9 +60,9 @@ class Sample:
         How to treat a stratum of one cluster: raise an error, merge it with the next stratum, or centre its total at
         the mean of all clusters.
     calibration : Calibration, optional
-        Known totals, as made by `poststratified` and `raked`.
+        Known totals, as set by `poststratified` and `raked`.
     index : pandas.Index, optional
-        Index of the columns, which is taken from them.
+        Index of the columns; it is read from columns of pandas.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Sample:
             object.__setattr__(self, name, value)
 
     def _parts(self) -> list[tuple[str, Any]]:
-        """Return the columns of each argument, one for each stage; a population that is a number has none."""
+        """Return the columns of each argument, one for each stage; a population that is a number has no column."""
         values = [(name, getattr(self, name)) for name in _FIELDS]
         stages = [(name, item) for name, value in values for item in (value if isinstance(value, tuple) else (value,))]
         return [(name, item) for name, item in stages if name != "population" or isinstance(item, str) or np.ndim(item)]
@@ -138,7 +138,7 @@ class Sample:
         Returns
         -------
         Sample
-            The sample with the columns of the frame; the sample itself if it has columns already.
+            The sample with the columns of the frame; the sample itself if it already has columns.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class Sample:
 
     @cached_property
     def rows(self) -> int | None:
-        """Number of rows; None without columns, when the sample fits any number of rows."""
+        """Number of rows; None for a sample without columns, which fits any number of rows."""
         margin = None if self.calibration is None else self.calibration.margins[0].index
         return None if self._by_name else same_length([*self._parts(), ("known totals", margin)])
 
@@ -199,7 +199,7 @@ class Sample:
 
     @property
     def df(self) -> int:
-        """Degrees of freedom: clusters minus strata."""
+        """Degrees of freedom: the number of clusters minus the number of strata."""
         return self._units().df
 
     @property
@@ -216,13 +216,13 @@ class Sample:
         Parameters
         ----------
         scores : array
-            One row per person, as from `design.scores(reports)`; NaN where there is none.
+            One row per person, as from `design.scores(reports)`; NaN where a score is missing.
         where : array of bool, optional
-            The domain, or a table with a domain for each column. Rows outside it are needed for its error, because
-            clusters without members count.
+            The domain, or a table with a domain for each column. Rows outside the domain are needed for the standard
+            error, because clusters without members count.
         noise : {"shares"} or number or array, optional
-            With a `population`, how much of each score's variance is randomization, which a finite population does not
-            reduce: "shares" for scores of options, 0 for plain answers, or one number per row.
+            With a `population`, the part of each score's variance that is due to randomization, which a finite
+            population does not reduce: "shares" for scores of options, 0 for plain answers, or one number per row.
         labels : sequence, optional
             Names of the columns.
 
@@ -265,12 +265,12 @@ class Sample:
     def difference(
         self, scores: Values, first: Values, second: Values, *, noise: Noise = None, labels: Names = None
     ) -> Estimate:
-        """Estimate the mean of one domain minus that of another; clusters may have members of both.
+        """Estimate the mean of one domain minus the mean of another; clusters may have members of both domains.
 
         Parameters
         ----------
         scores : array
-            One row per person; NaN where there is none.
+            One row per person; NaN where a score is missing.
         first, second : array of bool
             The domains.
         noise, labels : optional
@@ -405,7 +405,7 @@ def df_of(sample: Sampled, inside: Mask) -> int:
 def scatter(sample: Sampled, values: Array, *, finite: bool) -> Array:
     """Return the variance of the sum of weighted values, one row per person.
 
-    With `finite` the finite population correction is applied, which is right for the sampling variance alone.
+    With `finite`, the finite population correction is applied, which is valid only for the sampling variance.
     """
     if isinstance(sample, Replicates):
         base = sample._checked_weights
@@ -421,7 +421,7 @@ def scatter(sample: Sampled, values: Array, *, finite: bool) -> Array:
 class SampleRows:
     """The rows of a sample that are in a model.
 
-    Clusters without such rows count in the variance, because they could have had some.
+    Clusters without such rows count in the variance, because they could have contained such rows.
     """
 
     sample: Sampled

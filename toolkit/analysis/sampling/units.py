@@ -1,9 +1,9 @@
 """Sampling units: clusters in strata, and the variance of a total over them.
 
-With z the sum of a cluster's linearized values, the variance of a total is the sum over strata of
-(1 - f) m / (m - 1) times the sum over their clusters of (z - mean z)**2, for m clusters drawn of M, f = m / M
+Let z be the sum of a cluster's linearized values, and suppose that m of the M clusters of a stratum were drawn, f = m /
+M. The variance of a total is the sum over strata of (1 - f) m / (m - 1) times the sum over clusters of (z - mean z)**2
 (Taylor linearization; Binder 1983). If people were also sampled within clusters, each cluster adds f times the same
-variance of its second stage, in which it is the stratum (Särndal, Swensson and Wretman 1992, 4.3).
+variance for its second stage, in which the cluster is the stratum (Särndal, Swensson and Wretman 1992, 4.3).
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 
 Noise: TypeAlias = ArrayLike | None
-"""How much of each score's variance is randomization: "shares", a number, or one number per row."""
+"""The part of each score's variance that is due to randomization: "shares", a number, or one number per row."""
 Column: TypeAlias = npt.NDArray[Any] | None
 Sizes: TypeAlias = Number | Mapping[Any, Number] | Column
 """Population sizes of the strata, by name or in a column; None for an infinite population."""
@@ -76,7 +76,7 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Noise) 
     """Return the randomization variance that the finite population correction must not remove.
 
     It is the sum over people of fraction * factor**2 * variance of the score given the answer. For scores S of options
-    that variance is estimated without bias by S S' - diag(S), because an answer is an option or is not.
+    that variance is estimated without bias by S S' - diag(S), because an answer either is an option or is not.
     """
     if noise is None:
         remedy = "write noise='shares' for scores of options, noise=0 for plain answers, or a variance per row"
@@ -97,7 +97,7 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Noise) 
 def as_estimate(
     sums: Linearization, cov: Array, df: int, single: bool, labels: Names, method: str, covers: Covers
 ) -> Estimate:
-    """Return an estimate with a t interval of the sample's degrees of freedom."""
+    """Return an estimate with a t interval that has the sample's degrees of freedom."""
     se = np.sqrt(np.maximum(np.diag(cov), 0))
     value: Any = float(sums.value[0]) if single else sums.value
     error: Any = float(se[0]) if single else se
@@ -118,7 +118,7 @@ def as_estimate(
 
 
 def without_certainty(estimate: Estimate, scores: Array, inside: Mask) -> Estimate:
-    """Return a mean without a standard error where all scores are equal: their error is not known, rather than 0."""
+    """Return a mean without a standard error if all scores are equal, because the error is unknown rather than 0."""
     highest = np.where(inside, scores, -np.inf).max(axis=0)
     lowest = np.where(inside, scores, np.inf).min(axis=0)
     equal = highest == lowest
@@ -149,7 +149,7 @@ class Units:
 
     @property
     def df(self) -> int:
-        """Degrees of freedom: clusters minus strata."""
+        """Degrees of freedom: the number of clusters minus the number of strata."""
         return len(self.stratum) - len(self.counts)
 
     def df_of(self, inside: Mask) -> int:
@@ -165,7 +165,7 @@ class Units:
     def covariance(self, values: Array, share: Array | float = 1.0) -> Array:
         """Return the covariance of the sum of `values` over rows, times `share`.
 
-        Clusters are compared with the mean of their stratum, and the only cluster of a stratum with that of all.
+        Clusters are compared with the mean of their stratum. A stratum's only cluster is compared with the mean of all.
         """
         sums = self.totals(values)
         strata_sums = np.stack([np.bincount(self.stratum, column, len(self.counts)) for column in sums.T], axis=1)
@@ -183,7 +183,7 @@ class Units:
         return np.stack([np.bincount(self.unit, column, len(self.stratum)) for column in values.T], axis=1)
 
     def row_fraction(self) -> Array:
-        """Return the sampling fraction of each row: that of its cluster, times the one within the cluster."""
+        """Return the sampling fraction of each row: its cluster's fraction times that within the cluster."""
         fraction = np.asarray(self.fraction[self.stratum[self.unit]])
         return fraction if self.within is None else fraction * self.within.row_fraction()
 
@@ -240,7 +240,7 @@ def _second_stage(cluster: Codes, second: Column, population: Sizes) -> Units:
 
 
 def _population(sizes: Sizes, row_stratum: Codes, names: tuple[Any, ...], stratified: bool) -> Array:
-    """Return the number of all clusters of each stratum, infinite where it is not given."""
+    """Return the number of all clusters of each stratum, which is infinite if it is not given."""
     if sizes is None:
         return np.full(len(names), np.inf)
     if isinstance(sizes, np.ndarray):
@@ -263,7 +263,7 @@ def _population(sizes: Sizes, row_stratum: Codes, names: tuple[Any, ...], strati
 
 
 def _collapse(stratum: Codes, counts: Codes, sizes: Array) -> tuple[Codes, Codes, Array]:
-    """Merge strata of one cluster with the next stratum, and the last with the one before it."""
+    """Merge strata of one cluster with the next stratum, and the last stratum with the one before it."""
     target_of, remaining = np.arange(len(counts)), counts.copy()
     for index in range(len(counts)):
         if remaining[index] == 1:

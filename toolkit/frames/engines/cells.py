@@ -1,4 +1,4 @@
-"""Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever called.
+"""Cells that are Python objects. They are read by type: no method of an object of unknown type is ever called.
 
 A cell may be any object that somebody put into a frame. A cell whose `__float__`, `__eq__` or `__hash__` raises or is
 slow would disclose something about its person. So only the types in this module are read; a cell of any other type is
@@ -20,7 +20,7 @@ from toolkit.core.arrays import as_float, number_or_none
 
 _EPOCH, _ZONED_EPOCH = dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAYS = ("D", "W")
-# A Decimal with a larger exponent is not expanded: 1E+999999999 would have a billion digits.
+# A Decimal with a larger exponent is not expanded, because 1E+999999999 would have a billion digits.
 MAX_EXPONENT = 1000
 MISSING_KEY = object()
 """The key of a missing cell."""
@@ -56,7 +56,7 @@ def key(cell: object, *, as_days: bool = False) -> Hashable:
 
 
 def person_key(cell: object) -> Hashable:
-    """Return the person whom a cell identifies: like `key`, but exact for all numbers, so that people are not merged.
+    """Return the key of the person in a cell: like `key`, but exact for all numbers, so that people are not merged.
 
     Numbers of different types that are equal in Python identify the same person.
 
@@ -122,7 +122,7 @@ def _cell_key(cell: Any, kind: type, as_days: bool) -> Hashable:
 
 
 def _number_key(value: Any) -> int | float | Fraction:
-    """Return the key of a float, Decimal or Fraction, in a time that does not depend on the size of its exponent."""
+    """Return the key of a float, Decimal or Fraction, in a time independent of its exponent."""
     kind, near = type(value), as_float(value)
     far = kind is Decimal and not (value.is_finite() and abs(value.adjusted()) < MAX_EXPONENT)
     if far or kind not in (Decimal, Fraction, np.longdouble) or (kind is np.longdouble and near - near != 0):

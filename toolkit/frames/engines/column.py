@@ -1,9 +1,10 @@
-"""`Column`: the interface that all engines share. The `Kind` of a column follows from its type and alone decides how
-the column is read.
+"""`Column`: the interface that all engines share.
+
+The `Kind` of a column follows from its type and determines how the column is read.
 
 A value that cannot be read as a number counts as missing. Whether a column holds such values must not be visible as an
-error, a warning, a different shape or a longer time. Engines have a fast path for columns without missing values, so a
-missing value is always appended before an engine is called, and removed from the result.
+error, a warning, a different shape or a longer running time. Engines have a fast path for columns without missing
+values, so a missing value is always appended before an engine is called, and removed from the result.
 """
 
 from abc import ABC, abstractmethod
@@ -60,7 +61,7 @@ class Kind:
     is_categorical : bool
         Whether values are stored as codes of categories; such a column is not summed.
     is_long : bool
-        Whether numbers have more digits than a float or 64 bits hold. They are added up as floats, but compared
+        Whether numbers have more digits than a float or 64 bits hold. Such numbers are added up as floats, but compared
         exactly, one by one.
     """
 
@@ -99,12 +100,12 @@ def whole_kind(bits: int, signed: bool) -> Kind:
 
 
 def decimal_kind(digits: int) -> Kind:
-    """Return the kind of decimal numbers; floats can tell apart those of up to 15 digits."""
+    """Return the kind of decimal numbers; floats can distinguish those of up to 15 digits."""
     return Kind("number", is_long=digits > 15)
 
 
 class Column(ABC):
-    """A column of a frame. Its kind and name are public, everything that its methods return is confidential."""
+    """A column of a frame, whose kind and name are public; all results of its methods are confidential."""
 
     name: str = ""
 
@@ -120,7 +121,7 @@ class Column(ABC):
         raise NotImplementedError("Python objects are compared one by one")
 
     def codes(self, texts: Sequence[str]) -> Codes:
-        """Return the index in `texts` of each value, -1 for a value that is not among them."""
+        """Return the index in `texts` of each value; -1 for a value that is not in `texts`."""
         raise NotImplementedError("texts are compared cell by cell")
 
     def has(self, texts: Sequence[str]) -> Mask:
@@ -156,7 +157,7 @@ class Column(ABC):
 
 
 class Cells(Column):
-    """A column of Python objects, which a function lists and which are read in one loop."""
+    """A column of Python objects, which a function returns as a list and which are read in one loop."""
 
     @np.errstate(all="ignore")
     def floats(self) -> Array:
@@ -177,7 +178,7 @@ class Cells(Column):
 
 
 class Categories(Column):
-    """A column of category codes, -1 where missing: the categories are read, and then indexed by the codes."""
+    """A column of category codes, -1 if missing: the categories are read, and then indexed by the codes."""
 
     def __init__(self, categories: Column, codes: npt.NDArray[Any], kind: Kind) -> None:
         self._categories, self._values, self.kind = categories, codes, kind

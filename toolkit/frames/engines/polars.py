@@ -17,15 +17,15 @@ from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Expression, La
 if TYPE_CHECKING:
     import polars as pl
 
-# The rows of a batch and the missing value at its end.
+# The number of rows of a batch, including the missing value at its end.
 _BATCH_ROWS = 2**20 + 1
 _POLARS_TYPES = {float: "Float64", str: "String", int: "Int64"}
 # The smallest and the largest number of days of a Python timedelta.
 _TIMEDELTA_DAYS = (-999_999_999, 999_999_998)
 # Polars converts time zones without a panic up to this many days before or after 1970.
 _MAX_ZONED_DAYS = 9 * 10**7
-# The maximum number of texts that are looked up by hash. The table has about as many slots as the square of the number
-# of texts, so that for most seeds no two texts collide.
+# The maximum number of texts that are looked up by hash. The number of slots is about the square of the number of
+# texts, so for most seeds no two texts collide.
 _MAX_HASHED = 2**10
 
 
@@ -96,7 +96,7 @@ class PolarsColumn(Column):
         starts = range(0, len(padded), _BATCH_ROWS)
         if len(starts) == 1:
             return batch_codes(0)[:-1]
-        # polars itself uses a single core for this.
+        # polars uses a single core for this task.
         with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
             return np.concatenate(list(pool.map(batch_codes, starts)))[:-1]
 
@@ -206,7 +206,7 @@ class HashTable:
         return None
 
     def codes(self, column: "pl.Series") -> Codes:
-        """Return the index of each text of a polars Series, -1 for a text that is not in the table."""
+        """Return the index of each text of a polars Series, -1 for texts outside the table."""
         import polars as pl
 
         near = self.table.take(self._slots(column))

@@ -49,13 +49,13 @@ class SqlTable(EngineTable):
     """The expressions that both dialects share; a `LazyTable` is the text of a query."""
 
     _text_template = "{}"
-    """Converts text to bytes."""
+    """The SQL that converts text to bytes."""
     _hash_template = "{}"
-    """Hashes bytes to hexadecimal digits."""
+    """The SQL that hashes bytes to hexadecimal digits."""
     _hex_template = "{}"
-    """Converts hexadecimal digits to a whole number."""
+    """The SQL that converts hexadecimal digits to a whole number."""
     _day_template = "{}"
-    """Converts a date to days since 1970."""
+    """The SQL that converts a date to days since 1970."""
     _wide_integer_type = "bigint"
     """The type of whole numbers of more than 63 bits."""
     _shift_template = "({} >> {})"
@@ -210,9 +210,7 @@ class DuckDbTable(SqlTable):
         return SqlExpression(f"(case {finite} when {expression.text} is not null then {far} end)")
 
     def round_to_integer(self, expression: Expression) -> Expression:
-        return SqlExpression(
-            f"try_cast({expression.text} as bigint)"
-        )  # DuckDB rounds to the nearest integer, halves to even
+        return SqlExpression(f"try_cast({expression.text} as bigint)")  # DuckDB rounds halves to even
 
     def sums(self, expression: Expression, max_value: int) -> dict[int, Expression]:  # noqa: ARG002
         return {0: SqlExpression(f"sum({expression.text})")}  # DuckDB adds up in 128 bits
@@ -240,7 +238,7 @@ class DuckDbTable(SqlTable):
     def fetch(self, rows: LazyTable) -> dict[str, npt.NDArray[Any]]:
         result = self._table.query("confidential", f"select * from {rows}")
         names = list(result.columns)
-        # Sums, whose names begin with "t", have 128 bits, which NumPy does not hold.
+        # Sums, whose names begin with "t", have 128 bits, which NumPy does not support.
         if not any(name.startswith("t") for name in names):
             return {name: np.ma.filled(column, 0) for name, column in result.fetchnumpy().items()}
         columns = np.array([[number or 0 for number in row] for row in result.fetchall()], dtype=object)

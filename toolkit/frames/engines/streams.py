@@ -24,7 +24,7 @@ TAG_BITS = 31
 Expression: TypeAlias = Any
 """An expression of an engine, with Python's arithmetic and comparison operators, & and |."""
 LazyTable: TypeAlias = Any
-"""A table of an engine that has not been computed yet."""
+"""A table of an engine whose rows are not computed until it is fetched."""
 
 
 class EngineTable(ABC):
@@ -127,7 +127,7 @@ class EngineTable(ABC):
     def with_columns(
         self, rows: LazyTable, expressions: Mapping[str, Expression], *, drop_others: bool = False
     ) -> LazyTable:
-        """Add columns; with `drop_others` keep no other columns."""
+        """Add columns; `drop_others` removes all other columns."""
 
     @abstractmethod
     def filter(self, rows: LazyTable, condition: Expression) -> LazyTable:
