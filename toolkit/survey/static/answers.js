@@ -1,19 +1,20 @@
-// The answers, in memory only, and the report that is made of them. The random words are drawn before the first answer and outlive
-// the page, not the tab: the same answer gives the same report. Then they are dropped, as both together would tell the answer.
+// The answers, in memory only, and the report made from them. Random words are drawn before the first answer and kept until the
+// tab is closed, so that the same answer gives the same report. Then they are deleted, because words and report together reveal
+// the answer.
 
 import { draws } from "./queue.js";
 import { below, cell, gridIndex, remembered, report, secret, words } from "./randomizer.js";
 
-// On the shelf are the words and, once the practice is over, what is sent about it; in the attic, for later waves, the words of
-// memos, a number that joins reports, and which page made the report of each wave. After the last wave only that stays.
+// The shelf has the words and, after practice, its result. The attic has, for later waves, the words of memos, a number that
+// links reports, and the page of each wave's report, which alone is kept after the last wave.
 export function sheet(survey, shelf, attic) {
   const key = secret(16);
   const lasting = draws(shelf);
   let understood = null;
-  let tries = 0; // at the question about the method
-  let before, over; // the practice is over: since an earlier page, or by now
-  let drawn, panel; // by place: the random words of each item; and what is in the attic
-  const given = new Map(); // by item: the true answer, or what was tapped; nothing yet if the wheel was turned
+  let tries = 0; // at the check
+  let before, over; // whether practice ended on an earlier page, or now
+  let drawn, panel; // the random words of each item by index; the content of the attic
+  const given = new Map(); // by item: the true answer or the tapped report; undefined if only the wheel was turned
   const items = survey.intro.concat(survey.questions);
   const total = ({ weights }) => weights.reduce((sum, one) => sum + one, 0);
   const answer = (item) => (item.weights ? drawn && cell(item.weights, below(total(item), source(item))) : given.get(item));
@@ -26,7 +27,7 @@ export function sheet(survey, shelf, attic) {
       const other = survey.questions[place];
       return visible(other) && codes.includes(answer(other));
     });
-  // What is sent; undefined until there is an answer.
+  // The value to send; undefined without an answer.
   const value = (item) => {
     const truth = answer(item);
     return truth === undefined || item.mode !== "auto" ? truth : randomized(item, truth, source(item), recall(item));
@@ -34,14 +35,14 @@ export function sheet(survey, shelf, attic) {
   return {
     key, answer, value, memory,
     begun: () => drawn || lasting.read(),
-    // A report is made: from now on no other page may make one for this wave. False if one has.
+    // Reserve this wave's report for this page; false if another page has made it.
     seal() {
       const { seen } = Object.assign(panel, memory());
       const first = (seen[survey.wave] = seen[survey.wave] || survey.hash);
       if (survey.panel) attic.write("memory", seen[survey.waves] ? { seen } : panel);
       return survey.pages.includes(first);
     },
-    // How many words a draw takes depends on no truth.
+    // The number of words in a draw depends on no truth.
     begin() {
       drawn = drawn || lasting.read() || [];
       before = over || shelf.read("practised");
@@ -50,13 +51,13 @@ export function sheet(survey, shelf, attic) {
       items.forEach((item) => item.randomizer && randomized(item, item.truths[0], source(item), recall(item)));
       items.forEach((item) => item.weights && answer(item));
       if (!lasting.read()) lasting.write(drawn);
-      if (survey.panel && !panel.seen[survey.waves]) attic.write("memory", panel); // of two tabs the last word counts
+      if (survey.panel && !panel.seen[survey.waves]) attic.write("memory", panel); // the last of two tabs wins
       panel = { ...panel, ...memory() };
     },
     put(item, truth) {
       given.set(item, truth);
     },
-    // Of the question about the method the first answer counts; about the device, at which try it was right: 0 is never.
+    // The first answer to the check counts; about a device it is the number of the right try, or 0.
     tried(item, right) {
       tries += 1;
       const over = right || tries >= item.tries.length;
@@ -73,7 +74,7 @@ export function sheet(survey, shelf, attic) {
     practised: () => over || !survey.intro.length || shelf.write("practised", (over = [understood])),
     intro: () => (before ? [] : survey.intro),
     asked: () => survey.questions.filter((item) => visible(item) && !item.weights),
-    // All that leaves the phone, byte for byte.
+    // The body of the report, byte for byte.
     body(token) {
       const answers = {};
       survey.questions.forEach((item) => (answers[item.name] = visible(item) ? value(item) : null));

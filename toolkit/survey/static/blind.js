@@ -1,10 +1,10 @@
-// Blind tokens: the server signs a nonce that it cannot see, so that no report tells by it which link it came with.
-// RSABSSA-SHA384-PSS-Randomized of RFC 9474; the nonce is its random prefix, the survey's hash its message.
-// Browsers give crypto.subtle to https and localhost only: else request() throws "insecure".
+// Blind tokens: the server signs a nonce that it cannot see, so that reports cannot be linked to invitations.
+// RSABSSA-SHA384-PSS-Randomized of RFC 9474; the nonce is its random prefix, the survey's hash its message. Without https or
+// localhost browsers lack crypto.subtle, and request() throws "insecure".
 
 import { hex, secret } from "./randomizer.js";
 
-const HASH = 48; // bytes of SHA-384, and of the salt
+const HASH = 48; // bytes of SHA-384 and of the salt
 const number = (digits) => BigInt(`0x${digits}`);
 const bytes = (digits) => Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
 const padded = (value, length) => value.toString(16).padStart(2 * length, "0");
@@ -35,7 +35,7 @@ async function encode(message, bits, salt) { // EMSA-PSS, RFC 8017 section 9.1.1
   return join(block, digest, [0xbc]);
 }
 
-// What to have signed, and what to keep for finish(). `fixed` is for the RFC's test vectors.
+// The message to sign, and the state for finish(). `fixed` is for the RFC's test vectors.
 export async function request(issuer, survey, fixed = {}) {
   if (!crypto.subtle) throw new Error("insecure");
   const [n, e, size] = [number(issuer.n), number(issuer.e), issuer.n.length / 2];
@@ -44,13 +44,13 @@ export async function request(issuer, survey, fixed = {}) {
   let kept = fixed.inverse ? number(fixed.inverse) : null;
   while (kept === null) {
     const draw = number(secret(size));
-    if (draw < n) kept = inverse(draw, n); // uniform: what is not below n is drawn again
+    if (draw < n) kept = inverse(draw, n); // uniform, as other numbers are drawn again
   }
   const blinded = (number(hex(encoded)) * power(inverse(kept, n), e, n)) % n;
   return { nonce, blinded: padded(blinded, size), inverse: padded(kept, size) };
 }
 
-// The token. Throws if the answer is not the signature, by the public key, of what was sent.
+// The token; throws if the signature of the message is invalid.
 export async function finish(issuer, state, signature) {
   const [n, e] = [number(issuer.n), number(issuer.e)];
   if (power(number(signature), e, n) !== number(state.blinded)) throw new Error("signature");

@@ -1,4 +1,4 @@
-// The way through the survey: which screen is shown, what comes next, how it ends.
+// Navigation: the screen that is shown, the next screen, and the end.
 
 import { sheet } from "./answers.js";
 import { drop, encode, filled, send, shelf } from "./queue.js";
@@ -12,10 +12,10 @@ const link = invitation();
 const app = { survey, next, go, takePart, decline, submit };
 app.body = () => app.sheet.body(token);
 app.speak = (code) => [speak(code), show(current)];
-let who, kept; // the link as it is kept, and what is kept by it
+let who, kept; // the hash of the link, and the storage under it
 let consented, reviewed;
-let token; // what the report carries in token and blind mode
-let current = "consent"; // the screen, and after a colon its question
+let token; // the report's token with access by token or blind
+let current = "consent"; // the screen, with its question after a colon
 
 const items = () => app.sheet.intro().concat(app.sheet.asked());
 
@@ -33,11 +33,11 @@ function go(screen) {
   show(screen);
 }
 
-// A screen, or the one that must come before it.
+// Show a screen, or the screen that must precede it.
 function show(screen) {
   const open = items().find((item) => app.sheet.answer(item) === undefined);
   const due = open ? "ask:" + open.name : "review";
-  if (/^(sending|end)$/.test(current)) screen = current; // there is no way back: the answers are gone
+  if (/^(sending|end)$/.test(current)) screen = current; // nobody can go back: the answers are deleted
   else if (!consented || place(screen) < 0) screen = "consent";
   else if (place(screen) > place(due)) screen = due;
   current = screen;
@@ -47,7 +47,7 @@ function show(screen) {
   const item = items().find((one) => one.name === about);
   if (survey.questions.includes(item)) app.sheet.practised();
   const step = n > 0 && make("progress", { max: of, value: n, "aria-label": say("step", { n, of }) });
-  const offline = consented || survey.access !== "blind"; // a ticket needs the network
+  const offline = consented || survey.access !== "blind"; // a blind token needs the network
   display(screens[name](app, item), step, footer(survey, name, offline && !survey.intro.includes(item)));
 }
 
@@ -68,7 +68,7 @@ function speak(code) {
   Object.assign(document.documentElement, { lang: code, dir: speech.words.direction });
 }
 
-// The token leaves the address bar at once: no history and no screenshot shows it.
+// Remove the token from the address bar at once, so that no history or screenshot shows it.
 function invitation() {
   const found = /^#t=([\w-]+)$/.exec(fragment);
   if (found) tab.write("link", found[1]); // a reload must not lose it
@@ -98,14 +98,14 @@ function decline() {
   end({ how: "declined", back: reload });
 }
 
-// The next person on this phone: nothing of the one before is left but that somebody answered.
+// For the next person on this phone: only the fact that somebody answered remains.
 app.another = () => [kept.drop("done"), reload()];
 
 function reload() {
   location.reload();
 }
 
-// What was said already is not said again.
+// A message is not repeated.
 function tell(state, values) {
   const [place, text] = [document.getElementById("status"), say(state, values)];
   if (place.textContent !== text) place.textContent = text;
@@ -118,7 +118,7 @@ function begin() {
 
 async function start() {
   if (survey.station) return (await import("./station.js")).station(app, { begin, display, end, fragment, reload, show, speak, tell });
-  const plain = link && !crypto.subtle; // without https browsers give no hash: nothing is kept
+  const plain = link && !crypto.subtle; // without https there is no hash, and nothing is stored
   who = plain ? secret(16) : link && (await hash(link));
   const own = (store, pages) => shelf(pages, who, plain || store);
   kept = own("localStorage", survey.pages);
@@ -132,13 +132,13 @@ async function start() {
   begin();
 }
 
-// How it ended before: it is stored, or was refused for good, or deleted.
+// The earlier outcome: stored, permanently rejected, or deleted.
 function ended() {
   const done = kept.read("done") || 1;
   return done === 1 ? "already" : done;
 }
 
-// From here on there is a report, and no answer.
+// Make the report and delete the answers.
 function submit() {
   const mine = { key: app.sheet.key, body: app.sheet.body(token === link ? who : token) };
   const first = app.sheet.seal();
@@ -156,10 +156,10 @@ async function deliver(mine) {
   if (status === 201) {
     tab.drop("link");
     kept.drop("blind");
-    shelf(survey.pages, "", "localStorage").write("done", 1); // for who comes back without the link
+    shelf(survey.pages, "", "localStorage").write("done", 1); // for a return without the link
   }
-  const own = record && (!mine || record.key === mine.key); // else another tab was faster
-  const open = own && !kept.read("done") && ![201, 403, 410].includes(status); // it may still be sent, or deleted
+  const own = record && (!mine || record.key === mine.key); // otherwise another tab was faster
+  const open = own && !kept.read("done") && ![201, 403, 410].includes(status); // it can still be sent or deleted
   const again = () => (status === 409 ? reload() : deliver(record));
   const remove = () => [drop(kept, "deleted"), end({ how: "deleted", again: 0, remove: 0 })];
   end({ how: own ? status : ended(), record, again: open && again, remove: open && remove });
@@ -174,7 +174,7 @@ function end(outcome) {
   show(current);
 }
 
-// No answer may stay in a page that is left: browsers keep it.
+// Browsers cache pages, so answers are removed from a page that is left.
 addEventListener("pagehide", () => {
   if (app.sheet) app.sheet.forget();
   part("screen");

@@ -1,16 +1,16 @@
-// Sending: one report a phone, the same bytes until it is stored. Two would let somebody average the noise away: what may have
-// left the phone is never made anew, not after a reload, in a second tab, or when it is refused.
+// Sending: one report per phone, the same bytes until it is stored. With two reports the noise could be averaged out, so a report
+// that may have been sent is never made again: not after a reload, in a second tab, or after a rejection.
 
 import { below, secret, words } from "./randomizer.js";
 
-export const FINAL = [201, 400, 403, 409, 410, 413, 415]; // for good; all else is tried again
-const OVER = [201, 403, 410]; // nothing is left to send: it leaves the phone
+export const FINAL = [201, 400, 403, 409, 410, 413, 415]; // final; after any other status, try again
+const OVER = [201, 403, 410]; // the report is deleted from the phone
 const PATIENCE = 20000; // milliseconds
 const LONGEST = 120; // seconds
-const LINGER = 19800; // at most, by chance: the time of a blind report tells less
+const LINGER = 19800; // the longest random delay, which hides the time of a blind report
 
-// What pages keep on the phone; never a link but its hash, `who`; of answers what is to be sent, until that is over. Where nothing
-// is kept, all still works.
+// What pages store on the phone: the report until it is sent, and never a link, only its hash `who`. Without storage everything
+// still works.
 export function shelf(pages, who, store) {
   const on = (act) => (item, value) => {
     try {
@@ -22,11 +22,11 @@ export function shelf(pages, who, store) {
   const read = on((place, names) => names.map((name) => JSON.parse(place.getItem(name))).find(Boolean));
   const write = on((place, [name], value) => [place.setItem(name, JSON.stringify(value))]);
   const drop = on((place, names) => names.map((name) => place.removeItem(name)));
-  return { read, write, drop, keeps: () => write("probe", "0".repeat(131072)) && drop("probe") }; // all fits
+  return { read, write, drop, keeps: () => write("probe", "0".repeat(131072)) && drop("probe") }; // whether there is room
 }
 
-// Random words that outlive the page, not the tab: on the shelf under a pad, which is in the tab's name. Browsers leave on their
-// disk what was on a shelf, and show a name to the next site: each alone tells nothing.
+// Random words for the life of a tab: on the shelf, encrypted with a pad in the tab's name. Browsers may leave the shelf on the
+// disk, and show the name to the next site; each alone reveals nothing.
 export function draws(shelf) {
   const masked = (lists, pad) => lists.map((list, i) => list && list.map((word, j) => (word ^ pad[i][j]) >>> 0));
   const name = (pads) => (window.name = JSON.stringify(pads));
@@ -34,7 +34,7 @@ export function draws(shelf) {
     try {
       return Object(JSON.parse(window.name));
     } catch (error) {
-      return {}; // somebody else's name
+      return {}; // another site's name
     }
   };
   const read = () => {
@@ -53,17 +53,17 @@ export function draws(shelf) {
   return { read, write, drop };
 }
 
-// Send the record {key, body} on the shelf, or else this one, `complete`, until that is settled; none is returned if another
-// tab was faster. `tell` hears "lingering", "sending" and "waiting".
+// Send the stored record {key, body}, or else `mine`, until the outcome is final; return no record if another tab was faster.
+// `complete` completes the body, and `tell` receives "lingering", "sending" and "waiting".
 export async function send(kept, mine, blind, complete, tell) {
   if (!kept.read("report") && kept.read("done")) return {};
   if (blind) tell("lingering");
   if (!kept.read("report")) {
-    kept.write("report", mine); // two tabs may write at one moment: both send what was written last
+    kept.write("report", mine); // of two tabs that write at once, both send the last record
     await pause(200, blind ? LINGER : 100);
   }
   const record = kept.read("report") || mine;
-  let asked = true; // by a person or the network: not every try is told
+  let asked = true; // by a person or the network; other tries are not shown
   for (let wait = 2; ; wait = Math.min(2 * wait, LONGEST)) {
     if (asked) tell("sending");
     const { status, after } = await stored(record.key, complete(record.body));
@@ -75,17 +75,17 @@ export async function send(kept, mine, blind, complete, tell) {
   }
 }
 
-// What was to be sent leaves the phone; how it ended stays: 1 if it is stored. So none is made anew.
+// Delete the report but keep its outcome (1 if stored), so that no other report is made.
 export function drop(kept, how) {
   kept.write("done", how === 201 ? 1 : how);
   kept.drop("report");
 }
 
-// As long, by spaces, as every other report of the survey: the size of a request tells nothing.
+// Spaces make all reports equally long, so that their size reveals nothing.
 export const encode = (text) => new TextEncoder().encode(text);
 export const filled = (body, length) => body + " ".repeat(Math.max(0, length - encode(body).length));
 
-// Send a body, or get what is there.
+// Post a body, or get a resource.
 export function ask(path, body) {
   const headers = { "Content-Type": "application/json" };
   const stop = window.AbortController ? new AbortController() : { abort() {} };
@@ -93,7 +93,7 @@ export function ask(path, body) {
   return fetch(path, { method: body ? "POST" : "GET", headers, body, credentials: "omit", signal: stop.signal });
 }
 
-// The status, if the survey's own server speaks: a hotel's login says "200 OK" too.
+// The status, if it is from the survey's server: a hotel's login also returns 200.
 async function stored(key, body) {
   try {
     const answer = await ask("report", body);
@@ -105,7 +105,7 @@ async function stored(key, body) {
   }
 }
 
-// Wait so many milliseconds and, by chance, up to so many more; or until an event.
+// Wait `time` milliseconds and up to `more` at random, or until an event.
 const pause = (time, more, ...events) =>
   new Promise((resolve) => {
     setTimeout(resolve, time + below(more, words()));

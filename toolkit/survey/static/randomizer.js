@@ -1,6 +1,6 @@
 // How a true answer becomes a report, on the respondent's own device. Nothing here sends, stores, logs or rounds anything. The
 // same random words give the same report as in Python's toolkit.local, whose browser_data() is a `randomizer`. A truth is the
-// code of an option, from 0; of tick boxes a list of codes; of a number its place on the grid.
+// code of an option, from 0; for tick boxes a list of codes; for a number its index on the grid.
 
 // A source of words, 0 to 2^32 - 1, from the browser's generator for secret keys.
 export const words = () => () => crypto.getRandomValues(new Uint32Array(1))[0];
@@ -8,14 +8,14 @@ export const words = () => () => crypto.getRandomValues(new Uint32Array(1))[0];
 export const secret = (size) => hex(crypto.getRandomValues(new Uint8Array(size)));
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-// The words in a list, and fresh ones behind them: a corrected answer is never drawn anew.
+// Words from a list, then fresh ones, so that a corrected answer is not drawn again.
 export const remembered = (kept, next, place = 0) => () => {
   if (place === kept.length) kept.push(next());
   return kept[place++];
 };
 
-// A whole number from 0 to n - 1, each equally likely. With b binary digits in n - 1: take as many words as hold b digits, at
-// least one, the lowest first; keep b digits; from n on, begin again. Above 2^53 n is a BigInt.
+// A uniform whole number from 0 to n - 1. If n - 1 has b binary digits, take words for b digits, at least one, lowest first; keep
+// b digits; if the result is n or more, begin again. Above 2^53 n is a BigInt.
 export function below(n, next) {
   const whole = typeof n === "bigint" ? BigInt : Number;
   let reach = whole(1); // 2^b
@@ -30,7 +30,7 @@ export function below(n, next) {
   }
 }
 
-// The report for a truth: a whole number or a list of them. `next` is a source of words, `memory` the same in each wave.
+// The report for a truth: a whole number or a list. `next` is a source of words, `memory` a source that is the same in each wave.
 export function report(randomizer, truth, next, memory = next) {
   const rule = RULES[randomizer.kind || "design"];
   if (!rule) throw new Error("unknown randomizer");
@@ -46,7 +46,7 @@ function checked({ kind, options, steps }, truth) {
   return boxes ? new Set(truth) : truth;
 }
 
-// Where a number falls in cells of these widths, side by side.
+// The index of the cell, of these widths, that contains a number.
 export function cell(widths, drawn) {
   let place = 0;
   for (let left = drawn; left >= widths[place]; place += 1) left -= widths[place];
@@ -58,7 +58,7 @@ const RULES = {
 
   design: (design, own, draw) => cell(design.weights[own], draw(design.denominator)),
 
-  // A memo for each answer, and fresh noise on that of the answer that holds now.
+  // A memo for each answer, and fresh noise on the memo of the current answer.
   memo: ({ permanent, fresh }, own, draw, recall) => {
     const memos = [0, 1].map((answer) => RULES.design(permanent, answer, recall));
     return RULES.design(fresh, memos[own], draw);
@@ -73,7 +73,7 @@ const RULES = {
 
   unary: (unary, truth, draw) => held(unary, (one) => draw(unary.denominator) < (one === truth ? unary.own : unary.other)),
 
-  // A hash of one's own, and the value to which it sends the answer, or another.
+  // A random hash, and the answer's hash value or another.
   local_hash: ({ options, values, inside, outside }, own, draw) => {
     const factors = [];
     let value = 0;
@@ -103,22 +103,22 @@ const RULES = {
   hybrid: (both, index, draw) => (draw(65536) < both.turn ? 2 + slide(both, index, draw) : RULES.one_bit(both, index, draw)),
 
   local_laplace: ({ s, t }, index, draw) => {
-    safe(Math.floor((512 * s) / t)); // it is never 512 times as wide as usual
+    safe(Math.floor((512 * s) / t)); // noise never exceeds 512 times its scale
     return index + Number(noise(exact(s), exact(t), draw));
   },
 
-  // A number plus, or times, one from a known deck.
+  // A number plus or times the number on a card of a known deck.
   scrambled: ({ cards, weights }, index, draw) => {
     const reports = cards.map(({ start, slope }) => safe(safe(start) + safe(index * slope)));
     return reports[cell(weights, draw(weights.reduce((a, b) => a + b)))];
   },
 };
 
-// A yes or a no, or its opposite.
+// An answer or its opposite.
 const told = ({ keep, lie }, yes, draw) => (draw(keep + lie) < keep === yes ? 1 : 0);
 const held = ({ options }, test) => options.map((_, i) => i).filter(test);
 
-// `size` of the numbers 0 to count - 1, every set equally likely (Floyd's rule).
+// A uniform set of `size` numbers from 0 to count - 1 (Floyd's algorithm).
 function sample(size, count, draw) {
   const chosen = [];
   for (let j = count - size; j < count; j += 1) {
@@ -128,7 +128,7 @@ function sample(size, count, draw) {
   return chosen;
 }
 
-// A window slides with the answer; reports inside it are likelier than those beside it.
+// Reports inside a window around the answer are likelier than others.
 function slide(wave, index, draw) {
   const within = wave.width * wave.inside;
   const drawn = draw(within + wave.steps * wave.outside);
@@ -159,12 +159,12 @@ function decays(n, d, draw) {
   }
 }
 
-// The place on the public grid, 0 to steps, nearest to a number; of two the even one.
+// The nearest index on the public grid, 0 to steps; the even one of two.
 export function gridIndex(grid, number) {
   const [low, high, span] = [grid.low, grid.high, grid.span].map(([a, b]) => safe(a) / safe(b));
   if (!(typeof number === "number" && number >= low && number <= high)) throw new Error("the number is out of bounds");
   const exactly = ((number - low) / span) * grid.steps;
-  const near = Math.round(exactly); // of two the upper one
+  const near = Math.round(exactly); // the upper one of two
   const odd = near - exactly === 0.5 && near % 2;
   return Math.min(odd ? near - 1 : near, grid.steps);
 }
@@ -176,7 +176,7 @@ function divisor(a, b) {
   return a;
 }
 
-// What might pass 2^53 comes as a string and becomes a BigInt.
+// Numbers that may exceed 2^53 are strings and become BigInts.
 const exact = (value) => (typeof value === "string" ? BigInt(value) : safe(value));
 
 function safe(value) {

@@ -1,13 +1,13 @@
-// What each screen shows: elements, with a heading. An item is a question. Texts become text nodes, never HTML.
+// The elements of each screen. An item is a question. Texts become text nodes, never HTML.
 
 import { randomized } from "./answers.js";
 import { readings, written } from "./numbers.js";
 import { below, cell, words } from "./randomizer.js";
 
-// The language: its code, its words, the survey's title.
+// The language: its code and words, and the survey's title.
 export const speech = {};
 
-// A word by its name, or a text of the survey, with values put in.
+// A text by its name, or a text of the survey, with values inserted.
 export function say(text, values = {}) {
   const found = typeof text === "string" ? speech.words[text] : text[speech.code];
   return found.replace(/\{(\w+)\}/g, (all, name) => (values.hasOwnProperty(name) ? values[name] : all));
@@ -15,7 +15,7 @@ export function say(text, values = {}) {
 
 const figure = (value, decimals = 12) => written(value, decimals, speech.words);
 
-// An element; attributes that are functions are listeners, children elements, strings, or nothing.
+// An element; functions in attributes are listeners; children are elements, strings, or empty.
 export function make(tag, attributes, ...children) {
   const space = /^(svg|path|line|text)$/.test(tag) ? "2000/svg" : "1999/xhtml";
   const element = document.createElementNS("http://www.w3.org/" + space, tag);
@@ -51,26 +51,26 @@ const unfold = (texts, title) => {
 
 export const heading = (text, ...before) => make("h1", { tabindex: -1 }, ...before, say(text));
 
-// Browsers keep titles: the screen, but no question; and whether something is wrong.
+// Browsers store titles, so a title names the screen and errors, but no question.
 function entitle(wrong) {
   const { textContent } = document.querySelector("h1 .count") || document.querySelector("h1");
   const parts = new Set([textContent, say(speech.title)]);
   document.title = (wrong ? say("error") + ": " : "") + [...parts].join(" – ");
 }
 
-// The second half of a double tap meets what nobody has seen: for 350 ms it means nothing.
+// Ignore taps for 350 ms, as the second half of a double tap would hit a screen that nobody has seen.
 let appeared;
 export function appear() {
   appeared = performance.now();
   entitle();
 }
 addEventListener("click", (event) => {
-  if (!event.detail || event.timeStamp - appeared > 350) return; // a key has no second half
+  if (!event.detail || event.timeStamp - appeared > 350) return; // keys are not affected
   event.preventDefault();
   event.stopPropagation();
 }, true);
 
-// A wheel with sectors of these sizes, its hand at the drawn number; words beside it say it, too.
+// A wheel with sectors of these sizes and its hand at the drawn number; a text beside it says the same.
 function wheel({ randomizer }, sizes, parts, drawn) {
   const whole = randomizer.denominator;
   const at = (turn, far) => [Math.sin(turn) * far, -Math.cos(turn) * far];
@@ -102,7 +102,7 @@ function told(item, answer) {
   return item.kind === "choice" ? quoted(item.choices[answer]) : answer;
 }
 
-// What is sent, in words; numbers as they were asked for.
+// The value to send as a text, with numbers on the question's scale.
 function received(item, sent) {
   const { kind, values } = item.randomizer || {};
   if (item.mode === "plain") return told(item, sent);
@@ -114,7 +114,7 @@ function received(item, sent) {
   return bits && sent < 2 ? say(sent ? "yes" : "no") : figure(zero + step * sent, decimals);
 }
 
-// In practice the answer stands above it.
+// In practice the answer is shown as well.
 function path(sheet, item) {
   const sent = sheet.value(item);
   return make("dl", {},
@@ -163,7 +163,7 @@ export const screens = {
       if (!item.rows) return next();
       conclude(make("div", { tabindex: -1 }, ...drawn(sheet, item), p(item.rows[read[0]])));
     });
-    // What an answer leads to, below it; then on.
+    // Show the consequence of an answer below it, then continue.
     const conclude = (outcome) => {
       group.querySelectorAll("input").forEach((one) => (one.disabled = true));
       fill(problem, []);
@@ -222,37 +222,37 @@ export const screens = {
   ],
 };
 
-// What chance has made of an answer.
+// The randomized report.
 const drawn = (sheet, item) => [
   item.turns && wheel(item, item.randomizer.weights[sheet.answer(item)], item.reports, sheet.draw(item)),
   item.turns && !item.rows && key(item.reports),
   make("div", { class: item.turns && "after" }, path(sheet, item), item.deniable && !item.rows && lead("deniable")),
 ].filter(Boolean);
 
-// The wheel says what to tap; nothing else is entered.
+// The wheel shows which report to tap, and only that is entered.
 function guided(sheet, item, answering) {
   const turn = () => {
     const drawn = sheet.draw(item);
     const sizes = item.wheel.map((part) => part.size);
     const told = make("p", { class: "after lead", tabindex: -1 }, say(item.wheel[cell(sizes, drawn)].stopped));
-    const orders = key(item.wheel); // in practice all that it can say is seen
+    const orders = key(item.wheel); // in practice all instructions are visible
     const folded = item.heading === "practice" ? orders : details("orders", orders);
     fill(place, [wheel(item, sizes, item.wheel, drawn), told, ...answering, folded]);
     appear();
-    told.focus(); // the button that was pressed is gone
+    told.focus(); // the pressed button was removed
   };
   const place = make("div", {}, button("turn", turn));
   if (sheet.turned(item)) turn();
   return place;
 }
 
-// Fields with the answer before: elements, and what is read: [answer], or what is wrong in words.
+// Fields with the earlier answer: elements, and a function that returns [answer] or an error text.
 
 function boxes(item, before) {
   const many = item.kind === "ticks";
-  const end = item.choices.length; // the place of "none of these", or of no answer
+  const end = item.choices.length; // the index of "none of these" or "no answer"
   const ticked = before === null && many ? [] : [].concat(before === null || String(before) === "" ? end : before);
-  // A made-up name: no browser restores an answer by it.
+  // Under a random name no browser restores an answer.
   const kind = { type: many ? "checkbox" : "radio", name: "group" + performance.now(), autocomplete: "off" };
   const inputs = item.labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
   const change = ({ target }) => {
@@ -271,7 +271,7 @@ function boxes(item, before) {
   };
 }
 
-// A try at the question about the method, its answers in an order that is drawn.
+// A try at the check, with answers in random order.
 function tried(turn) {
   const places = turn.labels.map((_, i) => i);
   const order = turn.labels.map(() => places.splice(below(places.length, words()), 1)[0]);
@@ -286,7 +286,7 @@ function tried(turn) {
   };
 }
 
-// Words or a number: browsers' own fields make 15 of "1,5". Among whole numbers the answer is a place.
+// Text or a number, as browsers' number fields read "1,5" as 15. Whole numbers are answered by index.
 function typed({ kind, field, hint, problem, required, first, whole, limits: [low, high] }, before) {
   const words = kind === "text";
   const range = { low: figure(low), high: figure(high) };
@@ -298,7 +298,7 @@ function typed({ kind, field, hint, problem, required, first, whole, limits: [lo
     read() {
       const text = box.value.trim();
       if (text === "") return required ? say(problem, range) : [null];
-      if (words) return [box.value.replace(/[\0-\x08\x0b-\x1f\x7f\uD800-\uDFFF]/gu, "")]; // no halves of characters
+      if (words) return [box.value.replace(/[\0-\x08\x0b-\x1f\x7f\uD800-\uDFFF]/gu, "")]; // no lone surrogates
       const found = readings(text).filter(possible);
       if (found.length === 1) return [found[0] - first];
       return say("you_wrote", { typed: text }) + " " + say(found.length ? "two_ways" : problem, range);
@@ -306,7 +306,7 @@ function typed({ kind, field, hint, problem, required, first, whole, limits: [lo
   };
 }
 
-// A thousand fresh draws, none of them kept.
+// A thousand fresh draws, which are not stored.
 function trial(item) {
   const choose = make("select", { autocomplete: "off" }, ...item.truths.map((truth) => make("option", {}, told(item, truth))));
   const result = make("ul", {});
@@ -321,7 +321,7 @@ function trial(item) {
   return details("try", make("label", {}, say("try_label"), choose), ...draw, note("try_note"));
 }
 
-// Of sets the members; numbers in about ten steps.
+// Count members of sets, and numbers in about ten bins.
 function counted(item, sent) {
   const first = (one) => [].concat(one)[0];
   const all = (item.sets ? [].concat(...sent) : sent).sort((a, b) => first(a) - first(b));

@@ -1,14 +1,14 @@
-// In blind mode alone: a personal link becomes a token that the server signs unseen.
+// Only with blind access: exchange a personal link for a token that the server signs unseen.
 
 import { finish, request } from "./blind.js";
 import { FINAL, ask } from "./queue.js";
 
-let asking; // what is to be signed: made once, as the link works for no other
+let asking; // the message to sign; made once, as a link allows no other
 
-// The token. Throws `how` the survey's server refused for good, "insecure" without https, anything else to try again.
+// The token; throws an error with `how` after a final rejection, "insecure" without https, and others if trying again may help.
 export async function signed(survey, link, kept) {
   const asked = await (asking = asking || kept.read("blind") || request(survey.issuer, survey.hash));
-  kept.write("blind", asked); // it outlives the page
+  kept.write("blind", asked); // for a reload
   const body = JSON.stringify({ survey: survey.hash, invitation: link, blinded: asked.blinded });
   const answer = await ask("sign", body);
   const told = await answer.json();

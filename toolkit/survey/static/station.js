@@ -1,23 +1,23 @@
-// A device of the researchers on which many people answer, one after the other, also without a network. Reports wait here sealed for
-// the collection, of one length, by random names, and are sent in an order that is drawn then. Of people nothing else is kept: no
-// answer, no draw, no way through the questions; after each of them the page is loaded anew.
+// A device of the researchers on which many people answer, one after the other, even without a network. Reports wait here,
+// encrypted for the collection, of equal length, under random names, and are sent in random order. Nothing else about a person is
+// stored: no answer, no draw, no path through the questions. The page is reloaded after each person.
 
 import { sheet } from "./answers.js";
 import { ask, encode, filled, shelf } from "./queue.js";
 import { below, hex, secret, words } from "./randomizer.js";
 import { button, fact, fill, heading, lead, make, note, p, say, tongues } from "./screens.js";
 
-const QUIET = [180000, 30000]; // milliseconds without a touch: then a question, then everything is cleared
+const QUIET = [180000, 30000]; // milliseconds without a touch until a question, and then until a reload
 const LEAST = 4; // characters of a PIN
 const DAY = 86400000; // milliseconds
-const PATIENCE = 14; // days without a word from the server: then nobody is let in, as the survey may be over
-const RETURNED = 1000; // uses that are given back at a time
+const PATIENCE = 14; // days without contact to the server, after which nobody can begin because the survey may be over
+const RETURNED = 1000; // uses per request when they are returned
 const bytes = (digits) => Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
 const base64 = (list) => btoa(Array.from(list, (byte) => String.fromCharCode(byte)).join(""));
 const join = (...parts) => new Uint8Array([].concat(...parts.map((part) => Array.from(new Uint8Array(part)))));
 const sha256 = (text) => crypto.subtle.digest("SHA-256", encode(text));
 
-// Sealed for the collection's key, filled up with spaces.
+// Encrypt a body with the collection's key, padded with spaces.
 export async function seal(body, { key, length }) {
   const { subtle } = crypto;
   const curve = { name: "ECDH", namedCurve: "P-256" };
@@ -33,8 +33,8 @@ export async function seal(body, { key, length }) {
   return base64(join(point, await subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, once, text)));
 }
 
-// What is kept: "own" has the links, the PIN, the language, and when the server last answered whether the survey is open;
-// "waiting" the sealed reports. Done means on the disk.
+// The database: "own" has the links, the PIN, the language, and the time of the last contact to the server; "waiting" has the
+// encrypted reports. Promises resolve when data are on the disk.
 const opened = (name) =>
   new Promise((resolve, reject) => {
     const asked = indexedDB.open(name, 1);
@@ -52,7 +52,7 @@ const within = (database, name, act) =>
     work.onabort = reject;
   });
 
-// The page's files for later, without a network; whether all of them are there.
+// Store the page's files for use without a network; return whether all are stored.
 async function pinned({ code, hash, station }) {
   const address = "worker.js?" + new URLSearchParams({ code, page: hash, files: station.files });
   const trusted = window.trustedTypes && trustedTypes.createPolicy("station", { createScriptURL: (url) => url });
@@ -76,18 +76,18 @@ export async function station(app, { begin, display, end, fragment, reload, show
   const { survey } = app;
   const alone = (word) => display([heading(survey.title), lead(word)]);
   if (!crypto.subtle || !navigator.serviceWorker) return alone("insecure");
-  const name = "toolkit:" + (survey.pages[1] || survey.hash); // of the first page, whichever came later
+  const name = "toolkit:" + (survey.pages[1] || survey.hash); // that of the first edition
   const database = await opened(name);
   database.onversionchange = () => [database.close(), reload()]; // another tab removes the station
   const on = (act) => within(database, "own", act);
   const waiting = (act) => within(database, "waiting", act);
   let own;
-  // Read, changed and written in one transaction: another tab may have written since it was read last.
+  // Read, change and write in one transaction, because another tab may have written in the meantime.
   const change = (act) =>
     on((store) => {
       const asked = store.get("station");
       asked.onsuccess = () => {
-        own = asked.result || { links: [], contact: Date.now() }; // a page that is new here came from the server
+        own = asked.result || { links: [], contact: Date.now() }; // a new page came from the server
         act(own);
         store.put(own, "station");
       };
@@ -100,21 +100,21 @@ export async function station(app, { begin, display, end, fragment, reload, show
     current.links.push({ link, uses: Number(uses), used: [] });
     current.open = false;
   });
-  if (history.state !== "guard") history.pushState("guard", ""); // there is one way back: within the survey
+  if (history.state !== "guard") history.pushState("guard", ""); // going back stays within the survey
   if (own.language) speak(own.language);
   if (!own.links.length) return alone("station_link");
-  if (navigator.storage && navigator.storage.persist) navigator.storage.persist(); // some browsers ask a person, and wait
+  if (navigator.storage && navigator.storage.persist) navigator.storage.persist(); // not awaited, as some browsers ask the user
   const offline = pinned(survey).catch(() => false);
 
-  // No screen of a person leaves a trace in the browser's history.
-  let trail = null; // the screens behind the one that is shown, while a person answers
+  // A person's screens leave no trace in the browser's history.
+  let trail = null; // the previous screens while a person answers
   app.left = (screen) => trail.push(screen);
   app.returned = () => {
     history.pushState("guard", "");
     if (trail) show(trail.pop() || "consent");
   };
 
-  // Somebody who has gone leaves nothing on the screen.
+  // Clear the screen of a person who has left.
   let rest;
   const stay = () => {
     clearTimeout(rest);
@@ -123,15 +123,15 @@ export async function station(app, { begin, display, end, fragment, reload, show
   };
   ["pointerdown", "keydown"].forEach((event) => addEventListener(event, stay));
 
-  // The uses that are left: the place of a link, and the number of the use.
+  // The remaining uses: the index of a link, and the number of the use.
   const free = () => {
     const each = own.links.map(({ used, uses: all }, i) => Array.from({ length: all }, (_, use) => !used.includes(use) && [i, use]));
     return [].concat(...each).filter(Boolean);
   };
 
-  // How many reports wait, and how many people can still answer.
+  // The number of waiting reports, and of people who can still answer.
   async function places() {
-    await save({}); // as other tabs have left it
+    await save({}); // reads changes by other tabs
     const count = await waiting((place) => place.count());
     return [count, free().length - count];
   }
@@ -139,8 +139,8 @@ export async function station(app, { begin, display, end, fragment, reload, show
   const isSilent = (days) => !(Date.now() - own.contact < days * DAY);
   const isLost = () => own.closed || isSilent(PATIENCE);
 
-  // Ask the server whether the survey is still open; whether that changes if people are let in. While they are, it asks at
-  // most once a day, and when reports were sent: the server must not learn when people come.
+  // Ask the server whether the survey is still open; return whether this changes if people can begin. While they can, ask only
+  // once a day and after sending, so that the server does not learn when people answer.
   async function refresh(now) {
     const before = isLost();
     if (!now && !before && !isSilent(1)) return false;
@@ -148,7 +148,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
       const { health } = await (await ask("health")).json();
       if (/^(good|closed)$/.test(health)) await save({ contact: Date.now(), closed: health === "closed" });
     } catch (error) {
-      return false; // no network, or somebody else's answer
+      return false; // no network, or a response from another server
     }
     return isLost() !== before;
   }
@@ -156,7 +156,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
   function person() {
     trail = [];
     stay();
-    app.sheet = sheet(survey, shelf([], "", ""), shelf([], "", "")); // which keep nothing
+    app.sheet = sheet(survey, shelf([], "", ""), shelf([], "", "")); // shelves that store nothing
     begin();
   }
 
@@ -167,7 +167,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
     end({ how, record: how === 201, back: reload });
   };
 
-  // For who comes, or is handed the device.
+  // The screen for the next person.
   async function welcome() {
     const [, left] = await places();
     const speaking = (code) => [speak(code), welcome()];
@@ -205,7 +205,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
     ]);
   }
 
-  // For the researchers, behind the PIN.
+  // The screen for the researchers, behind the PIN.
   async function desk(told) {
     const [count, left] = await places();
     const ready = note("moment");
@@ -225,7 +225,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
     if ((await refresh(told)) && ready.isConnected) desk(told);
   }
 
-  // In an order that is drawn, each with a use that is drawn; both stay the same until it is settled.
+  // Send the reports in random order, each with a random use, which it keeps until the outcome is final.
   async function deliver() {
     alone("sending");
     const names = await waiting((place) => place.getAllKeys());
@@ -237,7 +237,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
 
   async function sent(one) {
     const report = await waiting((place) => place.get(one));
-    if (!report) return 201; // another window was faster
+    if (!report) return 201; // another window has sent it
     const uses = free();
     if (!report.use && !uses.length) return 403;
     report.use = report.use || uses[below(uses.length, words())];
@@ -248,7 +248,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
       await change(({ links }) => links[place].used.includes(use) || links[place].used.push(use));
     if (status === 201) await waiting((place) => place.delete(one));
     if (status !== 403) return status;
-    await waiting((place) => place.put({ sealed: report.sealed }, one)); // somebody else has used it
+    await waiting((place) => place.put({ sealed: report.sealed }, one)); // the use was spent elsewhere
     return sent(one);
   }
 
@@ -268,7 +268,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
     }
   }
 
-  // Give back the uses that nobody will need, so that the collection can be closed; whether all are back.
+  // Return the remaining uses, so that the collection can be closed; return whether this succeeded.
   async function giveBack() {
     const tokens = await Promise.all(free().map(token));
     try {

@@ -1,5 +1,5 @@
-// A station's page without a network: the files of one program, which its hash pins, and nothing else. What a person enters is never
-// here. A server with another program is refused, now and later: files of two programs are never mixed.
+// A station's page without a network: the files of one program, identified by its hash, and no answers. Files from a server with
+// a different program are always rejected, so that two programs are never mixed.
 
 const pin = new URL(location).searchParams;
 const names = pin.get("files").split(",");
@@ -8,14 +8,14 @@ const known = names.concat("station").map((name) => new URL(name, location).path
 const digest = async (blob) => new Uint8Array(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()));
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-// An answer and its body, which is read at once: else its connection is held, and there are few.
+// A response and its body, which is read at once to free one of the few connections.
 async function fetched(path) {
   const answer = await fetch(path, { cache: "no-store", credentials: "omit" });
   if (answer.status !== 200) throw new Error("not there");
   return { answer, body: await answer.clone().blob() };
 }
 
-// All files, if they are those of the pin, as anybody can compute it; the page must be of the same program and survey.
+// All files, if they have the pinned hash and the page belongs to the same program and survey.
 async function load() {
   const files = await Promise.all(known.map(fetched));
   const parts = names.map((name, i) => [`${name} ${files[i].body.size}\n`, files[i].body]);
