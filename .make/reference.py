@@ -1,7 +1,7 @@
 """Expand the pages of the reference: the directive `{module} toolkit.local` lists the module's public names.
 
 A name that several modules of `FACES` offer is described once, at the first of them, and linked from the others. The
-directive `{commands}` inserts the help of every command.
+directive `{commands}` inserts the help of every command, and `{designs}` a table of the catalogue.
 """
 
 import argparse
@@ -14,6 +14,8 @@ from importlib import import_module
 from types import ModuleType
 
 from toolkit.command import _build_parser
+from toolkit.local.catalogue import CATALOGUE
+from toolkit.studio.checking import design_kinds
 
 FACES = (
     *("toolkit.local", "toolkit.local.oracles", "toolkit.local.numeric", "toolkit.local.waves"),
@@ -25,7 +27,7 @@ FACES = (
     "toolkit.teaching.robust",
     "toolkit",
 )
-DIRECTIVE = re.compile(r"^```\{(module|commands)\} ?(\S*)\n```$", re.MULTILINE)
+DIRECTIVE = re.compile(r"^```\{(module|commands|designs)\} ?(\S*)\n```$", re.MULTILINE)
 
 
 def offered(face: str) -> Iterator[tuple[str, object]]:
@@ -72,9 +74,29 @@ def commands() -> str:
     )
 
 
+_ANSWERS = {
+    "yesno": "yes or no",
+    "options": "one of several options",
+    "ticks": "any of several options",
+    "number": "a number",
+}
+
+
+def designs() -> str:
+    """Return a table of the designs of the catalogue: the name, the kind of answer, and what the design does."""
+    kinds = design_kinds()
+    rows = []
+    for name, entry in CATALOGUE.items():
+        home = homes().get(id(entry.maker))
+        link = f"`{name}`" if home is None else f"{{py:obj}}`{name} <{home}>`"
+        rows.append(f"| {link} | {_ANSWERS[kinds.get(name, 'options')]} | {_first_sentence(entry.maker)} |")
+    return "\n".join(["| name | answer | what it is |", "|---|---|---|", *rows])
+
+
 def expand(text: str) -> str:
     """Expand the directives of a page."""
-    return DIRECTIVE.sub(lambda match: module_page(match[2]) if match[1] == "module" else commands(), text)
+    tables = {"commands": commands, "designs": designs}
+    return DIRECTIVE.sub(lambda match: module_page(match[2]) if match[1] == "module" else tables[match[1]](), text)
 
 
 def _summary(subparsers: argparse._SubParsersAction, name: str) -> str:  # type: ignore[type-arg]

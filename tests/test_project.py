@@ -79,3 +79,7 @@ def test_the_places_where_new_things_go_are_there() -> None:
     paths = [path for path in re.findall(r"`([^`\s]+)`", table) if "/" in path and "NN_" not in path]
     assert len(paths) > 20
     assert [path for path in paths if not any((base / path).exists() for base in (ROOT, ROOT / "toolkit"))] == []
+    code = "".join(path.read_text() for path in (ROOT / "toolkit").rglob("*.py"))
+    classes = re.findall(r"`([A-Z][a-z]\w+)`", table)
+    assert len(classes) > 5
+    assert [name for name in classes if not re.search(rf"^class {name}\b", code, re.MULTILINE)] == []

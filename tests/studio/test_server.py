@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.studio import server
+from toolkit.studio.checking import offered_designs
 from toolkit.studio.curating import CuratorPage
 from toolkit.studio.folder import ConflictError, Folder
 from toolkit.studio.server import AccessControl, Actions, Studio, studio
@@ -17,9 +18,7 @@ from toolkit.survey.storage import State, open_store
 
 JSON = "application/json"
 STATIC = Path(server.__file__).parent / "static"
-TABLES = (
-    "EXAMPLES|FAMILIES|MODES|PICTURES|KIND_WORDS|STATES|VIEWS|SCREENS|STATED|ENDING|PROTECTION|STATISTICS|UNFINISHED"
-)
+TABLES = "EXAMPLES|MODES|PICTURES|KIND_WORDS|STATES|VIEWS|SCREENS|STATED|ENDING|PROTECTION|STATISTICS|UNFINISHED"
 
 
 def test_a_link_works_once_and_the_next_one_is_announced(studio, window):
@@ -271,9 +270,10 @@ def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window, caplo
 
 
 def test_every_sentence_of_the_studio_is_there_in_german():
-    """What is written t("…"), and all words in tables that are passed to it; gaps are the same in both."""
+    """What is written t("…"), all words in tables that are passed to it, and designs; gaps are the same in both."""
     german = json.loads((STATIC / "de.json").read_text(encoding="utf-8"))
-    words = set()
+    families = [family for designs in offered_designs().values() for family in designs.values()]
+    words = {family[part] for family in families for part in ("title", "description")}
     for path in STATIC.glob("*.js"):
         text = path.read_text(encoding="utf-8")
         words |= set(re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)*)"', text))

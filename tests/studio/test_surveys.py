@@ -212,7 +212,7 @@ def test_every_setting_of_a_slider_is_a_question_with_its_stated_cost(monkeypatc
     """Settings come in increasing order of epsilon."""
     monkeypatch.setattr(checking, "_EPSILONS", [0.1, 0.8, 1.0, 3.0])
     table = {"name": "q", "text": "Text?", **table}
-    for family in checking.FAMILIES[kind]:
+    for family in checking.offered_designs()[kind]:
         rows = checking.design_curve(table, family, 1000, 0.1, "en")
         assert len(rows) > 3
         assert [row for row in rows if "problem" in row] == []
@@ -234,6 +234,18 @@ def test_the_page_knows_the_kind_of_a_design_from_the_catalogue(monkeypatch):
     assert {"k_ary", "forced_options", "matrix", "best"}.isdisjoint(kinds)  # their options decide
     monkeypatch.setitem(CATALOGUE, "two_coins", NamedMaker(partial(forced, "1/4", "1/4"), {}))
     assert checking.design_kinds()["two_coins"] == "yesno"
+
+
+def test_a_design_of_the_catalogue_with_a_title_is_offered(monkeypatch):
+    assert "two_coins" not in checking.offered_designs()["yesno"]
+    two_coins = NamedMaker(warner, {"p": "3/4"}, title="Two coins", description="Toss two coins.")
+    monkeypatch.setitem(CATALOGUE, "two_coins", two_coins)
+    offered = checking.offered_designs()["yesno"]
+    assert next(iter(offered)) == "warner"  # the design of a new question
+    assert offered["two_coins"] == {"title": "Two coins", "description": "Toss two coins.", "by_epsilon": True}
+    rows = checking.design_curve({"name": "q", "text": "T?"}, "two_coins", 1000, None, "en")
+    assert [row["change"]["design"] for row in rows[:2]] == [{"two_coins": {"epsilon": step}} for step in (0.1, 0.2)]
+    assert not any("problem" in row for row in rows)
 
 
 def test_a_setting_that_is_refused_says_why():

@@ -24,43 +24,105 @@ Maker: TypeAlias = Callable[..., Randomizer]
 
 @dataclass(frozen=True)
 class NamedMaker:
-    """A named randomizer factory: a function, example arguments, and the classes other than `Design` that it makes."""
+    """A named randomizer factory: a function, example arguments, and the classes other than `Design` that it makes.
+
+    `title` and `description` are for people who choose a design in the studio, which offers only designs with a title.
+    """
 
     maker: Maker
     example: Mapping[str, Any]
     classes: tuple[type[Any], ...] = ()
+    title: str = ""
+    description: str = ""
 
 
 _EIGHT: dict[str, Any] = {"options": 8, "epsilon": 1.0}
 _HOURS: dict[str, Any] = {"bounds": [0, 80], "epsilon": 1.0}
 
 CATALOGUE: dict[str, NamedMaker] = {
-    "warner": NamedMaker(questions.warner, {"p": "2/3"}),
-    "forced": NamedMaker(questions.forced, {"yes": "1/6", "no": "1/6"}),
+    "warner": NamedMaker(
+        questions.warner,
+        {"p": "2/3"},
+        title="The phone, by chance",
+        description="With some probability the phone reverses the answer.",
+    ),
+    "forced": NamedMaker(
+        questions.forced,
+        {"yes": "1/6", "no": "1/6"},
+        title="A die",
+        description="Some numbers of a die force a yes or a no; otherwise people tell the truth.",
+    ),
     "unrelated": NamedMaker(questions.unrelated, {"p": "7/10", "prevalence": "1/4"}),
     "mangat": NamedMaker(questions.mangat, {"p": "2/3"}),
     "kuk": NamedMaker(questions.kuk, {"p_yes": "4/5", "p_no": "1/5"}),
-    "crosswise": NamedMaker(questions.crosswise, {"p": "1/4"}),
+    "crosswise": NamedMaker(
+        questions.crosswise,
+        {"p": "1/4"},
+        title="A birthday",
+        description="People compare two answers: theirs, and whether somebody's birthday is in some months. "
+        "No device is needed.",
+    ),
     "triangular": NamedMaker(questions.triangular, {"p": "1/4"}),
-    "k_ary": NamedMaker(questions.k_ary, {"options": ["never", "once", "often"], "epsilon": 1.0}),
+    "k_ary": NamedMaker(
+        questions.k_ary,
+        {"options": ["never", "once", "often"], "epsilon": 1.0},
+        title="The phone, by chance",
+        description="The true answer is likelier to be sent than any other.",
+    ),
     "forced_options": NamedMaker(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
     "best": NamedMaker(oracles.best, _EIGHT),
     "subset": NamedMaker(oracles.subset, _EIGHT, (Subset,)),
     "unary": NamedMaker(oracles.unary, _EIGHT, (Unary,)),
     "optimized_unary": NamedMaker(oracles.optimized_unary, _EIGHT, (Unary,)),
     "local_hash": NamedMaker(oracles.local_hash, _EIGHT, (LocalHash,)),
-    "tick_boxes": NamedMaker(oracles.tick_boxes, _EIGHT, (RandomBox, CappedBoxes)),
-    "one_bit": NamedMaker(numeric.one_bit, _HOURS, (OneBit,)),
-    "piecewise": NamedMaker(numeric.piecewise, _HOURS, (Piecewise,)),
-    "hybrid": NamedMaker(numeric.hybrid, _HOURS, (Hybrid,)),
-    "local_laplace": NamedMaker(numeric.local_laplace, _HOURS, (LocalLaplace,)),
+    "tick_boxes": NamedMaker(
+        oracles.tick_boxes,
+        _EIGHT,
+        (RandomBox, CappedBoxes),
+        title="The phone, by chance",
+        description="All boxes together are hidden.",
+    ),
+    "one_bit": NamedMaker(
+        numeric.one_bit,
+        _HOURS,
+        (OneBit,),
+        title="One bit",
+        description="Only a yes or no leaves the phone; the mean is estimated.",
+    ),
+    "piecewise": NamedMaker(
+        numeric.piecewise,
+        _HOURS,
+        (Piecewise,),
+        title="A window around the number",
+        description="A number near the true one is likelier; the mean is estimated.",
+    ),
+    "hybrid": NamedMaker(
+        numeric.hybrid,
+        _HOURS,
+        (Hybrid,),
+        title="Window or bit, by chance",
+        description="Precise for large epsilon; the mean is estimated.",
+    ),
+    "local_laplace": NamedMaker(
+        numeric.local_laplace,
+        _HOURS,
+        (LocalLaplace,),
+        title="Noise is added",
+        description="A random number is added; the mean is estimated.",
+    ),
     "additive": NamedMaker(
         numeric.additive, {"bounds": [0, 20], "noise": {"-3": "1/4", "0": "1/2", "3": "1/4"}}, (Scrambled,)
     ),
     "multiplicative": NamedMaker(
         numeric.multiplicative, {"bounds": [1, 30], "noise": {"1/2": "1/2", "3/2": "1/2"}}, (Scrambled,)
     ),
-    "square_wave": NamedMaker(numeric.square_wave, _HOURS, (SquareWave,)),
+    "square_wave": NamedMaker(
+        numeric.square_wave,
+        _HOURS,
+        (SquareWave,),
+        title="The whole distribution",
+        description="The distribution of the numbers is estimated, not only their mean.",
+    ),
     "matrix": NamedMaker(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
 }
 """All randomizer factories by name; `matrix` is for custom designs. A new randomizer is registered only here."""

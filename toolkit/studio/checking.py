@@ -23,15 +23,8 @@ from toolkit.texts.odds import WEAK_EPSILON
 
 _MAX_PROBLEMS = 12  # problems of the survey as a whole; each is found after dropping the previous rejected field
 _EPSILONS = [step / 10 for step in range(1, 31)]
-FAMILIES = {
-    "yesno": ("warner", "forced", "crosswise"),
-    "options": ("k_ary",),
-    "likert": ("likert",),
-    "ticks": ("tick_boxes",),
-    "number": ("one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"),
-}
-"""Designs that the page offers for each kind of question, with the most common design first."""
-
+_LIKERT = ("The phone, by chance", "The true point is likelier to be sent than any other.")
+_OWN_SETTINGS = ("forced", "crosswise")  # a die and a birthday have a few settings; all others slide by epsilon
 _PLACEHOLDERS = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
 _GERMAN = Path(__file__).parent / "static" / "de.json"
 _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
@@ -216,9 +209,24 @@ def page_facts(data: Mapping[str, Any], checked: CheckedSurvey, page_language: s
         "missing": missing(stated),
         "optional": list(OPTIONAL),
         "hash": None if survey is None else survey.hash,
-        "families": FAMILIES,
+        "families": offered_designs(),
         "kinds": design_kinds(),
     }
+
+
+def offered_designs() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the designs that the page offers for each kind of question: those of the catalogue that have a title."""
+    kinds = design_kinds()
+    offered: dict[str, dict[str, dict[str, Any]]] = {"likert": {"likert": _offer("likert", *_LIKERT)}}
+    for name, entry in CATALOGUE.items():
+        if entry.title:
+            family = _offer(name, entry.title, entry.description)
+            offered.setdefault(kinds.get(name, "options"), {})[name] = family
+    return offered
+
+
+def _offer(name: str, title: str, description: str) -> dict[str, Any]:
+    return {"title": title, "description": description, "by_epsilon": name not in _OWN_SETTINGS}
 
 
 def design_kinds() -> dict[str, str]:

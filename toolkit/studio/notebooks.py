@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from toolkit.studio.checking import design_kinds
 from toolkit.studio.tables import TableFile
 
 
@@ -87,7 +88,8 @@ def analysis_notebook(file: str, data: Mapping[str, Any], which: str = "real") -
     database = f"sqlite:///{database_names(file)[which]}"
     tables = [table for table in data.get("questions", []) if isinstance(table, Mapping)]
     groups = [question["name"] for question in _plain_questions(data)]
-    yes_no = [table["name"] for table in tables if set(table.get("design", {})) & {"warner", "forced", "crosswise"}]
+    kinds = design_kinds()
+    yes_no = [table["name"] for table in tables if "yesno" in map(kinds.get, table.get("design", {}))]
     title = data.get("title", file)
     title = title if isinstance(title, str) else next(iter(title.values()), file)
     cells: list[str | list[str]] = [

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.survey.samples import DESIGNS, cheated, faculty
-from toolkit import Pure, crosswise, k_ary, warner
+from toolkit import Design, Pure, crosswise, k_ary, unrelated, warner
+from toolkit.local import born
 from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes, unary
 from toolkit.local.questionnaire import likert
@@ -24,6 +25,16 @@ TICKS = Question("langs", "Which do you speak?", options=["en", "de", "fr"], mul
 TEXT = Question("comment", "Anything else?", free_text=True)
 STRANGE = [None, True, False, "", "0", 0.5, -1, 99, math.nan, math.inf, -math.inf, 10**400]
 STRANGE += [[], [0], [[0]], {}, {"a": 1}]
+
+
+@pytest.mark.parametrize("name", ["unrelated", "mine"])
+def test_a_birthday_replaces_no_device_of_an_unrelated_question_whatever_its_name(name: str) -> None:
+    """A device still selects the question, and no simple one has the odds of these months."""
+    given_design = unrelated("1/2", prevalence=born("jan-apr"))
+    weights, denominator = given_design.weights, given_design.denominator
+    design = Design(weights, denominator, given_design.options, name=name, procedure="unrelated")
+    with pytest.raises(SurveyError, match="needs `instructions`"):
+        Question("q", "Q?", design=design, mode="physical", innocent={"born": "jan-apr"})
 
 
 def test_kinds_follow_from_the_design_or_from_what_is_given() -> None:

@@ -6,6 +6,10 @@ export const KINDS = ["yesno", "options", "likert", "ticks", "number", "text"];
 export const maker = (question) => Object.keys(question.design ?? {})[0];
 export const isProtected = (question) => question.design !== undefined;
 
+/** What the catalogue says about a design that the page offers; undefined for others. */
+export const familyOf = (design) => Object.values(state.survey.facts.families).map((designs) => designs[design]).find((family) => family);
+const firstDesign = (kind) => Object.keys(state.survey.facts.families[kind])[0];
+
 export function kindOf(question) {
   const design = maker(question), options = question.options ?? [];
   const kind = state.survey.facts.kinds[design]; // from the catalogue; undefined if it depends on the options
@@ -26,11 +30,11 @@ export function make(kind, taken, words) {
   while (taken.includes(`question_${place}`)) place += 1;
   const base = { name: `question_${place}`, text: "" };
   const parts = {
-    yesno: { design: { warner: { epsilon } } },
-    options: { options: [words.a, words.b, words.c], design: { k_ary: { epsilon } } },
+    yesno: { design: { [firstDesign("yesno")]: { epsilon } } },
+    options: { options: [words.a, words.b, words.c], design: { [firstDesign("options")]: { epsilon } } },
     likert: { design: { likert: { points: 5, epsilon } } },
-    ticks: { options: [words.a, words.b, words.c], design: { tick_boxes: { epsilon } } },
-    number: { bounds: [0, 100], design: { one_bit: { epsilon } } },
+    ticks: { options: [words.a, words.b, words.c], design: { [firstDesign("ticks")]: { epsilon } } },
+    number: { bounds: [0, 100], design: { [firstDesign("number")]: { epsilon } } },
     text: { free_text: true, required: false, warning: words.warning },
   };
   return { ...base, ...structuredClone(parts[kind]) };
@@ -41,8 +45,7 @@ export function protect(question, on) {
   const kind = kindOf(question);
   if (on) {
     delete question.required;
-    const designs = { yesno: "warner", options: "k_ary", ticks: "tick_boxes", number: "one_bit" };
-    question.design = kind === "likert" ? { likert: { points: question.options.length, epsilon: 1 } } : { [designs[kind]]: { epsilon: 1 } };
+    question.design = kind === "likert" ? { likert: { points: question.options.length, epsilon: 1 } } : { [firstDesign(kind)]: { epsilon: 1 } };
     if (kind === "yesno" || kind === "likert") delete question.options;
     delete question.multiple;
     return;

@@ -1,20 +1,7 @@
 // The screen "Protection": the privacy loss and precision of each question, live, from numbers that Python computed.
 import { api, button, change, field, fillSlot, h, input, meter, notice, number, numberIn, repaint, same, select, slot, state, svg, t } from "./core.js";
-import { isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
+import { familyOf, isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
 
-const FAMILIES = {
-  warner: ["The phone, by chance", "With some probability the phone reverses the answer."],
-  forced: ["A die", "Some numbers of a die force a yes or a no; otherwise people tell the truth."],
-  crosswise: ["A birthday", "People compare two answers: theirs, and whether somebody's birthday is in some months. No device is needed."],
-  k_ary: ["The phone, by chance", "The true answer is likelier to be sent than any other."],
-  likert: ["The phone, by chance", "The true point is likelier to be sent than any other."],
-  tick_boxes: ["The phone, by chance", "All boxes together are hidden."],
-  one_bit: ["One bit", "Only a yes or no leaves the phone; the mean is estimated."],
-  piecewise: ["A window around the number", "A number near the true one is likelier; the mean is estimated."],
-  hybrid: ["Window or bit, by chance", "Precise for large epsilon; the mean is estimated."],
-  local_laplace: ["Noise is added", "A random number is added; the mean is estimated."],
-  square_wave: ["The whole distribution", "The distribution of the numbers is estimated, not only their mean."],
-};
 const MODES = [["", "The phone does it"], ["guided", "A wheel on the phone"], ["physical", "A coin or a die of their own"]];
 const PICTURES = {
   of_yes: "True answer yes: about {count} of 100 send yes",
@@ -53,7 +40,7 @@ export function protection(main) {
   }
   /** Give the same epsilon, a multiple of 0.1, to all questions whose epsilon can be changed. */
   function evenly() {
-    const moved = (question) => isProtected(question) && !["forced", "crosswise"].includes(maker(question)) && FAMILIES[maker(question)];
+    const moved = (question) => familyOf(maker(question))?.by_epsilon;
     const fixed = data.questions.reduce((sum, question, i) => sum + (isProtected(question) && !moved(question) ? Number(state.survey.facts.questions[i]?.epsilon) || 0 : 0), 0);
     const each = data.questions.filter(moved), left = (state.survey.facts.ceiling === "inf" ? 3 : state.survey.facts.ceiling) - fixed;
     const epsilon = Math.max(1, Math.floor((10 * left) / each.length + 1e-6)) / 10;
@@ -125,7 +112,7 @@ async function curve({ "#": _, ...table }, family) {
 function card(question, i, data) {
   const kind = kindOf(question);
   let rows = [], family = maker(question);
-  const known = FAMILIES[family] !== undefined;
+  const known = familyOf(family) !== undefined;
   const slider = h("input", { type: "range", min: 0, max: 0, step: 1, "data-key": `q${i}.slider`, "aria-label": t("Protection of question {place}", { place: i + 1 }) });
   const epsilon = h("output", { class: "epsilon" }), odds = h("div", { class: "odds" }), margin = h("strong", {}), small = h("strong", {});
   const people = [hundred(), hundred()], captions = [h("figcaption", {}), h("figcaption", {})];
@@ -174,9 +161,9 @@ function card(question, i, data) {
   }
   slider.addEventListener("input", draw);
   slider.addEventListener("change", () => take(slider.value));
-  const families = state.survey.facts.families[kind] ?? [];
+  const families = Object.keys(state.survey.facts.families[kind] ?? {});
   const offered = families.includes(family) ? families : [family, ...families];
-  const about = h("p", { class: "hint" }, known ? t(FAMILIES[family][1]) : t("This design was written by hand; it stays as it is."));
+  const about = h("p", { class: "hint" }, known ? t(familyOf(family).description) : t("This design was written by hand; it stays as it is."));
   /** Choose a different randomizer with at most the same epsilon, so that the ceiling is not exceeded. */
   const pick = async (name) => {
     const most = (Number(state.survey.facts.questions[i]?.epsilon) || 1) / (Number(data.waves) || 1);
@@ -187,7 +174,7 @@ function card(question, i, data) {
     take(Math.max(0, rows.findLastIndex((row) => !row.problem && row.epsilon <= most + 1e-6)));
     repaint();
   };
-  const device = field(t("Who brings chance in"), select(family, offered.map((name) => [name, t(FAMILIES[name]?.[0] ?? name)]), pick, { "data-key": `q${i}.family` }), { at: `q${i}.design` });
+  const device = field(t("Who brings chance in"), select(family, offered.map((name) => [name, t(familyOf(name)?.title ?? name)]), pick, { "data-key": `q${i}.family` }), { at: `q${i}.design` });
   const mode = family === "crosswise" ? null : field(t("How"), select(question.mode ?? "", MODES.map(([key, text]) => [key, t(text)]), (value) => change(() => (value ? (question.mode = value) : delete question.mode)), { "data-key": `q${i}.mode` }), { at: `q${i}.mode` });
   const body = known ? [
     h("div", { class: "slider" }, h("span", { "aria-hidden": "true" }, t("stronger protection")), slider, h("span", { "aria-hidden": "true" }, t("more precise"))), wrong,

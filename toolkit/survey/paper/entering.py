@@ -14,16 +14,17 @@ from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import NO_ANSWER, is_serial, legacy_report_key, normalize_text, read_cell, report_key
 from toolkit.survey.paper.kit import SERIAL, read_rows
 from toolkit.survey.paper.sheets import printable_survey, sheet_questions
-from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.declaring import declared_fields
+from toolkit.survey.questions.question import TEXT_FIELDS, Question
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.spec import Survey, is_asked
 from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.collection import PAPER_SETTING
 from toolkit.survey.storage.protocol import NewReport, Outcome, StoreError
 
-_ANSWER_PROPERTIES = attrgetter(
-    "name", "options", "design", "bounds", "whole", "multiple", "free_text", "show_if", "required"
-)
+# Fields that change no possible answer. All others are compared, also fields that are added later.
+_OTHER_FIELDS = (*TEXT_FIELDS, "labels", "mode", "anchor", "innocent")
+_ANSWER_PROPERTIES = attrgetter(*(field.name for field in declared_fields(Question) if field.name not in _OTHER_FIELDS))
 
 
 @dataclass(frozen=True, repr=False)

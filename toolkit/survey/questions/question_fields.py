@@ -167,7 +167,7 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
         if design is None:
             reject("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
         return checked_words(value, name, most)
-    by_months = question.innocent is not None and design is not None and design.name != "unrelated"
+    by_months = question.innocent is not None and getattr(design, "procedure", None) != "unrelated"
     if (
         question.mode == "physical"
         and not by_months
@@ -258,7 +258,9 @@ def checked_innocent(value: object, _name: str, question: Any) -> Frozen[str, st
     if share != born(months):
         rule = f"the innocent share of the design must be that of the days, {float(count_days(months)):g} of 365.25"
         reject(
-            rule, share, f'leave it out in a file, and write {design.name}(toolkit.local.born("{months}")) in Python'
+            rule,
+            share,
+            f'leave it out in a file, and write {design.procedure}(toolkit.local.born("{months}")) in Python',
         )
     return Frozen({"born": months})
 
