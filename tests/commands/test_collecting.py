@@ -56,7 +56,7 @@ def test_every_command_names_a_collection_of_another_version(folder, capsys):
     )
     for verb in ("status", "pause", "resume"):
         assert main([verb]) == 0
-        assert "This code makes another page than the collection's" in capsys.readouterr().err
+        assert "This version of the toolkit makes a different page from the collection's" in capsys.readouterr().err
     before = find_server(f"sqlite:///{folder / 'survey.db'}")
     said(capsys, "serve", "exams.toml", "--amend")
     after = find_server(f"sqlite:///{folder / 'survey.db'}")

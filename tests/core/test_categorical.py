@@ -12,7 +12,7 @@ from toolkit.core.sampling import Categorical, Edges, Inversion
 def test_the_table_and_its_ties_have_exactly_the_law_of_the_weights(weights: list[int]) -> None:
     """Enumeration of all 2**16 words and all U: every outcome has weights[j] * 2**16 of the equally likely pairs."""
     cells, total = Categorical(weights), sum(weights)
-    table = cells._decided()
+    table = cells._lookup_table()
     pairs = np.zeros(len(weights), dtype=np.int64)
     for outcome in range(len(weights)):
         pairs[outcome] = np.count_nonzero(table == outcome) * total
@@ -28,7 +28,7 @@ def test_ties_are_resolved_as_enumerated(monkeypatch: pytest.MonkeyPatch) -> Non
     """With every word a tie, the outcome is that of word * total + U, for every U."""
     weights = [1, 2]
     cells = Categorical(weights)
-    tie = int(np.flatnonzero(cells._decided() == -1)[0])
+    tie = int(np.flatnonzero(cells._lookup_table() == -1)[0])
     monkeypatch.setattr(categorical, "words", lambda count, _bits, _rng: np.full(count, tie, dtype=np.uint16))
     monkeypatch.setattr(categorical, "below", lambda bound, size, _rng: (np.arange(size) % bound).astype(np.uint64))
     drawn = cells.draw(6000)

@@ -167,7 +167,7 @@ def test_labels_are_distinct_strings_or_whole_numbers(bad: object, error: type[E
 
 @pytest.mark.parametrize(
     ("number", "percent"),
-    [(1.5, ": of 1.5 percent write 0.015"), (100, ": of 100 percent write 1"), (100.5, ""), (-1, "")],
+    [(1.5, ": for 1.5 percent write 0.015"), (100, ": for 100 percent write 1"), (100.5, ""), (-1, "")],
 )
 def test_of_what_could_be_percent_the_probability_is_said(number: float, percent: str) -> None:
     assert checks.check_probability(0, "p") == 0

@@ -63,7 +63,7 @@ def test_a_16_bit_word_is_decided_only_if_all_of_it_is_in_one_cell(family: str, 
     """Proof by enumeration: all 65,536 words against edges computed independently to 60 digits."""
     sampler = lattice_sampler(family, parameter)
     edges = [Fraction(0), *true_edges(family, parameter, sampler.shift)]
-    table = sampler._steps._decided()
+    table = sampler._steps._lookup_table()
     for cell in np.unique(table[table >= 0]).tolist():
         words = np.flatnonzero(table == cell).tolist()  # the first and the last are inside: then all are
         assert edges[cell] * 2**16 <= words[0]

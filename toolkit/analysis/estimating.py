@@ -96,9 +96,9 @@ def estimates(
     models = checked_designs(questions)
     if len(set(names)) < len(names):
         reject("`by` must name each column once", "one that comes twice", "leave out the second")
-    if both := [name for name in names if name in models]:
+    if randomized := [name for name in names if name in models]:
         consequence = "people cannot be grouped by a randomized answer"
-        reject("`by` must name columns without a design", ", ".join(both), consequence)
+        reject("`by` must name columns without a design", ", ".join(randomized), consequence)
     if sample is not None and not isinstance(sample, Sample | Replicates):
         reject("`sample` must be a Sample or Replicates", type(sample).__name__, _SAMPLE, TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
@@ -126,8 +126,8 @@ def _models_of(designs: Designs, by: tuple[str, ...], columns: Sequence[Any]) ->
     if not models:
         names = ", ".join(question.name for question in questions[:8])
         reject("the frame must have a column of the survey", "none", f"its questions are {names}")
-    lost = ", ".join(question.name for question in questions if question.name not in columns)
-    return models, (f"the frame has no column of the survey's {lost}",) if lost else ()
+    absent = ", ".join(question.name for question in questions if question.name not in columns)
+    return models, (f"the frame has no column of the survey's {absent}",) if absent else ()
 
 
 def _group_names(by: object) -> tuple[str, ...]:

@@ -186,8 +186,8 @@ class Preview:
         if self.noise is not None and self.noise.sd is not None:
             return self.noise.sd
         if self.noise is None or self.noise.se_times_n is None or n is None:
-            rule = "the error must follow from public things alone"
-            consequence = "of a mean or a spread say the number of values; of a quantile it depends on the data"
+            rule = "the error must follow from public arguments alone"
+            consequence = "a mean or a measure of spread needs n; the error of a quantile depends on the data"
             reject(rule, "none that does" if self.noise is None else "no n", consequence)
         return self.noise.se_times_n / n
 

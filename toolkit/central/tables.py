@@ -184,6 +184,7 @@ _DECODING_MATRIX: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))
 
 
 def _bernstein_coefficients(span: int) -> Matrix:
+    """Return the Bernstein polynomials of degree 2 as combinations of the count, the sum and the sum of squares."""
     return ((span**2, -2 * span, 1), (0, 2 * span, -2), (0, 0, 1))
 
 
@@ -277,8 +278,8 @@ class NoisyMoments:
 
     def error(self, gradient: Array) -> Array:
         """Return the standard error of a function of the sums by the delta method, given one gradient per row."""
-        along = gradient @ self.slopes
-        return np.asarray(np.sqrt(np.add.reduce(along * along, axis=1)) * self.law.sd)
+        weights = gradient @ self.slopes  # of the noise of each term
+        return np.asarray(np.sqrt(np.add.reduce(weights * weights, axis=1)) * self.law.sd)
 
     def box(self, column: int, share: float) -> tuple[Array, Array]:
         """Return limits of a sum that hold with probability `share`."""
@@ -436,8 +437,8 @@ def _covariance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Arra
     of_x, of_y, of_xy = (_extremes(moments.box(column, share), sizes) for column in (_X, _Y, _XY))
     products = np.array([a * b for a in of_x for b in of_y])
     low, high = (np.clip(end, -1, 1) for end in (of_xy[0] - products.max(axis=0), of_xy[1] - products.min(axis=0)))
-    wide = sizes[0] / (sizes[0] - 1)  # the largest factor between the sample covariance and the covariance
-    return low * np.where(low < 0, wide, 1), high * np.where(high > 0, wide, 1)
+    correction = sizes[0] / (sizes[0] - 1)  # the largest factor between the sample covariance and the covariance
+    return low * np.where(low < 0, correction, 1), high * np.where(high > 0, correction, 1)
 
 
 def correlation(moments: NoisyMoments) -> CellEstimates:

@@ -147,7 +147,7 @@ def check_probability(value: Number, name: str) -> Fraction:
     """
     number = exact_fraction(value, name)
     if not 0 <= number <= 1:
-        percent = f": of {value} percent write {float(number / 100):g}" if 1 < number <= 100 else ""
+        percent = f": for {value} percent write {float(number / 100):g}" if 1 < number <= 100 else ""
         reject(f"`{name}` must lie between 0 and 1", value, f"it is a probability{percent}")
     if isinstance(value, float | np.floating) and number.denominator > DENOMINATOR_LIMIT:
         simple = number.limit_denominator(10**6)

@@ -30,7 +30,7 @@ WORD = 64
 _WORD_TYPES: dict[int, type[np.unsignedinteger]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 # Generators whose raw output consists of words of 64 bits.
-_WHOLE = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
+_RAW_64_BIT = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
 
 
 def check_rng(rng: object) -> Rng:
@@ -47,7 +47,7 @@ def words(count: int, bits: int, rng: Rng = None) -> Words:
     if rng is None:
         return np.frombuffer(os.urandom(count * bits // 8), dtype=kind)
     size = -(-count * bits // 64)
-    if type(rng) is np.random.Generator and isinstance(rng.bit_generator, _WHOLE):
+    if type(rng) is np.random.Generator and isinstance(rng.bit_generator, _RAW_64_BIT):
         return rng.bit_generator.random_raw(size).view(kind)[:count]  # the words of the line below, five times as fast
     return rng.integers(0, 2**64, size=size, dtype=np.uint64).view(kind)[:count]
 

@@ -76,21 +76,23 @@ class Categorical:
         if size <= _FEW_DRAWS:
             return self.cells(below(self._total, size, rng))
         if self._table is None:
-            self._table = self._decided()
+            self._table = self._lookup_table()
         samples = np.empty(size, dtype=self._table.dtype)
         for start in range(0, size, CHUNK):
             self._fill(samples[start : start + CHUNK], self._table, rng)
         return samples
 
     def _fill(self, out: Cells, table: Cells, rng: Rng) -> None:
+        """Fill `out` with outcomes from the lookup table; draw U only for words that do not decide the cell."""
         leading = words(len(out), _WORD, rng)
         np.take(table, leading, out=out, mode="clip")
-        ties = np.flatnonzero(out == _UNDECIDED)
-        if len(ties):
-            finer = leading[ties].astype(np.uint64) * np.uint64(self._total) + below(self._total, len(ties), rng)
-            out[ties] = np.searchsorted(self._edges << np.uint64(_WORD), finer, side="right") - 1
+        undecided = np.flatnonzero(out == _UNDECIDED)
+        if len(undecided):
+            total = np.uint64(self._total)
+            finer = leading[undecided].astype(np.uint64) * total + below(self._total, len(undecided), rng)
+            out[undecided] = np.searchsorted(self._edges << np.uint64(_WORD), finer, side="right") - 1
 
-    def _decided(self) -> Cells:
+    def _lookup_table(self) -> Cells:
         """Return the cell that contains the whole range of each word, or a marker if an edge divides the range."""
         fine_edges = self._edges << np.uint64(_WORD)
         first = np.arange(1 << _WORD, dtype=np.uint64) * np.uint64(self._total)
@@ -182,7 +184,7 @@ class Inversion:
         if size <= _FEW_WORDS:
             return self._decide(words(size, WORD, rng), rng)
         if self._table is None:
-            self._table = self._decided()
+            self._table = self._lookup_table()
         samples = np.empty(size, dtype=np.int64)
         for start in range(0, size, CHUNK):
             self._fill(samples[start : start + CHUNK], self._table, rng)
@@ -196,11 +198,13 @@ class Inversion:
         return cell if decided else self._refine(prefix, rng)
 
     def _fill(self, out: npt.NDArray[np.int64], table: npt.NDArray[np.signedinteger], rng: Rng) -> None:
+        """Fill `out` with outcomes from the lookup table; draw more bits only where 16 do not decide."""
         leading = words(len(out), _LEADING, rng)
         out[:] = np.take(table, leading, mode="clip")
-        ties = np.flatnonzero(out == _UNDECIDED)
-        rest = words(len(ties), WORD, rng) >> np.uint64(_LEADING)
-        out[ties] = self._decide((leading[ties].astype(np.uint64) << np.uint64(WORD - _LEADING)) | rest, rng)
+        undecided = np.flatnonzero(out == _UNDECIDED)
+        rest = words(len(undecided), WORD, rng) >> np.uint64(_LEADING)
+        prefixes = (leading[undecided].astype(np.uint64) << np.uint64(WORD - _LEADING)) | rest
+        out[undecided] = self._decide(prefixes, rng)
 
     def _cells(self, uniform: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.intp]:
         """Return the outcome of each 64-bit prefix, or a marker if the prefix does not decide it."""
@@ -209,12 +213,14 @@ class Inversion:
         return np.where(decided, cell, _UNDECIDED)
 
     def _decide(self, uniform: npt.NDArray[np.unsignedinteger], rng: Rng) -> npt.NDArray[np.int64]:
+        """Return the outcome of each 64-bit prefix, with more bits for those that do not decide it."""
         cell = self._cells(uniform).astype(np.int64, copy=False)
         for i in np.flatnonzero(cell == _UNDECIDED):
             cell[i] = self._refine(int(uniform[i]), rng)
         return cell
 
     def _refine(self, prefix: int, rng: Rng) -> int:
+        """Return the outcome of a prefix that 64 bits do not decide: draw 64 more bits at a time."""
         bits = WORD
         while True:
             prefix, bits = (prefix << WORD) | int(words(1, WORD, rng)[0]), bits + WORD
@@ -223,7 +229,7 @@ class Inversion:
             if cell < len(low) and (cell == 0 or high[cell - 1] <= prefix):
                 return cell
 
-    def _decided(self) -> npt.NDArray[np.signedinteger]:
+    def _lookup_table(self) -> npt.NDArray[np.signedinteger]:
         """Return the outcome that contains the whole range of each 16-bit word, or a marker if an edge divides it."""
         first = np.arange(1 << _LEADING, dtype=np.uint64) << np.uint64(WORD - _LEADING)
         cell = self._cells(first)

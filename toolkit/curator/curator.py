@@ -840,7 +840,7 @@ class ReleaseMethods(Generic[Result]):
             The chosen candidate.
         """
         query, options = self._query(epsilon, rho), as_list(candidates, "candidates")
-        mechanism = Exponential.for_epsilon(query.price.choice, sensitivity=sensitivity)
+        mechanism = Exponential.for_epsilon(query.price.selection_epsilon, sensitivity=sensitivity)
         if not options or not callable(score):
             received = "no candidate" if not options else type(score).__name__
             rule = "`choose` needs candidates and a score, a function of frame and candidate"

@@ -73,7 +73,7 @@ class Price:
         return Gaussian.for_rho(self.amount, sensitivity=sensitivity.l2)
 
     @property
-    def choice(self) -> Fraction:
+    def selection_epsilon(self) -> Fraction:
         """The epsilon of an exponential mechanism with this loss; for rho it solves rho = epsilon**2 / 8."""
         return self.amount if self.is_epsilon else sqrt_rounded_down(8 * self.amount)
 
@@ -190,8 +190,8 @@ class Query:
         """Return a column with its bounds and the treatment of its missing values."""
         # The column is checked first, because dates cannot be added with any bounds.
         column, limits = self.frame.column(label, must_be_numeric=True), Bounds.of(bounds, bits)
-        fill, text = resolve_missing(missing, limits)
-        return Variable(label, limits, fill, column.name, text)
+        fill, missing_rule = resolve_missing(missing, limits)
+        return Variable(label, limits, fill, column.name, missing_rule)
 
     def release(
         self,
@@ -260,10 +260,10 @@ def noisy_sums(
 
     def draw(numbers: list[list[int] | None], rng: Rng) -> Any:
         estimates = []
-        for statistic, part, integers in zip(statistics, mechanisms, numbers, strict=True):
+        for statistic, additive, integers in zip(statistics, mechanisms, numbers, strict=True):
             if integers is None:
                 return CHANGED
-            noisy, law = part._perturb_integers(integers, rng)
+            noisy, law = additive._perturb_integers(integers, rng)
             estimates.append(statistic.estimate(noisy, law, as_scalar=not rows.axes and not several))
         estimate = side_by_side(estimates) if several else estimates[0]
         names = [variable.name for variable in variables] if several else []
@@ -275,7 +275,8 @@ def noisy_sums(
         return replace(estimate, counts=counts, **fields)
 
     def noise() -> CellNoise:
-        noises = [statistic.noise(part._integer_law) for statistic, part in zip(statistics, mechanisms, strict=True)]
+        laws = [additive._integer_law for additive in mechanisms]
+        noises = [statistic.noise(law) for statistic, law in zip(statistics, laws, strict=True)]
         return replace(max(noises, key=lambda noise: noise.se_times_n or 0), n_cells=rows.n_cells * len(noises))
 
     more: dict[str, Any] = {"noise": noise, "noise_unit": noise_unit, "notes": notes, "variables": variables}

@@ -37,7 +37,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
         )
     rows, name = query.rows, query.frame.column(column, must_be_numeric=True).name
     groups = 2 if rows.n_cells > 1 and query.unit.neighbors == "replace" else 1
-    epsilon = groups * replace(query.price, amount=query.price.amount / groups).choice
+    epsilon = groups * replace(query.price, amount=query.price.amount / groups).selection_epsilon
     mechanism = InverseSensitivity.for_epsilon(
         epsilon,
         estimator,

@@ -103,22 +103,21 @@ def _sums(
             terms.append((reduce(mul, factors), max_value) if factors else (steps[0], 0))
         return _sums_by_cell(np.where(present, codes, -1), terms, grouping.n_cells)
 
-    alone = grouping.n_cells == 1 and len(variables) == 1
-    work = partial(_sums_of_one_cell, grouping, variables[0], len(powers)) if alone else sums_by_cell
-    exponents = _map_batches(
-        work, frame.batches((*grouping.columns, *labels), in_one_batch=grouping.has_caps), grouping
-    )
-    return sum(exponents, start=np.zeros((grouping.n_cells, len(powers)), dtype=object)).tolist()
+    has_one_cell = grouping.n_cells == 1 and len(variables) == 1
+    work = partial(_sums_of_one_cell, grouping, variables[0], len(powers)) if has_one_cell else sums_by_cell
+    batches = frame.batches((*grouping.columns, *labels), in_one_batch=grouping.has_caps)
+    batch_sums = _map_batches(work, batches, grouping)
+    return sum(batch_sums, start=np.zeros((grouping.n_cells, len(powers)), dtype=object)).tolist()
 
 
-def _sums_of_one_cell(grouping: Grouping, variable: Variable, powers: int, batch: Frame) -> ExactSums:
+def _sums_of_one_cell(grouping: Grouping, variable: Variable, n_powers: int, batch: Frame) -> ExactSums:
     """Return the sums of a table with one cell; values of rows outside the cell are treated as missing."""
     limits, values, fill = variable.limits, batch.column(variable.label).floats(), variable.fill
     if grouping.may_omit_rows or grouping.has_caps:
         filled = values if fill is None else np.where(np.isnan(values), float(fill), values)
         steps = [(limits.steps(filled), limits.span)] if grouping.has_caps else ()
         values, fill = np.where(grouping.codes(batch, *steps) < 0, np.nan, filled), None
-    return np.array([limits.sums(values, squares=powers == 3, fill=fill)[:powers]], dtype=object)
+    return np.array([limits.sums(values, squares=n_powers == 3, fill=fill)[:n_powers]], dtype=object)
 
 
 def _map_batches(work: Callable[[Frame], Result], batches: Iterator[Frame], grouping: Grouping) -> Iterator[Result]:
@@ -127,7 +126,7 @@ def _map_batches(work: Callable[[Frame], Result], batches: Iterator[Frame], grou
     If the condition is a function of a row, a single thread calls it. A browser has only one thread.
     """
 
-    def quiet(batch: Frame) -> Result:
+    def work_quietly(batch: Frame) -> Result:
         with np.errstate(all="ignore"):  # NumPy keeps this setting per thread
             return work(batch)
 
@@ -139,7 +138,7 @@ def _map_batches(work: Callable[[Frame], Result], batches: Iterator[Frame], grou
     with ThreadPoolExecutor(workers) as pool:
         futures: deque[Future[Result]] = deque()
         for batch in chain(first, batches):
-            futures.append(pool.submit(quiet, batch))
+            futures.append(pool.submit(work_quietly, batch))
             if len(futures) > workers:
                 yield futures.popleft().result()
         yield from (future.result() for future in futures)

@@ -182,7 +182,7 @@ _PACKED_ROWS, _COUNT_SHIFT = 2**14, 48
 # Steps are counted from the lower limit if a limit is more steps than this from zero.
 _MAX_STEPS_FROM_ZERO = 2**36
 
-# Squares of up to 2**18 steps, over _ROWS rows, stay below 2**63.
+# Squares of up to 2**18 steps, over _BATCH_ROWS rows, stay below 2**63.
 _MAX_SQUARED_STEPS = 2**18
 
 
@@ -244,32 +244,32 @@ class Bounds:
         exactly to whole units, ties to even, without a carry for values of up to 2**51 units. If the step is a power
         of two, no multiplication is needed.
         """
-        far = max(abs(self.low), abs(self.high)) / self.step > _MAX_STEPS_FROM_ZERO
-        power = (
+        is_far_from_zero = max(abs(self.low), abs(self.high)) / self.step > _MAX_STEPS_FROM_ZERO
+        is_power_of_two = (
             self.step.numerator & (self.step.numerator - 1) == 0
             and self.step.denominator & (self.step.denominator - 1) == 0
         )
-        rate, unit = (1.0, float(self.step)) if power else (float(1 / self.step), 1.0)
-        return (float(self.low) if far else 0.0), rate, 1.5 * 2.0**52 * unit
+        rate, unit = (1.0, float(self.step)) if is_power_of_two else (float(1 / self.step), 1.0)
+        return (float(self.low) if is_far_from_zero else 0.0), rate, 1.5 * 2.0**52 * unit
 
     @cached_property
     def _end_bits(self) -> tuple[int, int]:
         """The two limits as integers of bits, which differ by the number of steps."""
-        start, rate, unit = self._grid
-        first, last = ((np.array([float(self.low), float(self.high)]) - start) * rate + unit).view(np.int64)
+        start, rate, offset = self._grid
+        first, last = ((np.array([float(self.low), float(self.high)]) - start) * rate + offset).view(np.int64)
         return int(first), int(last)
 
     @cached_property
     def low_steps(self) -> int:
         """The lower limit, in steps from zero."""
-        start, _, unit = self._grid
-        return round(self.low / self.step) if start else self._end_bits[0] - int(np.array(unit).view(np.int64))
+        start, _, offset = self._grid
+        return round(self.low / self.step) if start else self._end_bits[0] - int(np.array(offset).view(np.int64))
 
     @property
     def scaling(self) -> tuple[float, float, int]:
         """The numbers to subtract from a clamped value, to multiply it by, and to subtract after rounding."""
-        start, rate, unit = self._grid
-        first = self._end_bits[0] - int(np.array(unit).view(np.int64))
+        start, rate, offset = self._grid
+        first = self._end_bits[0] - int(np.array(offset).view(np.int64))
         return start, rate if rate != 1 else float(1 / self.step), first
 
     @property
@@ -286,8 +286,8 @@ class Bounds:
     def steps(self, values: Array) -> Steps:
         """Return the number of steps of each value above the lower limit, 0 … span; -1 for a missing value."""
         steps = np.empty(len(values), dtype=np.int64)
-        for part, bits in self._parts(values, -1):
-            np.subtract(bits, self._end_bits[0], out=steps[part])
+        for rows, bits in self._batches_of_bits(values, -1):
+            np.subtract(bits, self._end_bits[0], out=steps[rows])
         return steps
 
     @np.errstate(all="ignore")
@@ -303,20 +303,20 @@ class Bounds:
             reject("squares need a coarser grid", f"{self.span:,} steps", remedy)
         starts, total_of_squares = np.arange(0, len(values), _PACKED_ROWS), 0
         totals = np.empty(len(starts), dtype=np.int64)
-        for part, bits in self._parts(values, -(2**_COUNT_SHIFT)):
-            groups = slice(part.start // _PACKED_ROWS, -(-part.stop // _PACKED_ROWS))
-            np.add.reduceat(bits, starts[groups] - part.start, out=totals[groups])
+        for rows, bits in self._batches_of_bits(values, -(2**_COUNT_SHIFT)):
+            chunks = slice(rows.start // _PACKED_ROWS, -(-rows.stop // _PACKED_ROWS))
+            np.add.reduceat(bits, starts[chunks] - rows.start, out=totals[chunks])
             if squares:
-                above = bits - self._end_bits[0]
-                total_of_squares += int(np.dot(above, above)) % 2**64
+                steps = bits - self._end_bits[0]
+                total_of_squares += int(np.dot(steps, steps)) % 2**64
         totals -= np.minimum(_PACKED_ROWS, len(values) - starts) * self._end_bits[0]
         absent, total = -int((totals >> _COUNT_SHIFT).sum()), sum((totals % 2**_COUNT_SHIFT).tolist())
         if fill is None:
             return StepSums(len(values) - absent, total, total_of_squares)
-        step = int(self.steps(np.array([float(exact_fraction(fill, "missing"))]))[0])
-        return StepSums(len(values), total + absent * step, total_of_squares + absent * step**2)
+        fill_step = int(self.steps(np.array([float(exact_fraction(fill, "missing"))]))[0])
+        return StepSums(len(values), total + absent * fill_step, total_of_squares + absent * fill_step**2)
 
-    def _parts(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:
+    def _batches_of_bits(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:
         """Iterate over batches of values as integers of bits that count steps.
 
         A missing value becomes `missing` steps above the lower limit. The time does not depend on the number of missing
@@ -324,7 +324,7 @@ class Bounds:
         so that no value exceeds the limits.
         """
         buffer = np.empty(min(_BATCH_ROWS, len(values)))
-        (start, rate, unit), low, high = self._grid, float(self.low), float(self.high)
+        (start, rate, offset), low, high = self._grid, float(self.low), float(self.high)
         mark = float(np.array(self._end_bits[0] + missing).view(np.float64))
         for row in range(0, len(values), _BATCH_ROWS):
             batch = values[row : row + _BATCH_ROWS]
@@ -334,7 +334,7 @@ class Bounds:
                 np.subtract(clamped, start, out=clamped)
             if rate != 1:
                 np.multiply(clamped, rate, out=clamped)
-            np.fmax(np.add(clamped, unit, out=clamped), mark, out=clamped)
+            np.fmax(np.add(clamped, offset, out=clamped), mark, out=clamped)
             yield slice(row, row + len(batch)), clamped.view(np.int64)
 
 

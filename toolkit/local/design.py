@@ -93,8 +93,8 @@ class Design(Randomizer):
         object.__setattr__(self, "weights", table)
         object.__setattr__(self, "denominator", total)
         object.__setattr__(self, "options", check_labels(options, "options"))
-        sent = options if report_options is None else report_options
-        object.__setattr__(self, "report_options", check_labels(sent, "report_options"))
+        reports = options if report_options is None else report_options
+        object.__setattr__(self, "report_options", check_labels(reports, "report_options"))
         object.__setattr__(self, "name", str(name))
         tables.check_table(table, total, len(self.options), len(self.report_options))
         object.__setattr__(self, "procedure", procedures.checked_procedure(procedure, table, self.report_options))
@@ -194,7 +194,7 @@ class Design(Randomizer):
         return encoding.draw_reports(self.weights, self._forced_form, truths, rng)
 
     def _draw_report(self, truth: int, draw: Below) -> int:
-        # The consecutive cells of a row are in the order of the reports.
+        # The weights of a row divide the integers below the denominator into one interval for each report.
         return int(np.searchsorted(np.cumsum(self.weights[truth]), draw(self.denominator), side="right"))
 
     def _accepts(self, report: object) -> bool:
@@ -272,15 +272,15 @@ class Design(Randomizer):
         These are evaluated at the nearest shares inside 0 to 1. If the variance is zero there as well, because an
         answer is not hidden, one person is added for each option.
         """
-        least = _RELATIVE_TOLERANCE * float(np.max(self._score_matrix**2))
-        same = np.diag(cov) * n <= least
-        if not same.any():
+        tolerance = _RELATIVE_TOLERANCE * float(np.max(self._score_matrix**2))
+        is_zero = np.diag(cov) * n <= tolerance
+        if not is_zero.any():
             return cov
         nearest = project_onto_simplex(shares)
-        law = self.covariance(nearest, n)
-        if np.any(np.diag(law)[same] * n <= least):
-            law = self.covariance((n * nearest + 1) / (n + len(nearest)), n)
-        return np.where(np.outer(same, same), law, cov)
+        theoretical = self.covariance(nearest, n)
+        if np.any(np.diag(theoretical)[is_zero] * n <= tolerance):
+            theoretical = self.covariance((n * nearest + 1) / (n + len(nearest)), n)
+        return np.where(np.outer(is_zero, is_zero), theoretical, cov)
 
     def _make_estimate(self, shares: Array, cov: Array, method: str, counts: Array) -> Estimate:
         methods = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
@@ -288,12 +288,12 @@ class Design(Randomizer):
         binary = len(self.options) == 2
         basis = moments.interval_basis(self.matrix, self._score_matrix, counts, self._forced_form, se)
         fit = likelihood.agreement_test(self.matrix, self._forced_form, counts, basis)
-        impossible = (
+        impossible_note = (
             likelihood.impossible_count_note(counts, self.matrix, self.report_options[1])
             if self.matrix.shape == (2, 2)
             else ""
         )
-        notes = fit_notes(fit, basis, impossible)
+        notes = fit_notes(fit, basis, impossible_note)
         if method == "moment" and not notes:
             notes = boundary_note(float(shares[1]) if binary else shares)
         return Estimate(

@@ -19,13 +19,14 @@ from toolkit.texts.odds import describe
 # number, and 1.0 is not a code, since an honest phone sends neither.
 
 
-def is_code(value: object, kinds: int) -> bool:
-    return is_whole(value) and 0 <= value < kinds
+def is_code(value: object, n_codes: int) -> bool:
+    """Return whether a value is a code, an integer from 0 to n_codes - 1."""
+    return is_whole(value) and 0 <= value < n_codes
 
 
-def is_set(value: object, kinds: int) -> bool:
+def is_set(value: object, n_codes: int) -> bool:
     """Return whether a value is a list of distinct codes in increasing order."""
-    if not isinstance(value, list) or not all(is_code(code, kinds) for code in value):
+    if not isinstance(value, list) or not all(is_code(code, n_codes) for code in value):
         return False
     return all(first < second for first, second in pairwise(value))
 

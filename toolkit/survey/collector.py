@@ -121,8 +121,8 @@ class Collector:
         mismatch = page_mismatch(collector.survey, collector._store.editions())
         if mismatch is not None and collector._store.state() is not State.CLOSED:
             warnings.warn(
-                f"This code makes another page than the collection's: {mismatch}. Results are read as before; to serve "
-                "it, use that version, or amend=True.",
+                f"This version of the toolkit makes a different page from the collection's: {mismatch}. Results do not "
+                "depend on it; to serve the collection, use the version that made it, or amend=True.",
                 stacklevel=2,
             )
         return collector
@@ -478,10 +478,10 @@ def collect(
         amend=amend,
         again=again,
     )
-    view = _import_display() if watch and _in_a_notebook() else None
+    display = _import_display() if watch and _in_a_notebook() else None
     collector = start(survey, database, options)
-    if view is not None:
-        view(collector)
+    if display is not None:
+        display(collector)
     return collector
 
 

@@ -169,7 +169,7 @@ def test_reports_are_read_in_any_case_unless_that_would_be_two_labels() -> None:
         encode(["Us", "us"], ("US", "us"), "reports")
 
 
-@pytest.mark.parametrize(("share", "said"), [(30, "; of 30 percent write 0.3"), (1.5, "; of 1.5 percent"), (-1, "")])
+@pytest.mark.parametrize(("share", "said"), [(30, "; for 30 percent write 0.3"), (1.5, "; for 1.5 percent"), (-1, "")])
 def test_of_what_could_be_percent_the_share_is_said(share: float, said: str) -> None:
     assert warner("3/4").variance(1, 100) == warner("3/4").variance(0, 100)
     with pytest.raises(ValueError, match=f"it is a distribution of the answers{said}"):

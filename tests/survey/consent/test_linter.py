@@ -10,7 +10,7 @@ import pytest
 from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
-from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size, largest
+from toolkit.survey.consent.linter import MAX_SUBMISSION_BYTES, RESERVED, check_size, max_answer_bytes
 from toolkit.survey.consent.page_data import page_words
 from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question import Question, accepts, localized_question
@@ -169,7 +169,7 @@ def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
 
 def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
     many = [Question(f"text_{place}", "Anything?", free_text=True) for place in range(8)]
-    with pytest.raises(ValueError, match=f"must stay below {LARGEST} bytes, got"):
+    with pytest.raises(ValueError, match=f"must stay below {MAX_SUBMISSION_BYTES} bytes, got"):
         check_size(many)
     check_size(many[:7])
 
@@ -187,8 +187,8 @@ def test_the_linter_bounds_the_length_of_submissions_tightly() -> None:
         question = Question(name, "?", **given)
         assert accepts(question, answer)
         true = len(json.dumps({name: answer}, separators=(",", ":"), ensure_ascii=False).encode())
-        assert true <= largest([question]) <= true + 30 + 3 * len(question.options)
-    assert largest([question, question]) == 2 * largest([question])
+        assert true <= max_answer_bytes([question]) <= true + 30 + 3 * len(question.options)
+    assert max_answer_bytes([question, question]) == 2 * max_answer_bytes([question])
 
 
 def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:

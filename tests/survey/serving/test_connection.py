@@ -379,7 +379,7 @@ def test_requests_need_exactly_one_valid_host(port, beginning, hosts):
     head, _, body = talk(port, beginning + hosts + b"\r\n").partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-security-policy: default-src 'none'" in head
-    assert json.loads(body) == {"error": "A request must name its host, and once."}
+    assert json.loads(body) == {"error": "A request must have exactly one Host header."}
 
 
 @pytest.mark.parametrize(

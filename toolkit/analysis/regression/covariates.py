@@ -35,7 +35,7 @@ from toolkit.frames.table import (
 # A column counts as a combination of the others if its regression on them leaves less than this share of its norm.
 _DEPENDENT = 1e-10
 # Columns are checked one by one only if the smallest eigenvalue of their correlation matrix is below this.
-_NEAR = 1e-6
+_SMALL_EIGENVALUE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,13 +280,13 @@ def standardize(covariates: Covariates) -> tuple[Array, Array]:
     _reject_dependent(covariates.labels, scale <= _DEPENDENT * size)
     centred /= scale
     # Eigenvalues are cheap to compute; the slower QR decomposition runs only if one of them is small.
-    if np.linalg.eigvalsh(centred.T @ centred / len(matrix))[0] < _NEAR:
+    if np.linalg.eigvalsh(centred.T @ centred / len(matrix))[0] < _SMALL_EIGENVALUE:
         residual = np.abs(np.diag(np.linalg.qr(centred, mode="r"))) / np.sqrt(len(matrix))
         _reject_dependent(covariates.labels, residual < _DEPENDENT)
-    back = np.diag(1 / scale)
+    to_original = np.diag(1 / scale)
     if len(constant):
-        back[intercept] -= mean / scale / matrix[0, intercept]
-    return centred, back
+        to_original[intercept] -= mean / scale / matrix[0, intercept]
+    return centred, to_original
 
 
 def _reject_dependent(labels: tuple[str, ...], is_dependent: Mask) -> None:

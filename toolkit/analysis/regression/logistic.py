@@ -127,9 +127,10 @@ class BinaryModel:
             if sign <= 0:
                 return Evaluation(params, -np.inf, score, information)
             loglike += log_determinant / 2
+            # The gradient of the penalty: the derivative of each person's information, weighted by the leverage.
             leverage = weight * np.einsum("ij,ij->i", self.columns @ np.linalg.inv(information), self.columns)
-            relative = slope * derivative / report_information / 2
-            score += self.columns.T @ (leverage * (self.link.curvature(eta) + relative))
+            relative_slope = slope * derivative / report_information / 2
+            score += self.columns.T @ (leverage * (self.link.curvature(eta) + relative_slope))
         return Evaluation(params, loglike, score, information)
 
     def scores(self, params: Array) -> Array:
@@ -334,7 +335,7 @@ def logistic(
 
 def _fit(rows: ModelRows, link: Link, error_kind: str, with_jeffreys: bool) -> LogisticFit:
     """Maximize the likelihood; return coefficients and errors for the covariates in their own units."""
-    columns, back = standardize(rows.covariates)
+    columns, to_original = standardize(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, with_jeffreys)
     ascent = maximize(model.evaluate, np.zeros(columns.shape[1]))
     if with_jeffreys:
@@ -349,8 +350,8 @@ def _fit(rows: ModelRows, link: Link, error_kind: str, with_jeffreys: bool) -> L
     form = f"{link.name} link{', Jeffreys penalty' if with_jeffreys else ''}"
     return LogisticFit(
         coefficient_estimate(
-            back @ params,
-            back @ cov @ back.T,
+            to_original @ params,
+            to_original @ cov @ to_original.T,
             rows.covariates.labels,
             rows.people,
             rows.channel.loss,

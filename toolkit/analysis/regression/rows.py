@@ -71,8 +71,8 @@ class Channel:
     @property
     def description(self) -> str:
         """The names of the designs, as in "warner and forced designs"."""
-        kinds = list(dict.fromkeys(design.name for design in self.designs))
-        return f"{' and '.join(kinds)} design{'s' if len(kinds) > 1 else ''}"
+        names = list(dict.fromkeys(design.name for design in self.designs))
+        return f"{' and '.join(names)} design{'s' if len(names) > 1 else ''}"
 
     @cached_property
     def report_likelihood(self) -> Array:
@@ -104,16 +104,16 @@ class Channel:
         The information is the sum over reports of (Pr(report | yes) - Pr(report | no))**2 / Pr(report).
         """
         information, derivative = np.zeros_like(probability), np.zeros_like(probability)
-        for rows, (without, having) in self.rows_by_design():
-            for low, high in zip(without, having, strict=True):
-                if low != high:
+        for rows, (report_if_no, report_if_yes) in self.rows_by_design():
+            for if_no, if_yes in zip(report_if_no, report_if_yes, strict=True):
+                if if_no != if_yes:
                     # Computed in place: with a million people a temporary array is as large as a covariate.
-                    term = low * complement[rows]
-                    term += high * probability[rows]
-                    np.divide((high - low) ** 2, np.maximum(term, _SMALLEST_LIKELIHOOD, out=term), out=term)
+                    term = if_no * complement[rows]
+                    term += if_yes * probability[rows]
+                    np.divide((if_yes - if_no) ** 2, np.maximum(term, _SMALLEST_LIKELIHOOD, out=term), out=term)
                     information[rows] += term
                     term *= term
-                    derivative[rows] -= term / (high - low)
+                    derivative[rows] -= term / (if_yes - if_no)
         return information, derivative
 
 

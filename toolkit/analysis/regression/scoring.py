@@ -99,9 +99,10 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
     def refit(weights: Array) -> Array:
         people = replace(model.people, weights=weights[rows.used], sample_rows=None)
         replicate = replace(model, people=people)
-        fit = finish_by_newton(replicate.evaluate, replicate.observed_information, maximize(replicate.evaluate, params))
-        reached = is_maximum(fit, replicate.observed_information(fit.point.params))
-        return fit.point.params if reached else np.full(len(params), np.nan)
+        ascent = maximize(replicate.evaluate, params)
+        ascent = finish_by_newton(replicate.evaluate, replicate.observed_information, ascent)
+        has_maximum = is_maximum(ascent, replicate.observed_information(ascent.point.params))
+        return ascent.point.params if has_maximum else np.full(len(params), np.nan)
 
     cov, failures = spread(rows.sample, refit, params)
     if failures:
@@ -138,14 +139,14 @@ def inverse_information(information: Array) -> Array:
 
 _SINGULAR = 1e-13  # smallest eigenvalue, scaled to unit diagonal, of a matrix that can be inverted accurately
 _BLOCK = 4096
-_STEPS = 100
-_LONGEST = 3.0  # largest change of a coefficient of a standardized column in one step
-_HALVINGS = 40
-_CLOSE = 1e-16  # limit of score' information**-1 score, which is twice the gain of one more step
-_FLAT = 1e-3  # share of the information at the start below which the likelihood counts as flat
-_WEAK = 1.0  # information at which a coefficient of a standardized column has a standard error of 1
-_ROUNDED = 1e-9  # information below the rounding error of the score
-_NEAR = 0.01  # Newton's step at a maximum is shorter than this; toward a maximum at infinity it is about 1
+_MAX_STEPS = 100
+_MAX_STEP_LENGTH = 3.0  # largest change of a coefficient of a standardized column in one step
+_MAX_HALVINGS = 40
+_CONVERGED_DECREMENT = 1e-16  # limit of score' information**-1 score, twice the gain of one more step
+_FLAT_SHARE = 1e-3  # share of the information at the start below which the likelihood counts as flat
+_WEAK_INFORMATION = 1.0  # information at which a coefficient of a standardized column has a standard error of 1
+_ROUNDING_ERROR = 1e-9  # information below the rounding error of the score
+_SMALL_NEWTON_STEP = 0.01  # Newton's step at a maximum is shorter than this; toward a maximum at infinity it is about 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,7 @@ class Maximization:
         In that direction less than 1/1000 of the information remains, and the standard error would be above 1.
         """
         remaining = smallest_remaining_share(self.start.information, self.point.information)
-        return remaining < _FLAT and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK
+        return remaining < _FLAT_SHARE and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK_INFORMATION
 
 
 def smallest_remaining_share(start_information: Array, information: Array) -> float:
@@ -188,19 +189,19 @@ def smallest_remaining_share(start_information: Array, information: Array) -> fl
     return float(np.linalg.eigvalsh(root @ information @ root.T)[0])
 
 
-def maximize(evaluate: Evaluate, start: Array, max_steps: int = _STEPS) -> Maximization:
+def maximize(evaluate: Evaluate, start: Array, max_steps: int = _MAX_STEPS) -> Maximization:
     """Maximize by Fisher scoring from `start`, with the information that `evaluate` returns."""
     start_point = point = evaluate(start)
     for _ in range(max_steps):
         step = _solve_positive_definite(point.information, point.score)
         if step is None:
             return Maximization(point, False, start_point)
-        if abs(float(point.score @ step)) < _CLOSE:
+        if abs(float(point.score @ step)) < _CONVERGED_DECREMENT:
             return Maximization(point, True, start_point)
-        higher = line_search(evaluate, point, step)
-        if higher is None:
+        improved = line_search(evaluate, point, step)
+        if improved is None:
             return Maximization(point, abs(float(point.score @ step)) < 1e-9, start_point)
-        point = higher
+        point = improved
     return Maximization(point, False, start_point)
 
 
@@ -209,9 +210,9 @@ def line_search(evaluate: Evaluate, point: Evaluation, step: Array, relative_err
 
     `relative_error` is the relative numerical error of the log-likelihood.
     """
-    step = step * (_LONGEST / max(_LONGEST, float(np.abs(step).max())))
+    step = step * (_MAX_STEP_LENGTH / max(_MAX_STEP_LENGTH, float(np.abs(step).max())))
     slack = relative_error * (1 + abs(point.loglike))
-    for _ in range(_HALVINGS):
+    for _ in range(_MAX_HALVINGS):
         new = evaluate(point.params + step)
         if new.loglike >= point.loglike - slack:
             return new
@@ -225,9 +226,13 @@ def is_maximum(ascent: Maximization, information: Array) -> bool:
     A log-likelihood without a maximum levels off exponentially: score and information shrink together, and Newton's
     step keeps its length. At a maximum Newton's step vanishes, however little information is left.
     """
-    if not ascent.converged or not np.isfinite(information).all() or np.linalg.eigvalsh(information)[0] <= _ROUNDED:
+    if (
+        not ascent.converged
+        or not np.isfinite(information).all()
+        or np.linalg.eigvalsh(information)[0] <= _ROUNDING_ERROR
+    ):
         return False
-    return float(np.abs(np.linalg.solve(information, ascent.point.score)).max()) < _NEAR
+    return float(np.abs(np.linalg.solve(information, ascent.point.score)).max()) < _SMALL_NEWTON_STEP
 
 
 def interior_maximum(observed_information: Callable[[Array], Array], ascent: Maximization, advice: str) -> Array:
@@ -260,23 +265,23 @@ def newton(
     """
     for _ in range(max_steps):
         if information is None:
-            negative = negative_hessian(lambda params: evaluate(params).score, point.params)
+            observed = negative_hessian(lambda params: evaluate(params).score, point.params)
         else:
-            negative = information(point)
+            observed = information(point)
         # Absolute eigenvalues make every step an ascent, even where the log-likelihood is not concave.
-        values, vectors = np.linalg.eigh(negative)
+        values, vectors = np.linalg.eigh(observed)
         smallest_curvature = max(1e-8 * np.abs(values).max(), 1e-200)
         step = vectors @ (vectors.T @ point.score / np.maximum(np.abs(values), smallest_curvature))
         gain = abs(float(point.score @ step))
         if gain < min_gain and values[0] > 0:
             return point, True
         # A long step with hardly any gain means that the maximum is at infinity.
-        if gain < 1e-12 and np.abs(step).max() > _NEAR:
+        if gain < 1e-12 and np.abs(step).max() > _SMALL_NEWTON_STEP:
             return point, False
-        higher = line_search(evaluate, point, step, relative_error)
-        if higher is None:
+        improved = line_search(evaluate, point, step, relative_error)
+        if improved is None:
             return point, bool(values[0] > 0 and abs(float(point.score @ step)) < 1e-9)
-        point = higher
+        point = improved
     return point, False
 
 
@@ -306,9 +311,9 @@ def _derivatives(function: Callable[[Array], Any], params: Array) -> Array:
     of a penalty are accurate to ten digits, so that standard errors do not depend on the processor.
     """
     rows = []
-    for axis in _STEP * np.eye(len(params)):
+    for axis in _DIFFERENCE_STEP * np.eye(len(params)):
         near, far = (function(params + k * axis) - function(params - k * axis) for k in (1, 2))
-        rows.append((8 * near - far) / (12 * _STEP))
+        rows.append((8 * near - far) / (12 * _DIFFERENCE_STEP))
     return np.array(rows)
 
 
@@ -320,7 +325,7 @@ def _solve_positive_definite(matrix: Array, vector: Array) -> Array | None:
     return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, vector)))
 
 
-_STEP = 1e-3  # in a coefficient of a standardized column
+_DIFFERENCE_STEP = 1e-3  # in a coefficient of a standardized column
 
 
 def with_jeffreys_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> Evaluate:
@@ -340,14 +345,18 @@ class _LazyEvaluation(Evaluation):
 
     def __init__(self, point: Evaluation, loglike: float, information: Callable[[Array], Array]) -> None:
         vars(self).update(
-            params=point.params, loglike=loglike, information=point.information, _of=(point.score, information)
+            params=point.params,
+            loglike=loglike,
+            information=point.information,
+            _unpenalized_score=point.score,
+            _information_at=information,
         )
 
     @cached_property
     def score(self) -> Array:
-        unpenalized, information = vars(self)["_of"]
-        penalty = _derivatives(lambda params: _half_log_determinant(information(params)), self.params)
-        return np.asarray(unpenalized + penalty)
+        information_at = vars(self)["_information_at"]
+        penalty = _derivatives(lambda params: _half_log_determinant(information_at(params)), self.params)
+        return np.asarray(vars(self)["_unpenalized_score"] + penalty)
 
 
 def _half_log_determinant(information: Array) -> float:
@@ -381,4 +390,4 @@ class PenalizedLikelihood:
         return self.model.scores(params)
 
     def observed_information(self, params: Array) -> Array:
-        return negative_hessian(lambda near: self.evaluate(near).score, params)
+        return negative_hessian(lambda point: self.evaluate(point).score, params)

@@ -85,7 +85,7 @@ def significance(
     number, (low, high) = float(exact_fraction(null, "null")), possible(basis)
     if not low - 1e-12 <= number <= high + 1e-12:
         rule = f"`null` must lie between {low:g} and {high:g}, as the truth does"
-        reject(rule, f"{number:g}", f"of {number:g} percent write {number / 100:g}")
+        reject(rule, f"{number:g}", f"for {number:g} percent write {number / 100:g}")
     tested = tuple(name for name in basis.methods if name != "bayes")  # a posterior has no p-value
     if not tested:
         reject("an estimate must have an interval with a test", "a posterior alone", "use .interval()")

@@ -376,21 +376,15 @@ def _find_codes(array: npt.NDArray[Any], labels: Labels, noun: str) -> Codes:
 
 def checked_distribution(prevalence: Any, n_options: int, name: str) -> Array:
     """Return a share for each option; for two options the share of the second is enough."""
-    law = input_dtype = read_shares(prevalence, name)
-    if law.ndim == 0 and n_options == 2:
-        law = np.array([1 - float(law), float(law)])
-    if law.shape != (n_options,):
-        reject(
-            f"`{name}` must have a share for each of {n_options} options",
-            f"shape {law.shape}",
-            "give one share per option",
-        )
-    if not np.all((law >= 0) & (law <= 1)) or abs(law.sum() - 1) > 1e-9:
-        percent = (
-            f"; of {prevalence} percent write {float(input_dtype) / 100:g}"
-            if input_dtype.ndim == 0 and input_dtype > 1
-            else ""
-        )
-        consequence = f"it is a distribution of the answers{percent}"
+    shares = given = read_shares(prevalence, name)
+    if shares.ndim == 0 and n_options == 2:
+        shares = np.array([1 - float(shares), float(shares)])
+    if shares.shape != (n_options,):
+        rule = f"`{name}` must have a share for each of {n_options} options"
+        reject(rule, f"shape {shares.shape}", "give one share per option")
+    if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
+        is_percentage = given.ndim == 0 and given > 1
+        remedy = f"; for {prevalence} percent write {float(given) / 100:g}" if is_percentage else ""
+        consequence = f"it is a distribution of the answers{remedy}"
         reject(f"`{name}` must be shares from 0 to 1 that sum to 1", prevalence, consequence)
-    return law
+    return shares

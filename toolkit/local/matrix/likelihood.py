@@ -35,10 +35,10 @@ def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
     """
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 is sorted last
         order = np.argsort(-counts / forced, kind="stable")
-    # If the first m shares are positive, counts / mass - forced must sum to `truth`, which determines the mass.
-    mass = np.cumsum(counts[order]) / (truth + np.cumsum(forced[order]))
-    inside = np.flatnonzero(counts[order] > mass * forced[order])
-    shares = np.maximum(counts / mass[inside[-1]] - forced, 0) / truth
+    # If the first m shares are positive, counts / scale - forced must sum to `truth`, which determines the scale.
+    scale = np.cumsum(counts[order]) / (truth + np.cumsum(forced[order]))
+    positive = np.flatnonzero(counts[order] > scale * forced[order])
+    shares = np.maximum(counts / scale[positive[-1]] - forced, 0) / truth
     return np.asarray(shares / shares.sum())
 
 
@@ -166,12 +166,11 @@ def agreement_test(matrix: Array, form: ForcedForm | None, counts: Array, basis:
     expected = counts.sum() * (shares @ matrix)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = max(0.0, 2 * float(np.sum(xlogy(counts, counts) - xlogy(counts, expected))))
-    spare, at_zero = reports - k, int(np.count_nonzero(shares == 0))
+    at_zero = int(np.count_nonzero(shares == 0))
+    df = reports - k + at_zero  # the largest possible degrees of freedom
     if at_zero == 0:
-        return DesignFit(_chi_squared_tail(ratio, spare), _RATIO)
-    return DesignFit(
-        (_chi_squared_tail(ratio, spare + at_zero - 1) + _chi_squared_tail(ratio, spare + at_zero)) / 2, _RATIO
-    )
+        return DesignFit(_chi_squared_tail(ratio, df), _RATIO)
+    return DesignFit((_chi_squared_tail(ratio, df - 1) + _chi_squared_tail(ratio, df)) / 2, _RATIO)
 
 
 def _chi_squared_tail(ratio: float, df: int) -> float:

@@ -67,10 +67,10 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ForcedForm:
-    """The forced form: a report is the truth with weight `truth`, else option j with weight forced[j].
+    """The forced form: a report is the truth with weight `truth_weight`, else option j with weight forced_weights[j].
 
-    Every k-ary design has this form, and so does every 2 x 2 design; `truth` is negative if reports favor the opposite
-    answer.
+    Every k-ary design has this form, and so does every 2 x 2 design; `truth_weight` is negative if reports favor the
+    opposite answer.
     """
 
     truth_weight: int
@@ -156,19 +156,19 @@ def _general_interval_basis(
     n = int(counts.sum())
     value = counts @ score_matrix / n
     mixture = _mixtures_of_others(np.clip(value, 0, None), len(matrix))[options]
-    having, without = matrix[options], mixture @ matrix
+    given, without = matrix[options], mixture @ matrix
     others = [np.delete(matrix, option, axis=0) for option in options]
-    speaks = [having[i] > other.max(axis=0) for i, other in enumerate(others)]
+    is_evidence = [given[i] > other.max(axis=0) for i, other in enumerate(others)]
     if len(matrix) > 2:
         # Reports are split into two groups: those that are more likely under the option than under any other, and the
         # rest.
         table = np.array(
-            [[_split_sum(row, mask) for row in (counts, having[i], without[i])] for i, mask in enumerate(speaks)]
+            [[_split_sum(row, mask) for row in (counts, given[i], without[i])] for i, mask in enumerate(is_evidence)]
         )
         kinds, given_kinds, without_kinds = table[:, 0], table[:, 1], table[:, 2]
     else:
-        kinds, given_kinds, without_kinds = counts[None, :], having, without
-    among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
+        kinds, given_kinds, without_kinds = counts[None, :], given, without
+    among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, is_evidence, strict=True)]
     squares = score_matrix[:, options].T ** 2
     # One more report of each kind is added, so that the variance is positive if all reports are of one kind.
     likely = (counts + 1) / (n + len(counts))
@@ -177,7 +177,7 @@ def _general_interval_basis(
         value=value[options],
         se=se[options],
         n=n,
-        spread_given=(having * squares).sum(axis=1),
+        spread_given=(given * squares).sum(axis=1),
         spread_without=(without * squares).sum(axis=1),
         counts=kinds,
         given=given_kinds,

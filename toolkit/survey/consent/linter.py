@@ -43,7 +43,7 @@ _SENTENCE = 300  # the number of characters that are searched for a claim at onc
 MOST_DIGITS = 15
 """Largest number of digits before the decimal point of a plain number, which a float can hold exactly."""
 
-LARGEST = 60_000
+MAX_SUBMISSION_BYTES = 60_000
 """Largest size of a submission in bytes, with room for its frame below the server's limit."""
 
 
@@ -341,7 +341,7 @@ def check_wheels(questions: Sequence[Question]) -> None:
                 reject(rule, f"{len(design.options)} options", why)
 
 
-def largest(questions: Sequence[Question]) -> int:
+def max_answer_bytes(questions: Sequence[Question]) -> int:
     """Return an upper bound on the size of the answers in the longest possible submission, in bytes."""
     total = 0
     for question in questions:  # a character has up to four bytes, and a list may contain every code
@@ -357,6 +357,6 @@ def check_size(questions: Sequence[Question]) -> None:
             with error_location(question=question.name, field="bounds"):
                 why = "phones and spreadsheets cannot hold more digits, and the server would reject such a number"
                 reject(f"`bounds` must have at most {MOST_DIGITS} digits before the point", "more", why)
-    if (total := largest(questions)) > LARGEST:
-        rule = f"the longest possible submission must stay below {LARGEST} bytes"
+    if (total := max_answer_bytes(questions)) > MAX_SUBMISSION_BYTES:
+        rule = f"the longest possible submission must stay below {MAX_SUBMISSION_BYTES} bytes"
         reject(rule, total, "ask for fewer free texts, or fewer questions with many options")

@@ -104,12 +104,8 @@ class PendingConnection:
         make_protocol: ProtocolFactory,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._connections, self._accepted, self._context, self._protocol = (
-            connections,
-            accepted_socket,
-            tls_context,
-            make_protocol,
-        )
+        self._connections, self._socket = connections, accepted_socket
+        self._context, self._make_protocol = tls_context, make_protocol
         self.deadline = self._loop.time() + connections.limits.head_seconds
         self.was_dropped = False
 
@@ -122,11 +118,11 @@ class PendingConnection:
         if self._connections.add(self):
             self._connections.set_idle(self, is_idle=True)
         elif self._context is not None:
-            self._accepted.close()
+            self._socket.close()
             return None
         seconds = None if self._context is None else self._connections.limits.head_seconds
         connecting = self._loop.connect_accepted_socket(
-            lambda: self._protocol(self), self._accepted, ssl=self._context, ssl_handshake_timeout=seconds
+            lambda: self._make_protocol(self), self._socket, ssl=self._context, ssl_handshake_timeout=seconds
         )
         self._task = self._loop.create_task(connecting)
         self._task.add_done_callback(self._finished)
@@ -136,7 +132,7 @@ class PendingConnection:
         """Stop counting this connection; close its socket unless the protocol has taken over."""
         self._connections.remove(self)
         if task.cancelled() or task.exception() is not None:
-            self._accepted.close()
+            self._socket.close()
 
     def drop(self) -> None:
         """Cancel the connection; a protocol that has just been created checks `was_dropped`."""
@@ -157,12 +153,8 @@ class Acceptor:
         make_protocol: ProtocolFactory,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._listening, self._connections, self._context, self._protocol = (
-            listening_socket,
-            connections,
-            tls_context,
-            make_protocol,
-        )
+        self._listening, self._connections = listening_socket, connections
+        self._context, self._make_protocol = tls_context, make_protocol
         self._pending: set[asyncio.Task[Any]] = set()
         self._is_closed = False
         listening_socket.setblocking(False)
@@ -182,7 +174,7 @@ class Acceptor:
                 self._loop.remove_reader(self._listening.fileno())
                 self._loop.call_later(_RETRY_SECONDS, self._watch)
                 return
-            task = PendingConnection(self._connections, accepted, self._context, self._protocol).start()
+            task = PendingConnection(self._connections, accepted, self._context, self._make_protocol).start()
             if task is not None:
                 self._pending.add(task)
                 task.add_done_callback(self._pending.discard)

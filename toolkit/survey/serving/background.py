@@ -19,7 +19,7 @@ from toolkit.core.checks import reject
 from toolkit.core.extras import check_extras
 from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 
-_START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
+_START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _POLL_SECONDS = 30.0, 15.0, 5.0, 0.02
 _MAX_LOG_LINES = 5  # the number of log lines in a status
 _WINDOWS = os.name == "nt"
 DATABASE_VARIABLE = "TOOLKIT_DATABASE"
@@ -55,7 +55,7 @@ class Server:
             while time.monotonic() < deadline:
                 if not _is_running(self.lock_file, self.pid):
                     return
-                time.sleep(_PAUSE)
+                time.sleep(_POLL_SECONDS)
         reject(
             "the server must stop when it is killed",
             f"process {self.pid}, still running",

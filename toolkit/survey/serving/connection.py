@@ -199,7 +199,7 @@ class Connection(asyncio.Protocol):
         version = self._parser.get_http_version()
         hosts = [value for name, value in self._headers if name == b"host"]
         if len(hosts) > 1 or not (hosts or version == "1.0") or not all(map(_HOST.fullmatch, hosts)):
-            self._abort_parsing(400, "A request must name its host, and once.")
+            self._abort_parsing(400, "A request must have exactly one Host header.")
         url = httptools.parse_url(self._url)  # raises an error that stops the parser if this is not a URL with a path
         scope = {
             "type": "http",

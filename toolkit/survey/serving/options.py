@@ -52,19 +52,19 @@ class ServeOptions:
 
 DEFAULTS = ServeOptions()
 HELP_TEXTS = {
-    "rehearsal": "to try it out: everything says so, and no report counts as real",
+    "rehearsal": "a trial: all screens and files say so, and no report counts as real",
     "host": "address to listen on (default: this machine only)",
-    "port": "0: the collection's own; at first any free one",
+    "port": "0: a free port, chosen the first time and stored with the collection",
     "certificate": "PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)",
     "private_key": "PEM file with the key of the TLS certificate",
     "issuer_key": "PEM file with the key that signs blind tokens",
     "public_url": "the address that respondents use, if a proxy stands in front",
     "prefix": "path below which a proxy passes requests on unchanged, such as /survey",
-    "plain_http_beyond_this_machine": "serve other machines without TLS; the refusal says why not",
-    "workers": "processes, so that one may die; PostgreSQL only, and not faster",
+    "plain_http_beyond_this_machine": "serve other machines without TLS: anybody on the network could change the page",
+    "workers": "number of server processes, so that one may fail; more are not faster and need PostgreSQL",
     "amend": "show this page from now on, in a collection that another version of the toolkit made or whose title or "
     "consent was corrected",
-    "again": "the database of the wave before: its links work in this one as well",
+    "again": "the database of the previous wave, whose links work in this wave as well",
 }
 SERVER_OPTIONS = tuple(name for name in HELP_TEXTS if name not in ("rehearsal", "public_url", "amend", "again"))
 """Names of the options of the server's process. The others matter only when a collection is opened."""

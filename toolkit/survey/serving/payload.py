@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from toolkit.survey.consent.linter import largest
+from toolkit.survey.consent.linter import max_answer_bytes
 from toolkit.survey.questions import strict_json
 from toolkit.survey.questions.question import Question, accepts
 from toolkit.survey.questions.survey_fields import PERSON
@@ -61,7 +61,7 @@ def padded_length(survey: Survey, signature_bytes: int = 0) -> int:
     signature.
     """
     overhead = 300 + 40 * len(survey.questions) + (200 + 2 * signature_bytes if signature_bytes else 0)
-    return -(-(largest(survey.questions) + overhead) // _PADDING_BLOCK) * _PADDING_BLOCK
+    return -(-(max_answer_bytes(survey.questions) + overhead) // _PADDING_BLOCK) * _PADDING_BLOCK
 
 
 def parse_submission(
@@ -109,7 +109,7 @@ def parse_json(raw: bytes) -> Any:
     # An exception raised in an `except` clause would refer to the decoder's exception and thereby to the body.
     with suppress(ValueError):
         return strict_json.loads(raw, max_digits=_MAX_DIGITS)
-    raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")
+    raise PayloadError("It must be JSON in UTF-8, without repeated fields, NaN, infinities or very long numbers.")
 
 
 def _parse_token(token: object, access: str) -> str | BlindToken:
@@ -121,7 +121,7 @@ def _parse_token(token: object, access: str) -> str | BlindToken:
         raise PayloadError("The token must have exactly the fields nonce, signature.")
     for name, pattern in (("nonce", _NONCE), ("signature", _SIGNATURE)):
         if not isinstance(token[name], str) or not pattern.fullmatch(token[name]):
-            raise PayloadError(f"The token's {name} must be hexadecimal digits, as many as it has.")
+            raise PayloadError(f"The token's {name} must be hexadecimal digits of the right number.")
     return BlindToken(bytes.fromhex(token["nonce"]), bytes.fromhex(token["signature"]))
 
 

@@ -250,7 +250,7 @@ def _max_connections(wanted: int) -> int:
 
 
 def _make_announcer(
-    listening: socket.socket, scheme: str, prefix: str, page: str, locking: FileLock | None, log: Path | None
+    listening: socket.socket, scheme: str, prefix: str, page: str, lock: FileLock | None, log: Path | None
 ) -> Callable[[], None]:
     """Return the function that the server calls to publish its address once it accepts connections."""
     host, port = listening.getsockname()[:2]
@@ -258,8 +258,8 @@ def _make_announcer(
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 
     def announce() -> None:
-        if locking is not None:
-            locking.write(line)
+        if lock is not None:
+            lock.write(line)
         print(line, flush=True)  # noqa: T201
         if log is not None:
             _log_to_file(log)
