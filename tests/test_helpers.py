@@ -14,7 +14,7 @@ from toolkit.analysis.homogeneity import rao_scott
 from toolkit.analysis.regression.covariates import right_side_without
 from toolkit.analysis.regression.rows import split_missing
 from toolkit.analysis.reports import cell_key
-from toolkit.budget.charges import converted, fitted, price_of
+from toolkit.budget.charges import add_charge, converted, price_of
 from toolkit.central.release import constant_diagonal
 from toolkit.central.robust.releases import SmoothSensitivity
 from toolkit.central.selection import Exponential, PermuteAndFlip
@@ -47,7 +47,7 @@ TABLE = [
     (converted(Pure(0.5), ceiling=Approx(1, 1e-6)), Approx(0.5, 0.0)),
     (price_of(Exponential.for_epsilon(1), ceiling=Zcdp(1)), (Pure(1.0), Zcdp(0.125))),
     (price_of(PermuteAndFlip.for_epsilon(1), ceiling=Zcdp(1)), (Pure(1.0), Zcdp(0.5))),
-    (fitted(Pure(0.1), Pure(0.2), ceiling=Pure(0.3)), (Pure(0.2), Pure(0.3))),
+    (add_charge(Pure(0.1), Pure(0.2), ceiling=Pure(0.3)), (Pure(0.2), Pure(0.3))),
     (constant_diagonal(2.0, 2).tolist(), [[2.0, 0.0], [0.0, 2.0]]),
     ([sqrt_rounded_up(4), float(sqrt_rounded_up(2))], [2, math.sqrt(2)]),
     (covariance((0, 1), (0, 10), 50, neighbors="replace").l1, Fraction(1, 5)),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.budget.spending import Opener
-from toolkit.budget.charges import fitted, recordable
+from toolkit.budget.charges import add_charge, recordable
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
@@ -193,7 +193,7 @@ def test_long_fractions_are_rounded_up_each_for_itself() -> None:
     assert recordable(Approx(Fraction(1, 3), long)) == Approx(Fraction(1, 3), Fraction(1, 2**128))
     assert recordable(Pure(Fraction(1, 2**256))) == Pure(Fraction(1, 2**128))
     assert recordable(Zcdp(1 + long)) == Zcdp(1 + Fraction(1, 2**128))
-    charged, total = fitted(Approx(Fraction(1, 3), 0), Approx(long, Fraction(1, 7)), Approx(1, "1/2"))
+    charged, total = add_charge(Approx(Fraction(1, 3), 0), Approx(long, Fraction(1, 7)), Approx(1, "1/2"))
     assert (charged, total) == (
         Approx(Fraction(1, 2**128), Fraction(1, 7)),
         Approx(Fraction(1, 3) + Fraction(1, 2**128), Fraction(1, 7)),
@@ -205,9 +205,9 @@ def test_a_charge_is_rounded_up_only_if_the_total_would_be_too_long() -> None:
     three, two, five = 3**100, 2**60, 5**25
     spent, charge = Fraction(1, three * two), Fraction(-five * pow(two, -1, three) % three, three * five)
     assert (spent + charge).denominator < 2**256 <= (spent - charge).denominator
-    assert fitted(Pure(spent), Pure(charge), Pure(1)) == (Pure(charge), Pure(spent + charge))
+    assert add_charge(Pure(spent), Pure(charge), Pure(1)) == (Pure(charge), Pure(spent + charge))
     for bits, expected_bits in ((255, 255), (256, 128)):
-        assert fitted(Pure(0), Pure(Fraction(1, 2**bits)), Pure(1))[0] == Pure(Fraction(1, 2**expected_bits))
+        assert add_charge(Pure(0), Pure(Fraction(1, 2**bits)), Pure(1))[0] == Pure(Fraction(1, 2**expected_bits))
 
 
 def test_what_no_digits_show_to_be_too_much_is_said_in_words() -> None:

@@ -38,9 +38,9 @@ def test_a_file_holds_what_it_takes_to_go_on(tmp_path: Path) -> None:
 
 def test_labels_have_files_of_their_own_beside_the_ledger() -> None:
     ledger = Path("folder") / "budget.db"
-    assert StreamFile.of(ledger, "claims").beside == Path("folder") / "budget.db-stream-claims"
+    assert StreamFile.of(ledger, "claims").base_path == Path("folder") / "budget.db-stream-claims"
     labels = ["claims", "Claims!", "claims!", "claims?", "../claims", "a/b", "a_b", "ε", "x" * 40, "x" * 41]
-    files = [StreamFile.of(ledger, label).beside for label in labels]
+    files = [StreamFile.of(ledger, label).base_path for label in labels]
     assert len(set(files)) == len(labels)
     assert all(file.parent == ledger.parent and len(file.name) < 80 for file in files)
     assert files[-2].name == f"budget.db-stream-{'x' * 40}"
@@ -133,7 +133,7 @@ def test_a_finished_file_gets_its_name_once(tmp_path: Path, links: bool, monkeyp
     with pytest.raises(ValueError, match=r"needs a new file.*another process created it first"):
         place.create("second")
     assert [file.name for file in tmp_path.iterdir()] == ["weekly.db"]
-    assert place.beside.stat().st_mode & 0o777 == 0o600  # it will hold the counts
+    assert place.base_path.stat().st_mode & 0o777 == 0o600  # it will hold the counts
     with place.connected() as database:
         assert database.execute("SELECT content FROM head").fetchall() == [("first",)]
         assert marks(database) == (0x5354524D, 2)  # by which every version knows it

@@ -62,7 +62,7 @@ def check_ceiling(ceiling: object) -> Loss:
         reject("`ceiling` must be Pure, Approx or Zcdp", kind, "write Pure(1.0) for a total epsilon of 1", TypeError)
     if ceiling.amount == math.inf or (isinstance(ceiling, Approx) and ceiling.slack == 1):
         reject("`ceiling` must be a limit", ceiling, "a ledger that rejects nothing protects nobody")
-    if any(max(part.numerator, part.denominator) >= _DIGITS for part in parts(ceiling)):
+    if any(max(part.numerator, part.denominator) >= _DIGITS for part in components(ceiling)):
         reject("`ceiling` must have fewer digits", "more than 77", "it is stored in the record")
     return ceiling
 
@@ -104,20 +104,20 @@ def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     return loss, min(price, converted(loss, ceiling), key=attrgetter("amount")) if isinstance(loss, Pure) else price
 
 
-def parts(loss: Loss) -> tuple[Fraction, ...]:
+def components(loss: Loss) -> tuple[Fraction, ...]:
     """Return epsilon, or epsilon and delta, or rho, as exact fractions."""
     return (Fraction(loss.amount), loss.slack) if isinstance(loss, Approx) else (Fraction(loss.amount),)
 
 
-def nothing(ceiling: Loss) -> Loss:
+def zero_loss(ceiling: Loss) -> Loss:
     """Return a loss of zero of the same type."""
-    return type(ceiling)(*(0 for _ in parts(ceiling)))
+    return type(ceiling)(*(0 for _ in components(ceiling)))
 
 
-def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
-    """Return the charge and the total after it; reject a charge that would exceed the ceiling."""
-    before, limits = parts(spent), parts(ceiling)
-    exact = list(zip(before, parts(charge), strict=True))
+def add_charge(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
+    """Add a charge; return it as it is recorded and the total, or raise an error if the total exceeds the ceiling."""
+    before, limits = components(spent), components(ceiling)
+    exact = list(zip(before, components(charge), strict=True))
     charged = [part if (total + part).denominator < _DIGITS else _rounded_up(part) for total, part in exact]
     after = [total + part for total, part in zip(before, charged, strict=True)]
     exceeded = [index for index, (total, limit) in enumerate(zip(after, limits, strict=True)) if total > limit]
@@ -136,7 +136,7 @@ def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
 @lru_cache(maxsize=256)
 def recordable(loss: Loss) -> Loss:
     """Return the loss as it is recorded: rounded up if it has too many digits."""
-    amounts = parts(loss)
+    amounts = components(loss)
     if all(part.denominator < _DIGITS for part in amounts):
         return loss
     return type(loss)(*(part if part.denominator < _DIGITS else _rounded_up(part) for part in amounts))
@@ -144,7 +144,7 @@ def recordable(loss: Loss) -> Loss:
 
 def remaining_of(spent: Loss, ceiling: Loss) -> Loss:
     """Subtract a loss from a ceiling."""
-    return type(ceiling)(*(limit - total for total, limit in zip(parts(spent), parts(ceiling), strict=True)))
+    return type(ceiling)(*(limit - total for total, limit in zip(components(spent), components(ceiling), strict=True)))
 
 
 def symbols(ceiling: Loss) -> tuple[str, ...]:

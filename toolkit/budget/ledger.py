@@ -16,15 +16,15 @@ from toolkit.budget.charges import (
     MemoryRecord,
     Priced,
     Register,
+    add_charge,
     agreed_neighbors,
     agreed_unit,
     check_ceiling,
-    fitted,
-    nothing,
     price_of,
     recordable,
     remaining_of,
     serialize,
+    zero_loss,
 )
 from toolkit.budget.ledger_file import FileRecord
 from toolkit.budget.report import Report, frame_of, html_of, report_of
@@ -199,7 +199,7 @@ class Ledger:
     def spent(self) -> Loss:
         """The sum of all charges, in the ceiling's type of loss."""
         last = self._record.last()
-        return last.total if last else nothing(self._ceiling)
+        return last.total if last else zero_loss(self._ceiling)
 
     @property
     def remaining(self) -> Loss:
@@ -337,11 +337,11 @@ class Ledger:
         # The record calls this function with its last entry while it holds its lock, so no other charge can come in
         # between.
         def decide(last: Entry | None) -> Entry:
-            number, spent = (last.number, last.total) if last else (0, nothing(self._ceiling))
+            number, spent = (last.number, last.total) if last else (0, zero_loss(self._ceiling))
             stated = agreed_neighbors(last.neighbors if last else None, self._neighbors)
             relation = agreed_neighbors(stated, neighbors)
             total_unit, converted = agreed_unit((last.unit if last else None) or self._unit, unit, times)
-            charged, total = fitted(spent, price, self._ceiling)
+            charged, total = add_charge(spent, price, self._ceiling)
             conditions = "; ".join(part for part in (terms, converted) if part)
             return Entry(number + 1, purpose, kind, relation, recorded_loss, charged, total, total_unit, conditions)
 
@@ -546,7 +546,7 @@ class Ledger:
         return html_of(entries, self._ceiling, self._summary(entries[-1] if entries else None))
 
     def _summary(self, last: Entry | None) -> str:
-        spent, count = (last.total, last.number) if last else (nothing(self._ceiling), 0)
+        spent, count = (last.total, last.number) if last else (zero_loss(self._ceiling), 0)
         state = f"spent {spent} of {self._ceiling}, remaining {remaining_of(spent, self._ceiling)}"
         relation = (last.neighbors if last else None) or self._neighbors
         neighbors = f"neighbors: {relation}" if relation else "neighbors not said"

@@ -40,9 +40,9 @@ from toolkit.budget.charges import (
     entry_of,
     follow,
     link_of,
-    nothing,
     row_of,
     serialize,
+    zero_loss,
 )
 from toolkit.core.checks import reject
 
@@ -79,14 +79,14 @@ class DurableRecord:
     """
 
     name: str
-    beside: Path
+    base_path: Path
     head: Head
     """The display name, the path that the note belongs to, and the settings with which the record was created."""
 
     def _open(self, database: object, noted: tuple[int, str] | None) -> None:
         self._head_row = ceiling, neighbors, mark, unit = fetch_row(database, HEAD)
         self.head = deserialize(ceiling), neighbors, is_simulated(mark), unit
-        self._start = self._position = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
+        self._start = self._position = begin(ceiling, neighbors, mark, zero_loss(self.head[0]), unit)
         self._row: Row | None = None
         self._last(database, noted)
 
@@ -97,7 +97,7 @@ class DurableRecord:
     def append(self, decide: Decision) -> Entry:
         with self._connected() as database:
             self._begin(database)
-            entry = decide(self._last(database, read_note(self.beside)))
+            entry = decide(self._last(database, read_note(self.base_path)))
             row = row_of(entry)
             link = link_of(self._position.link, row)
             database.execute(
@@ -105,16 +105,16 @@ class DurableRecord:
             )
             self._commit(database)
             self._position, self._row = ChainPosition(entry.number, link, entry.total), row
-            write_note(self.beside, entry.number, link)
+            write_note(self.base_path, entry.number, link)
             return entry
 
     def last(self) -> Entry | None:
-        noted = read_note(self.beside)
+        noted = read_note(self.base_path)
         with self._connected() as database:
             return self._last(database, noted)
 
     def entries(self) -> tuple[Entry, ...]:
-        noted = read_note(self.beside)
+        noted = read_note(self.base_path)
         with self._connected() as database:
             self._last(database, noted)
             return tuple(entry for _, entry in follow(self._start, _rows(database, 1), self._REMEDY))
@@ -138,7 +138,7 @@ class DurableRecord:
     _KIND, _REMEDY = "file", COPY
 
     def _refuse_older(self, received: str) -> NoReturn:
-        note, hint = note_of(self.beside), ""
+        note, hint = note_of(self.base_path), ""
         if note.exists():
             hint = f"; {note.name} records them, and must be removed before a new ledger can begin"
         consequence = f"later charges are missing from it{hint}"
@@ -160,7 +160,7 @@ class FileRecord(DurableRecord):
     def __init__(self, path: Path, new_head: Head | None) -> None:
         # The path is absolute and without links: a change of directory must not create a new file, and a link must not
         # lead to another note.
-        self.path = self.beside = path.expanduser().resolve()
+        self.path = self.base_path = path.expanduser().resolve()
         self.name = self.path.name
         # Read the note before the file, because it is written after the file.
         noted = read_note(self.path)
@@ -302,7 +302,7 @@ def upgrade(database: "sqlite3.Connection") -> None:
     # Check again under the lock.
     if marks(database) == (APPLICATION, 1):
         (ceiling, neighbors), mark = fetch_row(database, "SELECT ceiling, neighbors FROM head"), new_mark(False)
-        position = begin(ceiling, neighbors, mark, nothing(deserialize(ceiling)))
+        position = begin(ceiling, neighbors, mark, zero_loss(deserialize(ceiling)))
         links = []
         for row in database.execute("SELECT * FROM entries ORDER BY number"):
             longer = (*row, None, None)

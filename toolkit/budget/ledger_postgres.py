@@ -158,7 +158,7 @@ class Schema:
     name: str
 
     @cached_property
-    def beside(self) -> Path:
+    def base_path(self) -> Path:
         """The path of this machine's note, which depends on the address but not on the user."""
         folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "privacy-survey-toolkit"
         parts = [str(self.options.get(part, "")) for part in ("host", "hostaddr", "port", "dbname")]
@@ -205,11 +205,11 @@ class PostgresRecord(DurableRecord):
 
     def __init__(self, url: str, new_head: Head | None) -> None:
         self.schema = Schema(*address(url, "ledger"))
-        self.name, self.beside = f"schema {self.schema.name} of PostgreSQL", self.schema.beside
-        noted = read_note(self.beside)
+        self.name, self.base_path = f"schema {self.schema.name} of PostgreSQL", self.schema.base_path
+        noted = read_note(self.base_path)
         # Without a writable folder, this machine has no rollback check.
         with suppress(OSError):
-            self.beside.parent.mkdir(parents=True, exist_ok=True)
+            self.base_path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as database:
             if new_head and not self.schema.exists_in(database):
                 if noted:
@@ -282,15 +282,15 @@ class StreamSchema:
         return f"schema {self.schema.name}"
 
     @property
-    def beside(self) -> Path:
-        return self.schema.beside
+    def base_path(self) -> Path:
+        return self.schema.base_path
 
     def exists(self) -> bool:
         with self.connected() as database:
             return self.schema.exists_in(database)
 
     def check_new(self) -> None:
-        if self.exists() or note_of(self.beside).exists():
+        if self.exists() or note_of(self.base_path).exists():
             reject("a new stream needs a new schema", self.name, "`Ledger.resume` continues an existing stream")
 
     def create(self, text: str) -> None:

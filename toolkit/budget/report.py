@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.budget.charges import Entry, Publication, parts, symbols
+from toolkit.budget.charges import Entry, Publication, components, symbols
 from toolkit.core.extras import extra
 from toolkit.core.loss import Loss, format_amount
 from toolkit.texts.document import Document
@@ -32,8 +32,8 @@ def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
             entry.mechanism,
             entry.unit or NOT_SAID,
             str(entry.loss),
-            *map(float, parts(entry.charged)),
-            *map(float, parts(entry.total)),
+            *map(float, components(entry.charged)),
+            *map(float, components(entry.total)),
         )
         for entry in entries
     ]
@@ -108,7 +108,7 @@ def _cell(text: str) -> str:
 
 def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
     """Return HTML with one bar per component of the ceiling and a table of the latest charges."""
-    bars = "".join(_bar(entries, ceiling, index) for index in range(len(parts(ceiling))))
+    bars = "".join(_bar(entries, ceiling, index) for index in range(len(components(ceiling))))
     columns = "".join(f"<th>{symbol} charged</th>" for symbol in symbols(ceiling))
     head = f"<tr><th></th><th>label</th><th>mechanism</th><th>unit</th><th>loss</th>{columns}</tr>"
     earlier = len(entries) - _ROWS
@@ -124,16 +124,16 @@ def _row(entry: Entry) -> str:
         f"<td style='text-align:left'>{html.escape(text)}</td>"
         for text in (entry.label, entry.mechanism, entry.unit or NOT_SAID, str(entry.loss))
     )
-    numbers = "".join(f"<td>{format_amount(part)}</td>" for part in parts(entry.charged))
+    numbers = "".join(f"<td>{format_amount(part)}</td>" for part in components(entry.charged))
     return f"<tr><th>{entry.number}</th>{texts}{numbers}</tr>"
 
 
 def _bar(entries: Sequence[Entry], ceiling: Loss, index: int) -> str:
     """Return a bar with the share of each label in the ceiling, largest first; the rest of the bar is empty."""
-    limit = parts(ceiling)[index]
+    limit = components(ceiling)[index]
     sums: dict[str, Fraction] = defaultdict(Fraction)
     for entry in entries:
-        sums[entry.label] += parts(entry.charged)[index]
+        sums[entry.label] += components(entry.charged)[index]
     ranked = sorted(sums.items(), key=itemgetter(1), reverse=True)
     segments = ranked[:_SEGMENTS] + (
         [("others", sum((amount for _, amount in ranked[_SEGMENTS:]), Fraction(0)))] if ranked[_SEGMENTS:] else []

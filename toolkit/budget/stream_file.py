@@ -39,7 +39,7 @@ class StreamStorage(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def beside(self) -> Path: ...
+    def base_path(self) -> Path: ...
     def exists(self) -> bool: ...
     def check_new(self) -> None: ...
     def create(self, text: str) -> None: ...
@@ -53,7 +53,7 @@ class StreamStorage(Protocol):
 class StreamFile:
     """The storage of a stream in a SQLite file, which is created completely or not at all."""
 
-    beside: Path
+    base_path: Path
 
     @classmethod
     def of(cls, ledger: Path, label: str) -> "StreamFile":
@@ -64,22 +64,22 @@ class StreamFile:
 
     @property
     def name(self) -> str:
-        return self.beside.name
+        return self.base_path.name
 
     def exists(self) -> bool:
-        return self.beside.is_file()
+        return self.base_path.is_file()
 
     def check_new(self) -> None:
-        if self.beside.exists() or note_of(self.beside).exists():
+        if self.base_path.exists() or note_of(self.base_path).exists():
             received = (
-                self.name if self.beside.exists() else f"{note_of(self.beside).name}, the note of an older stream"
+                self.name if self.base_path.exists() else f"{note_of(self.base_path).name}, the note of an older stream"
             )
             reject("a new stream needs a new file", received, "`Ledger.resume` continues an existing stream")
-        if not self.beside.parent.is_dir():
-            reject("the folder of a stream's file must exist", self.beside.parent.name, "nothing was charged")
+        if not self.base_path.parent.is_dir():
+            reject("the folder of a stream's file must exist", self.base_path.parent.name, "nothing was charged")
 
     def create(self, text: str) -> None:
-        draft = self.beside.with_name(f"{self.name}-new-{os.urandom(6).hex()}")
+        draft = self.base_path.with_name(f"{self.name}-new-{os.urandom(6).hex()}")
         # Only the owner may read the file, because it will contain the counts.
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
@@ -94,7 +94,7 @@ class StreamFile:
                 database.execute("INSERT INTO head VALUES (?)", (text,))
                 _add_people(database)
                 database.execute("COMMIT")
-            _publish_draft(draft, self.beside)
+            _publish_draft(draft, self.base_path)
         except FileExistsError:
             reject(
                 "a new stream needs a new file",
@@ -109,12 +109,12 @@ class StreamFile:
         import sqlite3
 
         try:
-            with closing(connect(self.beside, "rw")) as database:
+            with closing(connect(self.base_path, "rw")) as database:
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
-            exists = self.beside.exists()
-            received = f"“{error}” for {self.name}" if exists else f"no file {self.name} in {self.beside.parent}"
+            exists = self.base_path.exists()
+            received = f"“{error}” for {self.name}" if exists else f"no file {self.name} in {self.base_path.parent}"
             reject("a stream's file must exist and be writable", received, "nothing was published", RecordError)
 
     def check_version(self, database: "sqlite3.Connection") -> None:
@@ -135,7 +135,7 @@ class StoredStream:
 
     def __init__(self, storage: StreamStorage) -> None:
         self.storage = storage
-        noted = read_note(storage.beside)
+        noted = read_note(storage.base_path)
         with storage.connected() as database:
             storage.check_version(database)
             (text,) = fetch_row(database, "SELECT content FROM main.head")
@@ -197,7 +197,7 @@ class StoredStream:
             database.executemany(more, (visits or {}).items())
             self.storage.commit(database)
         self._link = digest([self._link, period, text])
-        write_note(self.storage.beside, period, self._link)
+        write_note(self.storage.base_path, period, self._link)
 
     def _check_last(self, database: object, period: int) -> None:
         (last,) = fetch_row(database, "SELECT coalesce(max(number), 0) FROM main.periods")
@@ -206,7 +206,7 @@ class StoredStream:
 
 
 def _reject(storage: StreamStorage, received: str) -> NoReturn:
-    note = f"; {note_of(storage.beside).name} records the last period" if note_of(storage.beside).exists() else ""
+    note = f"; {note_of(storage.base_path).name} records the last period" if note_of(storage.base_path).exists() else ""
     rule = f"{storage.name} must contain all published periods of its stream"
     reject(rule, received, f"a period must not be published twice{note}", RecordError)
 

@@ -35,23 +35,23 @@ _MAX_CELL_BITS = (54, 20)
 
 
 def supports(frame: Frame, grouping: Grouping, *labels: Label) -> bool:
-    """Whether the engine can select the rows, compute their cells, and convert these columns to numbers."""
+    """Return whether the engine can select the rows, compute their cells, and convert these columns to numbers."""
     source, people = frame.engine_table, grouping.people
     if source is None or not isinstance(grouping.where, ColumnCondition):
         return False
-    numbers = [frame.column(label).kind for label in labels]
-    names = people is None or (
+    kinds = [frame.column(label).kind for label in labels]
+    can_limit_people = people is None or (
         _can_identify_people(frame, people) and sum(grouping.code_widths) <= _MAX_CELL_BITS[bool(labels)]
     )
     return (
-        names
-        and all(kind.name in ("number", "truth") or (kind.name == "whole" and not kind.is_long) for kind in numbers)
+        can_limit_people
+        and all(kind.name in ("number", "truth") or (kind.name == "whole" and not kind.is_long) for kind in kinds)
         and all(_supports_axis(frame, source, axis) for axis in (*grouping.where.parts, *grouping.axes))
     )
 
 
 def supports_keys(frame: Frame, grouping: Grouping, label: Label) -> bool:
-    """Whether the engine can count the rows or people of each key that occurs in a column."""
+    """Return whether the engine can count the rows or people of each key that occurs in a column."""
     column = frame.column(label)
     hashable = grouping.people is None or column.kind.name != "number"
     return (
@@ -63,7 +63,7 @@ def supports_keys(frame: Frame, grouping: Grouping, label: Label) -> bool:
 
 
 def supports_histogram(frame: Frame, grouping: Grouping, label: Label, limits: Bounds) -> bool:
-    """Whether the engine can compute a histogram over all steps of each cell."""
+    """Return whether the engine can compute a histogram over all steps of each cell."""
     return grouping.n_cells * (limits.span + 1) <= _MAX_STEPS and supports(frame, grouping, label)
 
 
@@ -77,8 +77,8 @@ def _supports_axis(frame: Frame, source: EngineTable, axis: Axis) -> bool:
     if not isinstance(axis, Keys):
         return column.kind.name in ("number", "whole", "truth") and len(axis.labels) <= _MAX_RANGES
     ranges = sum(isinstance(item, Range) for item in axis.items)
-    few = len(axis.items) <= (_MAX_RANGES if ranges else _MAX_KEYS)
-    return few and source.supports(column, as_days=axis.as_days)
+    is_small = len(axis.items) <= (_MAX_RANGES if ranges else _MAX_KEYS)
+    return is_small and source.supports(column, as_days=axis.as_days)
 
 
 def cell_counts(frame: Frame, grouping: Grouping) -> Steps:
@@ -128,13 +128,13 @@ def histogram(frame: Frame, grouping: Grouping, label: Label, limits: Bounds) ->
 
 def marginal_counts(frame: Frame, grouping: Grouping, tables: Sequence[tuple[int, ...]]) -> list[Steps]:
     """Count the rows in each cell of each table, among rows that have a key in every column."""
-    source, tables_counts = _source(frame), []
+    source, counts = _source(frame), []
     sizes = [len(axis.labels) for axis in grouping.axes]
     for table_axes in tables:
         shape = tuple(sizes[axis] for axis in table_axes)
         table = _aggregate(frame, grouping, (), {"n": source.count()}, axes=table_axes)
-        tables_counts.append(_values_by_cell(table, "n", prod(shape)).astype(np.int64).reshape(shape))
-    return tables_counts
+        counts.append(_values_by_cell(table, "n", prod(shape)).astype(np.int64).reshape(shape))
+    return counts
 
 
 def key_counts(frame: Frame, grouping: Grouping, label: Label, max_keys: int) -> Iterator[tuple[Any, int]]:
@@ -180,21 +180,21 @@ def _select(frame: Frame, grouping: Grouping, labels: Sequence[Label]) -> tuple[
 
 def _filter(frame: Frame, grouping: Grouping, table: LazyTable, names: Mapping[str, str]) -> LazyTable:
     """Select the rows that meet the condition."""
-    source, parts = _source(frame), []
+    source, conditions = _source(frame), []
     assert isinstance(grouping.where, ColumnCondition)
     for keys in grouping.where.parts:
         key = source.key(source.col(names[str(keys.label)]), frame.column(keys.label), as_days=keys.as_days)
-        both = list(zip(keys.items, _stored_values(keys, frame), strict=True))
-        either = [
+        pairs = list(zip(keys.items, _stored_values(keys, frame), strict=True))
+        alternatives = [
             (key >= source.constant(stored[0])) & (key <= source.constant(stored[1]))
-            for item, stored in both
+            for item, stored in pairs
             if isinstance(item, Range)
         ]
-        values = [stored for item, stored in both if not isinstance(item, Range | SpecialValue)]
-        either += [source.is_in(key, values)] if values else []
-        either += [source.missing(key)] if MISSING in keys.items else []
-        parts.append(reduce(or_, either))
-    return source.filter(table, reduce(and_, parts)) if parts else table
+        values = [stored for item, stored in pairs if not isinstance(item, Range | SpecialValue)]
+        alternatives += [source.is_in(key, values)] if values else []
+        alternatives += [source.missing(key)] if MISSING in keys.items else []
+        conditions.append(reduce(or_, alternatives))
+    return source.filter(table, reduce(and_, conditions)) if conditions else table
 
 
 def _stored_values(keys: Keys, frame: Frame) -> list[Any]:

@@ -246,8 +246,8 @@ def range_codes(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[
     order = np.array(sorted(range(len(stored)), key=lambda index: stored[index]), dtype=np.int64)
     lows, highs = (np.array([stored[index][end] for index in order], dtype=values.dtype) for end in (0, 1))
     if np.all(lows[1:] > highs[:-1]):
-        near = np.searchsorted(lows, values, side="right") - 1
-        codes = np.where((near >= 0) & (values <= highs[near]), order[near], -1)
+        nearest = np.searchsorted(lows, values, side="right") - 1
+        codes = np.where((nearest >= 0) & (values <= highs[nearest]), order[nearest], -1)
     else:
         codes = np.full(len(values), -1, dtype=np.int64)
         for index, (low, high) in reversed(list(enumerate(stored))):
@@ -539,9 +539,9 @@ def _parse_end(value: object, name: str) -> Value:
 
 
 def _are_comparable(first: Value, last: Value) -> bool:
-    """Whether two values can be ordered."""
-    alike = type(first) is type(last) and getattr(first, "is_zoned", 0) == getattr(last, "is_zoned", 0)
-    return alike and not isinstance(first, str | bool)
+    """Return whether two values can be ordered."""
+    have_same_type = type(first) is type(last) and getattr(first, "is_zoned", 0) == getattr(last, "is_zoned", 0)
+    return have_same_type and not isinstance(first, str | bool)
 
 
 def _values_in(item: Item) -> tuple[Value, ...]:

@@ -9,7 +9,7 @@ from IPython import get_ipython
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.budget.charges import Entry, parts, symbols
+from toolkit.budget.charges import Entry, components, symbols
 from toolkit.budget.ledger import Ledger
 from toolkit.core.checks import reject
 from toolkit.core.loss import Loss, format_amount
@@ -114,7 +114,7 @@ def ledger_table(ledger: Ledger) -> dict[str, Any]:
         "summary": f"spent {spent} of {ceiling}, remaining {remaining}",
         "count": len(entries),
         "earlier": sum(row.last_number - row.first_number + 1 for row in rows[:-_MAX_ROWS]),
-        "measures": [_measure_bar(rows, ledger, index) for index in range(len(parts(ceiling)))],
+        "measures": [_measure_bar(rows, ledger, index) for index in range(len(components(ceiling)))],
         "head": ["", "for what", *symbols(ceiling)],
         "rows": [_row_cells(row) for row in rows[-_MAX_ROWS:]],
         "sentences": _sentences(entries, ledger),
@@ -126,7 +126,7 @@ def _charge_rows(entries: Sequence[Entry]) -> list[ChargeRow]:
     rows: list[ChargeRow] = []
     for entry in entries:
         label = f"{entry.label or 'no label'}{f' ({entry.mechanism})' if entry.mechanism else ''}"
-        amounts = parts(entry.charged)
+        amounts = components(entry.charged)
         if rows and rows[-1].label == label:
             previous = rows.pop()
             amounts = tuple(a + b for a, b in zip(previous.amounts, amounts, strict=True))
@@ -138,7 +138,7 @@ def _charge_rows(entries: Sequence[Entry]) -> list[ChargeRow]:
 
 def _measure_bar(rows: Sequence[ChargeRow], ledger: Ledger, index: int) -> dict[str, Any]:
     """Return the bar of one measure, with its segments as shares of the ceiling in order of the charges."""
-    limit = parts(ledger.ceiling)[index]
+    limit = components(ledger.ceiling)[index]
     charged = [row.amounts[index] for row in rows]
     early, latest = sum(charged[:-_MAX_ROWS], Fraction(0)), charged[-_MAX_ROWS:]
     return {
@@ -179,7 +179,7 @@ def _with_nonbreaking_spaces(loss: Loss) -> str:
 
 def _n_more_charges(last: Entry, ledger: Ledger) -> str:
     """Return how many more charges like the last one the remaining budget allows."""
-    pairs = zip(parts(ledger.remaining), parts(last.charged), strict=True)
+    pairs = zip(components(ledger.remaining), components(last.charged), strict=True)
     return f"{min((amount // cost for amount, cost in pairs if cost), default=0):,}"
 
 
