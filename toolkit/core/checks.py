@@ -43,8 +43,8 @@ def reject(rule: str, received: object, consequence: str, error: Callable[[str],
     Of a collection with more than two entries, the message names only the type: the entries may be data that were
     passed by mistake.
     """
-    many = hasattr(received, "__len__") and not isinstance(received, str) and len(received) > 2
-    raise error(f"{rule}, got {type(received).__name__ if many else received}: {consequence}.")
+    is_long = hasattr(received, "__len__") and not isinstance(received, str) and len(received) > 2
+    raise error(f"{rule}, got {type(received).__name__ if is_long else received}: {consequence}.")
 
 
 def quietly(

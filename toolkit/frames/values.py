@@ -321,10 +321,10 @@ def comparison_key(value: Any) -> Any:
 
 
 def _is_in_range(key: Any, low: Any, high: Any, excludes_high: bool) -> bool:
-    """Whether the key of a cell lies in a range; the upper end may be excluded."""
+    """Return whether the key of a cell lies in a range; the upper end may be excluded."""
     numbers = int | float | Fraction
-    same = isinstance(key, numbers) if isinstance(low, numbers) else type(key) is type(low)
-    if not same or getattr(key, "is_zoned", 0) != getattr(low, "is_zoned", 0):
+    is_comparable = isinstance(key, numbers) if isinstance(low, numbers) else type(key) is type(low)
+    if not is_comparable or getattr(key, "is_zoned", 0) != getattr(low, "is_zoned", 0):
         return False
     return bool(low <= key <= high) and not (excludes_high and key == high)
 
@@ -439,22 +439,22 @@ class Keys:
         """
         column = frame.column(label)
         name, kind = column.name, column.kind
-        if (many := parse_plain(items, kind)) is not None:
-            keys = cls(label, name, *many, labels=many[0], is_plain=True)
+        if (plain := parse_plain(items, kind)) is not None:
+            keys = cls(label, name, *plain, labels=plain[0], is_plain=True)
             if argument and len(set(keys.items)) < len(items):
                 keys._check_distinct(argument)
             return keys
-        read = [
+        parsed = [
             item if isinstance(item, Range | SpecialValue) else value_of(item, f"a value for column {name}")
             for item in items
         ]
-        compared = [end for item in read for end in _values_in(item)]
-        check_kinds(compared, kind, f"column {name}")
-        as_days = kind.name in ("moment", "object") and any(isinstance(value, Day) for value in compared)
+        values = [value for item in parsed for value in _values_in(item)]
+        check_kinds(values, kind, f"column {name}")
+        as_days = kind.name in ("moment", "object") and any(isinstance(value, Day) for value in values)
         if as_days and kind.name == "moment":
             check_clock(column, f"column {name}")
-        stored = tuple(_to_stored_item(item, kind, f"column {name}") for item in read)
-        keys = cls(label, name, tuple(read), stored, tuple(map(_item_label, read)), as_days)
+        stored = tuple(_to_stored_item(item, kind, f"column {name}") for item in parsed)
+        keys = cls(label, name, tuple(parsed), stored, tuple(map(_item_label, parsed)), as_days)
         if argument:
             keys._check_distinct(argument)
         return keys
@@ -487,8 +487,8 @@ class Keys:
             codes = np.array([*values, -1], dtype=np.int64)[matches]
         if ranges:
             spans, ends = [items[index] for index in ranges], [self.stored_items[index] for index in ranges]
-            inside = range_codes(column, spans, ends, as_days=self.as_days)  # type: ignore[arg-type]
-            codes = np.where(codes < 0, np.array([*ranges, -1], dtype=np.int64)[inside], codes)
+            matches = range_codes(column, spans, ends, as_days=self.as_days)  # type: ignore[arg-type]
+            codes = np.where(codes < 0, np.array([*ranges, -1], dtype=np.int64)[matches], codes)
         if MISSING in items:
             codes = np.where(column.missing(), items.index(MISSING), codes)
         return np.where(codes < 0, items.index(OTHER), codes) if OTHER in items else codes
