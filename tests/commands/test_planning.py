@@ -91,7 +91,7 @@ def test_the_help_of_plan_names_the_families_and_each_of_them_works(capsys):
         main(["plan", "--help"])
     told = " ".join(capsys.readouterr().out.split())
     names = re.search("to solve for it: (.*?);", told).group(1).split(", ")
-    assert names[:3] == ["warner", "crosswise", "k_ary"]
+    assert {"warner", "crosswise", "k_ary"} <= set(names)
     for name in names:
         own = {"options": ["options=4"], "bounds": ["bounds=0,8"]}
         needed = [part for key, parts in own.items() if key in parameters(makers()[name]) for part in parts]

@@ -247,6 +247,12 @@ GUESSED = {
 }
 
 
+def test_every_explorer_is_in_the_tables_of_this_file():
+    names = set(explorers.__all__)
+    assert {getattr(explorers, name) for name in names} <= {getattr(make, "func", make) for make in EXPLORERS.values()}
+    assert ({maker for maker, *_ in BOUNDS}, set(GUESSED)) == (names, names)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("maker", GUESSED)
 def test_a_guess_is_held_against_the_number_that_the_sentences_say(maker):
