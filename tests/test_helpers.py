@@ -122,5 +122,5 @@ def test_a_call_that_does_not_fit_is_answered_in_words() -> None:
 
 def test_a_text_names_the_column_of_the_targets() -> None:
     both = examples(pd.DataFrame({"age": [21, 34], "cheated": ["no", "yes"]}), "cheated")
-    parts = [(cells.tolist(), column.cells()) for cells, column in both.parts()]
-    assert (both.rows.names, parts) == (("age",), [([[21.0], [34.0]], ["no", "yes"])])
+    batches = [(cells.tolist(), column.cells()) for cells, column in both.read_batches()]
+    assert (both.rows.names, batches) == (("age",), [([[21.0], [34.0]], ["no", "yes"])])
