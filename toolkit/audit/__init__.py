@@ -1,4 +1,4 @@
-"""Audits of privacy claims: statistical for any mechanism that can be run, exact where its output law is known."""
+"""Audits of privacy claims: statistical for any mechanism that can be run, exact for a declared output distribution."""
 
 from toolkit.audit.auditor import audit, exact_delta, exact_epsilon
 from toolkit.audit.bounds import advantage, clopper_pearson, delta_bound, epsilon_bound

@@ -1,9 +1,9 @@
 """`audit`: lower confidence bounds on the epsilon and delta of any mechanism that can be run.
 
-`audit(mechanism, neighbors)` runs the mechanism on pairs of neighboring inputs, looks for events that are
-much likelier on one than on the other, and confirms the best of them on fresh runs, which are assumed to be
-independent. If a mechanism declares its law, the law is enumerated exactly, and outputs are compared with it.
-An audit can refute a claim; it cannot prove one.
+`audit(mechanism, neighbors)` runs the mechanism on pairs of neighboring inputs, looks for events that are much likelier
+on one input than on the other, and confirms the best events on fresh runs, which are assumed to be independent. If a
+mechanism declares its output distribution, the distribution is enumerated exactly, and outputs are compared with it. An
+audit can refute a claim, but it cannot prove a claim.
 """
 
 import math
@@ -37,7 +37,7 @@ _MIN_EXPECTED = 10
 
 @dataclass(frozen=True)
 class ExactAudit:
-    """Epsilon over all pairs by enumeration (rounded up), and whether that refutes the claim."""
+    """The epsilon over all pairs by enumeration, rounded up, and whether it refutes the claim."""
 
     epsilon: float
     violated: bool
@@ -49,14 +49,14 @@ def exact_epsilon(first: Law, second: Law) -> float:
     Parameters
     ----------
     first : dict
-        From outputs to exact probabilities, on one input.
+        The exact probability of each output on one input.
     second : dict
-        The same on its neighbor.
+        The exact probability of each output on its neighbor.
 
     Returns
     -------
     float
-        Epsilon; infinite where only one probability is zero.
+        Epsilon, which is infinite if some output has probability zero on only one of the inputs.
 
     Examples
     --------
@@ -74,21 +74,21 @@ def exact_epsilon(first: Law, second: Law) -> float:
 
 
 def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
-    """Compute the delta of two laws: the mass of one above e**epsilon times the other, the larger of both orders.
+    """Compute delta, the largest excess of an event's probability over e**epsilon times that on the neighbor.
 
     Parameters
     ----------
     first : dict
-        From outputs to exact probabilities, on one input.
+        The exact probability of each output on one input.
     second : dict
-        The same on its neighbor.
+        The exact probability of each output on its neighbor.
     epsilon : float
-        The claimed epsilon; e**epsilon is taken to 60 digits.
+        The claimed epsilon; e**epsilon is computed to 60 digits.
 
     Returns
     -------
     Fraction
-        Delta, which does not depend on the order of the laws.
+        Delta, the larger value of both directions.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
 
 
 def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[float, float] | None) -> ExactAudit | None:
-    """Compare the exact epsilon of all pairs with the claim; None if the mechanism does not declare its law."""
+    """Compare the exact epsilon of all pairs with the claim; return None if no output distribution is declared."""
     laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
     declared = [(a, b) for a, b in laws if a is not None and b is not None]
     if not declared:
@@ -119,7 +119,7 @@ def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[floa
 
 
 def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | None:
-    """Return the smallest p-value, Bonferroni-corrected, of Pearson's test that outputs follow the declared law."""
+    """Return the Bonferroni-corrected p-value of Pearson's tests that outputs follow the declared distribution."""
     run, run_many = protocol(mechanism)
     values = list(dict.fromkeys(value for pair in pairs.values() for value in pair))
     p_values = []
@@ -133,7 +133,7 @@ def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | N
 
 
 def _pearson(law: Law, outputs: list[Any]) -> float:
-    """Return the p-value of Pearson's chi-squared test; outputs expected fewer than ten times are pooled."""
+    """Return the p-value of Pearson's chi-squared test; outputs with an expected count below ten are pooled."""
     counts = Counter(outputs)
     if any(law.get(output, 0) == 0 for output in counts):
         return 0.0
@@ -147,7 +147,7 @@ def _pearson(law: Law, outputs: list[Any]) -> float:
     return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
 
 
-_MAX_FINALISTS = 3  # pairs that half of the runs select and the other half examine
+_MAX_FINALISTS = 3  # pairs that are selected by half of the runs and examined in the other half
 _MAX_CONFIRMED = 2
 
 Outputs = dict[object, list[Any]]
@@ -155,7 +155,7 @@ Outputs = dict[object, list[Any]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two neighbors, and the events to confirm: those likelier on the first, and those likelier on the second."""
+    """Two neighbors, and the events to confirm: some are likelier on the first and some on the second."""
 
     name: str
     pair: Pair
@@ -177,7 +177,7 @@ class Search:
     last_bits: bool = True
 
     def __call__(self, runs: int) -> tuple[Coding, list[Candidate]]:
-        """Return the coding of outputs and the best one or two pairs, ordered by their excess over the claim."""
+        """Return the coding of outputs and the best one or two pairs of neighbors, in order."""
         if len(self.pairs) <= _MAX_FINALISTS:
             coding, candidates = self._search(self.pairs, self.outputs(self.pairs.values(), runs))
             return coding, candidates[:_MAX_CONFIRMED]
@@ -190,7 +190,7 @@ class Search:
         return coding, candidates[:_MAX_CONFIRMED]
 
     def outputs(self, pairs: Iterable[Pair], runs: int) -> Outputs:
-        """Return the outputs for each input, from `runs` runs in all; an input that several pairs share is run once."""
+        """Return the outputs for each input, from `runs` runs in total; pairs that share an input share its outputs."""
         inputs = distinct_inputs(pairs)
         return {key: self.run(value, max(runs // len(inputs), FEWEST)) for key, value in inputs.items()}
 
@@ -206,7 +206,7 @@ class Search:
 
 
 def _rank_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Order the pairs by excess and by promise in turn, so that near misses count where nothing exceeds the claim."""
+    """Order the pairs by excess and by promise in turn, so that near misses count if nothing exceeds the claim."""
     orders = [sorted(candidates, key=lambda candidate: -candidate.best(measure)) for measure in ("excess", "promise")]
     return list({candidate.name: candidate for rank in zip(*orders, strict=True) for candidate in rank}.values())
 
@@ -217,7 +217,7 @@ def distinct_inputs(pairs: Iterable[Pair]) -> dict[object, Any]:
 
 
 def identity(value: object) -> object:
-    """Return a key that equal inputs share: the repr of a number or text, the bytes of an array, else the id."""
+    """Return a key for equal inputs: the repr of a number or text, the bytes of an array, otherwise the id."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.dtype.str, value.shape, value.tobytes()
     has_text = value is None or isinstance(value, str | int | float | np.generic)
@@ -225,9 +225,9 @@ def identity(value: object) -> object:
 
 
 _TIMED_INPUTS = 4
-_SECOND_PAIR_SHARE = 0.4  # the share of the confirming runs that goes to the second pair of neighbors, if there is one
+_SECOND_PAIR_SHARE = 0.4  # the share of the confirming runs for the second pair of neighbors, if any
 _ZCDP_DELTA = 1e-3
-_MISFIT_ERROR_SHARE = 0.1  # the share of the error for the comparison of outputs with a declared law
+_MISFIT_ERROR_SHARE = 0.1  # the share of the error for the comparison of outputs with a declared distribution
 
 Target = tuple[float, float]
 
@@ -250,27 +250,27 @@ def audit(
     Parameters
     ----------
     mechanism : object
-        An object with `randomize` or `release`, or a function of the input (and of `rng`, if it takes one).
+        An object with `randomize` or `release`, or a function of the input (and of `rng`, if it has this parameter).
     neighbors : tuple or list or dict, optional
-        A tuple of two inputs, a list of such, or a mapping with names; see `toolkit.audit.running`.
-        None: from the options, bounds or sensitivity that the mechanism declares.
+        A tuple of two inputs, a list of such tuples, or a mapping from names to tuples; see `toolkit.audit.running`. By
+        default, neighbors follow from the options, bounds or sensitivity that the mechanism declares.
     epsilon : Number, optional
-        The claim; the mechanism's own `loss` if left out.
+        The claimed epsilon; the default is the `loss` of the mechanism.
     delta : Number
-        The delta of the claim, given together with `epsilon`.
+        The claimed delta, which is used together with `epsilon`.
     runs : int
-        The number of runs in all: half of them to search, half to confirm.
+        The total number of runs: half for the search, half for the confirmation.
     seconds : float
-        The time limit. If a few runs at the beginning show that all would take longer, fewer runs are made, and a
-        note says so. Only then does the result depend on the clock; with `math.inf` it never does.
+        The time limit. If a few runs at the beginning show that all runs would take longer, fewer runs are made, and a
+        note says so. The result depends on the clock only in this case, and never with `math.inf`.
     level : Number
         The confidence of the bounds and of the verdict: a true claim is refuted with probability at most 1 - level.
     features : dict, optional
-        Further ways to look at one output, each a function from an output to a number.
+        Further features of an output by name, each a function from an output to a number.
     last_bits : bool
-        Whether to look at the last bits of floats, which betray almost all noise that was made of floats.
+        Whether to examine the last bits of floats, which reveal almost all noise that was generated in floating point.
     rng : Generator, optional
-        None audits the path of real releases; a Generator repeats the same audit.
+        A generator, which makes the audit reproducible; the default audits the randomness of real releases.
 
     Returns
     -------
@@ -329,7 +329,7 @@ def _claim(mechanism: object, epsilon: Number | None, delta: Number) -> Loss | N
 
 
 def _affordable_runs(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
-    """Return the number of runs that fit into the time, estimated from a few runs before the others start."""
+    """Return the number of runs that fit into the time limit, estimated from a few runs, and notes."""
     if seconds == math.inf:
         return runs, ()
     pace = run.pace(list(distinct_inputs(pairs.values()).values())[:_TIMED_INPUTS], runs // 100)
@@ -361,7 +361,7 @@ def _confirm(
 
 
 def _split_error(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
-    """Split the error among all events, half for the event that exceeds the claim most and the rest evenly."""
+    """Split the error among all events: half for the event with the largest excess, and the rest evenly."""
     events = [(candidate.name, event, candidate.pair) for candidate in candidates for event in candidate.forward]
     events += [
         (f"{candidate.name}, reversed", event, candidate.pair[::-1])
@@ -390,7 +390,7 @@ def _trial(
 def _judge(
     trials: list[Trial], exact: ExactAudit | None, misfit: float | None, error: float, *, has_claim: bool
 ) -> tuple[bool, str]:
-    """Decide whether the claim is refuted, and why; nine tenths of the error go to events, one to outputs."""
+    """Decide whether the claim is refuted, and why; nine tenths of the error are for events, one tenth for outputs."""
     if exact is not None and exact.violated:
         return True, "a proof: the law it tells breaks the claim, by exact enumeration"
     if misfit is not None and misfit <= _MISFIT_ERROR_SHARE * error:

@@ -1,9 +1,8 @@
 """Confidence bounds on a probability, and on epsilon and delta from the counts of one event on two neighbors.
 
-Let p and q be the probabilities of an event on two neighbors. Each count alone has an exact
-p-value: the probability of a count at least as high given p, and of one at least as low given q. The two are
-independent, so Fisher's product combines them, and the pairs (p, q) that it does not reject form a confidence
-region. All bounds here are read off that one region.
+Let p and q be the probabilities of an event on two neighbors. Each count has an exact p-value: the probability of a
+count at least as high given p, or at least as low given q. The p-values are independent, so Fisher's method combines
+them, and the pairs (p, q) that it does not reject form a confidence region. All bounds here follow from this region.
 """
 
 import math
@@ -18,20 +17,20 @@ from toolkit.core.search import bisect
 
 _MIN_P_VALUE = 1e-100
 _UNDERFLOW = 2000.0  # larger than any negative logarithm of the product of two floats
-_POINTS, _ROUNDS = 33, 7  # these locate the peak to 16**-7 of the range
+_POINTS, _ROUNDS = 33, 7  # they locate the peak to 16**-7 of the range
 
 
 def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array]:
-    """Compute a lower and an upper bound of a probability.
+    """Compute a lower and an upper confidence bound on a probability.
 
     Parameters
     ----------
     count : array-like
-        How often the event occurred.
+        The number of runs in which the event occurred.
     n : int
-        The number of runs on that input.
+        The total number of runs.
     tail : float
-        The largest probability with which each bound may be wrong.
+        The largest probability that a bound is wrong, for each of the two bounds.
 
     Returns
     -------
@@ -50,16 +49,16 @@ def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array
     """
     observed = np.asarray(count, dtype=float)
     low = np.where(observed > 0, betaincinv(np.maximum(observed, 1), n - observed + 1, tail), 0.0)
-    # The upper bound is 1 minus the lower bound of the opposite event, as 1 - tail would lose a tiny tail.
+    # The upper bound is 1 minus the lower bound for the opposite event, because 1 - tail would lose a tiny tail.
     high = np.where(observed < n, 1 - betaincinv(np.maximum(n - observed, 1), observed + 1, tail), 1.0)
     return low, high
 
 
 def p_value(count: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0) -> float:
-    """Compute the p-value of the counts of an event under (epsilon, delta); never below 1e-100.
+    """Compute the p-value, at least 1e-100, of the counts of an event under (epsilon, delta).
 
-    For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value. With `above`
-    the search stops as soon as the p-value is known to exceed it, and returns some number between the two.
+    For all p <= e**epsilon q + delta, the probability of such a small p-value is at most this value. The search stops
+    as soon as the p-value is known to exceed `above`, and then returns a number between `above` and the p-value.
 
     References: R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of p-values.
     """
@@ -78,27 +77,27 @@ def p_value(count: int, n: int, other: int, m: int, *, epsilon: float, delta: fl
 
 
 def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0, error: float) -> float:
-    """Compute a lower bound of epsilon: the least whose p-value is above `error`.
+    """Compute a lower confidence bound on epsilon: the smallest epsilon with a p-value above `error`.
 
     Parameters
     ----------
     count : int
-        How often the event occurred on one input.
+        The number of runs on one input in which the event occurred.
     n : int
-        The number of runs on that input.
+        The total number of runs on this input.
     other : int
-        How often it occurred on the neighbor.
+        The number of runs on the neighbor in which the event occurred.
     m : int
-        The number of runs on that input.
+        The total number of runs on the neighbor.
     delta : float
-        The claimed value.
+        The claimed delta.
     error : float
-        The bound is wrong with at most this probability.
+        The largest probability that the bound is wrong.
 
     Returns
     -------
     float
-        Never below 0.
+        The bound, at least 0.
 
     Examples
     --------
@@ -107,7 +106,7 @@ def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0,
     """
     if count / n <= delta:
         return 0.0
-    most = math.log((count / n - delta) * m / max(other, 0.5))  # above it the counts are no surprise
+    most = math.log((count / n - delta) * m / max(other, 0.5))  # above it, the counts agree with the claim
 
     def rejected(epsilon: float) -> bool:
         return p_value(count, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error
@@ -116,27 +115,27 @@ def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0,
 
 
 def delta_bound(count: int, n: int, other: int, m: int, *, epsilon: float, error: float) -> float:
-    """Compute a lower bound of delta, from the same region: the least whose p-value is above `error`.
+    """Compute a lower confidence bound on delta: the smallest delta with a p-value above `error`.
 
     Parameters
     ----------
     count : int
-        How often the event occurred on one input.
+        The number of runs on one input in which the event occurred.
     n : int
-        The number of runs on that input.
+        The total number of runs on this input.
     other : int
-        How often it occurred on the neighbor.
+        The number of runs on the neighbor in which the event occurred.
     m : int
-        The number of runs on that input.
+        The total number of runs on the neighbor.
     epsilon : float
-        The claimed value.
+        The claimed epsilon.
     error : float
-        The bound is wrong with at most this probability.
+        The largest probability that the bound is wrong.
 
     Returns
     -------
     float
-        Never below 0.
+        The bound, at least 0.
 
     Examples
     --------
@@ -149,11 +148,11 @@ def delta_bound(count: int, n: int, other: int, m: int, *, epsilon: float, error
 
 
 def _log_product(count: int, n: int, other: int, m: int, p: Array, q: Array) -> Array:
-    """Logarithm of Pr[at least `count` of n at p] times Pr[at most `other` of m at q].
+    """Return the logarithm of Pr[at least `count` of n at p] times Pr[at most `other` of m at q].
 
-    The product of two independent p-values: minus its logarithm is at most a Gamma(2) variable, which exceeds
-    t with probability (1 + t) e**-t. Where floats underflow, Chernoff's bound replaces it, reduced so that it
-    ranks below every exact value.
+    The result is the product of two independent p-values. Minus its logarithm is at most a Gamma(2) variable, which
+    exceeds t with probability (1 + t) e**-t. If floats underflow, Chernoff's bound replaces the product; it is reduced
+    so that it ranks below every exact value.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         exact = np.log(betainc(count, n - count + 1, p)) + np.log(betainc(m - other, other + 1, 1 - q))
@@ -168,7 +167,7 @@ def _divergence(share: float, p: Array) -> Array:
 
 
 def _largest(function: Callable[[Array], Array], low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """Return the maximum of a log-concave function, or a value for which `enough` holds."""
+    """Return the maximum of a log-concave function, or a smaller value for which `enough` holds."""
     best = -math.inf
     for _ in range(_ROUNDS):
         grid = np.linspace(low, high, _POINTS)
@@ -181,12 +180,12 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, enough
 
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
-    """Return the largest number up to `high` at which `holds` is true, to five digits from below, or 0."""
+    """Return the largest number up to `high` at which `holds` is true, rounded down to five digits, or 0."""
     return float(bisect(lambda number: not holds(number), 0.0, high, rtol=1e-5)[0]) if holds(0.0) else 0.0
 
 
 def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:
-    """Return epsilon and delta of a claim, None without one; concentrated privacy is converted at `delta`."""
+    """Return the epsilon and delta of a claim, if any; concentrated privacy is converted at `delta`."""
     if loss is None:
         return None
     if isinstance(loss, Pure):
@@ -196,19 +195,19 @@ def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | 
 
 
 def advantage(epsilon: float, delta: float = 0.0) -> float:
-    """Compute the largest advantage of any attacker over guessing: true-positive minus false-positive rate.
+    """Compute the largest advantage of any attacker over guessing: the true-positive minus the false-positive rate.
 
     Parameters
     ----------
     epsilon : float
-        The claimed value.
+        The claimed epsilon.
     delta : float
-        The claimed value.
+        The claimed delta.
 
     Returns
     -------
     float
-        (e**epsilon - 1 + 2 delta) / (e**epsilon + 1).
+        The advantage, (e**epsilon - 1 + 2 delta) / (e**epsilon + 1).
 
     References
     ----------

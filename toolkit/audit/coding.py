@@ -1,8 +1,8 @@
-"""The coding of outputs as rows of numbers, which is fixed by the outputs of the search and then used for every run.
+"""The coding of outputs as rows of numbers, which the outputs of the search determine for all later runs.
 
 An output may be a number, a text, None, or a list, a mapping or an array of these. Each leaf of an output has a path.
-Each path has a column for its numbers, and one for its kind or label where these vary; the shape of the output has a
-column where it varies. A coding is a function of one output. If it were chosen again for each batch, the audit would
+Each path has a column for its numbers, and a column for its kind or label if these vary. The shape of the output has a
+column if it varies. A coding is a function of a single output. If it were chosen again for each batch, the audit would
 distinguish batches instead of inputs.
 """
 
@@ -23,11 +23,11 @@ from toolkit.core.arrays import Array
 Path = tuple[Hashable, ...]
 Feature = Callable[[Any], float]
 
-# Replaces NaN, which does not compare; differences of two such numbers are still finite.
+# This number replaces NaN, which cannot be compared; differences of two such numbers are still finite.
 NAN = 8e307
 WIDEST = 512
-_LARGEST = NAN / 4  # larger numbers are clipped; infinity is coded as twice this
-_OTHER = -1.0  # the code of all labels that occurred less than twice in the search
+_LARGEST = NAN / 4  # larger numbers are clipped; infinity is coded as twice this number
+_OTHER = -1.0  # the code of all labels that occurred at most once in the search
 _ABSENT = "absent"
 _REPEATED = frozenset({str, bytes, bool, int, type(None)})  # kinds whose values often repeat
 _NUMBERS = (bool, int, float, Fraction, Decimal, np.number, np.bool_)
@@ -39,9 +39,9 @@ _IN_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 class Coding:
     """The meaning of the columns of a table.
 
-    `paths` are the paths of the numeric columns. `labels` maps a path, or None for the shape, to the code of each label
-    that occurs there. `shape` is the shape of the outputs if they all are arrays of one shape. `features`
-    are numbers of an output that the caller defines by name; they come first.
+    `paths` are the paths of the numeric columns. `labels` maps a path, or None for the shape, to the codes of its
+    labels. `shape` is the shape of the outputs if all of them are arrays of the same shape. `features` are functions
+    from an output to a number, which the caller defines by name; their columns come first.
     """
 
     paths: tuple[Path, ...]
@@ -51,7 +51,7 @@ class Coding:
 
     @classmethod
     def of(cls, outputs: Sequence[Any], features: Mapping[str, Feature] | None = None) -> "Coding":
-        """Make a coding of all that varied among these outputs, except labels that occurred only once."""
+        """Make a coding of everything that varies among these outputs, except labels that occur only once."""
         named_features, shape = tuple((features or {}).items()), _shape(outputs)
         if shape is not None:
             return cls(tuple(np.ndindex(*shape))[:WIDEST], {}, shape, named_features)
@@ -94,7 +94,7 @@ class Coding:
         return np.column_stack([*np.array(extra), body]) if extra else body
 
     def _array_table(self, outputs: Sequence[Any]) -> Array | None:
-        """Return all rows in one step if every output is an array of the shape in the search, otherwise None."""
+        """Return all rows in one step if every output is an array with the shape of the search, otherwise None."""
         array = _array(outputs) if self.shape is not None else None
         if array is None or array.shape[1:] != self.shape:
             return None
@@ -128,7 +128,7 @@ def leaves_of(output: object) -> tuple[dict[Path, Any], Hashable]:
 
 
 def _inside(part: object) -> dict[Hashable, Any] | None:
-    """Return the items of a container by key or index, None for anything else."""
+    """Return the items of a container by key or index, or None for anything else."""
     if isinstance(part, _LEAVES):
         return None
     if isinstance(part, (list, tuple)):
@@ -150,7 +150,7 @@ def _inside(part: object) -> dict[Hashable, Any] | None:
 
 
 def number(leaf: object) -> float | None:
-    """Return a leaf as a finite float, for a text the first number in it, or None if there is none."""
+    """Return a number as a finite float, or the first number in a text; return None if there is no number."""
     if type(leaf) is float:
         return _finite(leaf)
     if isinstance(leaf, str):
@@ -167,13 +167,13 @@ def number(leaf: object) -> float | None:
 
 
 def label(leaf: object) -> Hashable:
-    """Label a leaf: the kind of a number, a text itself, and the repr of anything else."""
+    """Return a label of a leaf: the kind of a number, the text itself, or the repr of anything else."""
     kind = _kind(type(leaf))
     return kind if kind is not None else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
 
 
 def _kind(leaf: type) -> str | None:
-    """Return the kind of a number, the same for Python's and NumPy's; None if it is not a number."""
+    """Return the kind of a number, which is the same for Python and NumPy, or None for other types."""
     for name, kinds in (("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating))):
         if issubclass(leaf, kinds):
             return name
@@ -193,13 +193,13 @@ def _finite(value: float) -> float:
 
 
 def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
-    """Return codes in an order independent of the outputs' order; rare labels share a code with unknown ones."""
+    """Return codes that do not depend on the order of outputs; rare labels share a code with unknown labels."""
     common = sorted((entry for entry, times in counts.items() if times > 1), key=repr)
     return {entry: float(code) for code, entry in enumerate([*common, _ABSENT])}
 
 
 def _key(output: Any) -> Hashable:
-    """Return a key that distinguishes kinds as well as values (1, True and 1.0 differ), None for other kinds."""
+    """Return a key that distinguishes values and their types (1, True and 1.0 differ), or None for rare types."""
     kind = type(output)
     if kind in _REPEATED:
         return kind, output
@@ -210,7 +210,7 @@ def _key(output: Any) -> Hashable:
 
 
 def _tally(outputs: Sequence[Any]) -> Iterator[tuple[Any, int]]:
-    """Yield the distinct outputs with their counts, where equality is easy to check, and all others one by one."""
+    """Yield distinct outputs with their counts if equality is easy to check, and all other outputs one by one."""
     keys = [_key(output) for output in outputs]
     some = {key: output for key, output in zip(keys, outputs, strict=True) if key is not None}
     yield from ((some[key], times) for key, times in Counter(keys).items() if key is not None)
@@ -218,7 +218,7 @@ def _tally(outputs: Sequence[Any]) -> Iterator[tuple[Any, int]]:
 
 
 def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the common shape of all outputs if each entry holds numbers of one kind, else None."""
+    """Return the common shape of all outputs if each entry holds numbers of one kind, otherwise None."""
     array = _array(outputs)
     if array is None:
         return None
@@ -228,7 +228,7 @@ def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
 
 
 def _array(outputs: Sequence[Any]) -> npt.NDArray[Any] | None:
-    """Return outputs as one array if they all are arrays, lists, tuples or numbers of one shape, otherwise None."""
+    """Return outputs as one array if all are arrays, lists, tuples or numbers of one shape, otherwise None."""
     kinds = set(map(type, outputs))
     alike = len(kinds) == 1 and all(kind is np.ndarray or issubclass(kind, list | tuple) for kind in kinds)
     if not alike and not all(issubclass(kind, _NUMBERS) for kind in kinds):
@@ -237,6 +237,6 @@ def _array(outputs: Sequence[Any]) -> npt.NDArray[Any] | None:
         return None
     try:
         array = np.array(outputs)
-    except (ValueError, OverflowError):  # of several lengths
+    except (ValueError, OverflowError):  # the lengths differ
         return None
     return array if array.dtype.kind in "biuf" else None

@@ -1,10 +1,10 @@
 """The search for events that distinguish two neighbors, in runs that are not used to confirm them.
 
-A feature turns each output into a number in which two neighbors may differ: entries, their differences, pairs of them,
-sums and extremes, the last bits of floats, all entries together as one label, and the likelihood ratio estimated from
-half of the runs. The numbers are divided into cells, and an event is a set of cells: a tail, or the cells that were
-likelier on one neighbor. The probabilities of the events are estimated afterwards from fresh runs, so that searching
-many events costs only power.
+A feature turns each output into a number whose distribution may differ between two neighbors. Features are entries,
+their differences, pairs of entries, sums and extremes, the last bits of floats, all entries together as one label, and
+the likelihood ratio estimated from half of the runs. The numbers are divided into cells, and an event is a set of
+cells: a tail, or the cells that were likelier on one neighbor. The probabilities of the events are estimated afterwards
+from fresh runs, so a search among many events only reduces the power.
 """
 
 import math
@@ -33,7 +33,7 @@ _ROUNDS = 8
 
 
 def features(first: Array, second: Array, names: Sequence[str], *, last_bits: bool) -> Iterator[tuple[str, Column]]:
-    """Yield the features of outputs by name; their cells and weights are determined by these runs."""
+    """Yield the features of outputs by name; these runs determine their cells and weights."""
     pooled = np.concatenate([first, second])
     varied = [i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])] or [0]
     for i in varied:
@@ -57,12 +57,12 @@ def features(first: Array, second: Array, names: Sequence[str], *, last_bits: bo
 
 
 def cells(column: Array, edges: Array) -> npt.NDArray[np.intp]:
-    """Return the cell of each number, which is the number of edges not above it."""
+    """Return the cell of each number: the number of edges that are not above it."""
     return np.searchsorted(edges, column, side="right")
 
 
 def shares(column: Array, most: int) -> Array:
-    """Return the edges of cells: one per value for at most `most` values, otherwise of about equal shares."""
+    """Return the edges of cells: one cell per value for up to `most` values, otherwise cells of about equal shares."""
     values = np.unique(column)
     if len(values) <= most:
         return values
@@ -74,7 +74,7 @@ def _entry(i: int) -> Column:
 
 
 def _bits(i: int) -> Column:
-    """Return a feature of the lowest set bit and the exponent, as floats near zero can reveal what was added."""
+    """Return a feature of the lowest set bit and the exponent; floats near zero can reveal the exact value."""
 
     def column(table: Array) -> Array:
         mantissa, exponent = np.frexp(table[:, i])
@@ -91,10 +91,9 @@ def _difference(i: int, j: int) -> Column:
 
 
 def fingerprint(table: Array) -> Array:
-    """Return a hash of each row: the sum over its entries of their bits, mixed with a key for each entry.
+    """Return a hash of each row: the sum of the bits of its entries, each mixed with a key for its column.
 
-    The low bits of small integers as floats are all zero and a product does not change that, so the bits are shifted in
-    between.
+    The low bits of small integers as floats are all zero, and remain zero in a product, so the bits are also shifted.
     """
     keys = np.random.default_rng(0).integers(1, 2**62, table.shape[1], dtype=np.uint64)
     mixed = np.ascontiguousarray(table + 0.0).view(np.uint64).reshape(table.shape) ^ keys
@@ -104,7 +103,7 @@ def fingerprint(table: Array) -> Array:
 
 
 def _together(pooled: Array, i: int, j: int) -> Column:
-    """Return a feature of two entries, each in a few cells, as one may matter only where the other is large."""
+    """Return a feature of two entries, each in a few cells; one entry may matter only if the other is large."""
     edges = [shares(pooled[:, k], _FINE) for k in (i, j)]
     return lambda table: np.asarray(
         (len(edges[1]) + 1) * cells(table[:, i], edges[0]) + cells(table[:, j], edges[1]), dtype=float
@@ -114,8 +113,8 @@ def _together(pooled: Array, i: int, j: int) -> Column:
 def _likelihood(first: Array, second: Array, columns: list[int]) -> Column:
     """Return the log-likelihood ratio of all entries as a feature.
 
-    The ratio of each entry is estimated from a few cells, and logistic regression finds their weights. Weights of one
-    are best if the entries are independent (B. Bichsel et al., DP-Sniper, 2021).
+    The log-ratio of each entry is estimated from a few cells, and logistic regression finds the weights of the entries.
+    Weights of 1 are optimal if the entries are independent (B. Bichsel et al., DP-Sniper, 2021).
     """
     pooled = np.concatenate([first, second])
     edges = [shares(column, _COARSE) for column in pooled.T]
@@ -150,13 +149,14 @@ _CELLS = 64
 
 _ATOMS = 1024
 
-_RAREST = 4  # runs in the outermost cell of a tail, about
+_RAREST = 4  # the approximate number of runs in the outermost cell of a tail
 
 _KEPT = 3
 
-_CAUTION = 4.0  # standard errors subtracted from a candidate, so that chance alone does not win the search
+_CAUTION = 4.0  # the number of standard errors subtracted, so that chance alone does not win the search
 
-# The same for the excess, where less caution is better: rare events have few runs, and one more trial costs little.
+# This is the corresponding number for the excess, for which less caution is better: rare events have few runs, and a
+# further trial costs little.
 _HOPE = 1.5
 
 
@@ -183,10 +183,10 @@ class Event:
 def search(
     first: Array, second: Array, names: Sequence[str], *, target: tuple[float, float], last_bits: bool
 ) -> tuple[list[Event], list[Event]]:
-    """Return the best events that are likelier on the first input, and those that are likelier on the second.
+    """Return the best events that are likelier on the first input, and the best that are likelier on the second.
 
-    The best have the largest promise or excess. Every other run determines the cells and where they are likelier; the
-    runs between evaluate the events.
+    The best events have the largest promise or excess. Every second run determines the cells and the input on which
+    they are likelier; the other runs evaluate the events.
     """
     forward: list[Event] = []
     back: list[Event] = []
@@ -200,7 +200,7 @@ def search(
 
 
 def _foremost(events: list[Event]) -> list[Event]:
-    """Return the best events by either measure, the most promising first; of events with equal measures only one."""
+    """Return the best events by either measure, most promising first; events with equal measures count once."""
     unlike = {(event.promise, event.excess): event for event in reversed(events)}.values()
     events_by_place: dict[int, Event] = {}
     for measure in ("promise", "excess"):
@@ -212,9 +212,9 @@ def _foremost(events: list[Event]) -> list[Event]:
 
 
 def cut(first: Array, second: Array) -> Array:
-    """Return the edges of cells: one per value if there are few, otherwise of equal shares that shrink in the tails.
+    """Return the edges of cells: one cell per value if there are few, otherwise equal shares that shrink in the tails.
 
-    A frequent value has a cell of its own, and so has the range beyond all outputs of the other input.
+    A frequent value has a separate cell, and so has the range beyond all outputs of the other input.
     """
     column = np.concatenate([first, second])
     values, counts = np.unique(column, return_counts=True)
@@ -269,7 +269,7 @@ def _excess(observed: Array, n: int, other: Array, m: int, target: tuple[float, 
 
 
 def _wilson(count: Array, n: int, z: float) -> Array:
-    """Return the share z standard errors away from the observed one (Wilson)."""
+    """Return the share that is z standard errors away from the observed share (Wilson)."""
     middle, lead = count + z * z / 2, n + z * z
     return np.asarray((middle + z * np.sqrt(count * (n - count) / n + z * z / 4)) / lead)
 

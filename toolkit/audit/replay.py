@@ -1,8 +1,8 @@
 """Record and replay: runs of a mechanism on two neighbors with the same noise.
 
-Noise hides a difference, and with the same noise it is visible after one run instead of thousands. For mechanisms that
-add noise, the difference of the two outputs is the difference of the statistics, which must not exceed the declared
-sensitivity.
+Noise hides a difference. With the same noise, the difference is visible after one run instead of thousands. For
+mechanisms that add noise, the difference of the two outputs is the difference of the statistics, which must not exceed
+the declared sensitivity.
 """
 
 import copy
@@ -23,13 +23,14 @@ class Replay:
     Parameters
     ----------
     pair : str
-        Its name.
+        The name of the pair.
     moved : float
-        The distance of the outputs in the norm; infinite if their shapes differ or one is not a number.
+        The distance between the outputs in the norm; it is infinite if their shapes differ or an output is not a
+        number.
     sensitivity : float
         The declared sensitivity.
     same_flow : bool
-        Whether both runs used the same randomness; if not, the noise differed and `moved` means little.
+        Whether both runs used the same randomness; otherwise the noise differed and `moved` means little.
 
     Examples
     --------
@@ -46,25 +47,25 @@ class Replay:
 
     @property
     def exceeds(self) -> bool:
-        """Whether one person moved the output further than declared, beyond rounding."""
+        """Whether the output moved further than the declared sensitivity, beyond rounding."""
         return self.same_flow and self.moved > self.sensitivity * (1 + 1e-6)
 
 
 def replay(
     mechanism: object, neighbors: object = None, *, sensitivity: Number | None = None, norm: str = "l1", seeds: int = 5
 ) -> list[Replay]:
-    """Run a mechanism on neighbors with the same noise, and measure how far the output moved.
+    """Run a mechanism on neighbors with the same noise, and measure how far the output moves.
 
     Parameters
     ----------
     mechanism : object
-        As for `audit`; it must take `rng`.
+        A mechanism, as for `audit`, that accepts `rng`.
     neighbors : tuple or list or dict, optional
-        As for `audit`.
+        The pairs of inputs, as for `audit`.
     sensitivity : Number, optional
-        As declared; the mechanism's own if left out.
+        The declared sensitivity; the default is the sensitivity of the mechanism.
     norm : str
-        "l1" or "l2".
+        The norm of the sensitivity, "l1" or "l2".
     seeds : int
         The number of seeds.
 

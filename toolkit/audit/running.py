@@ -1,4 +1,4 @@
-"""Running any mechanism many times, and the pairs of neighboring inputs to run it on.
+"""Repeated runs of any mechanism, and the pairs of neighboring inputs for these runs.
 
 A mechanism is an object with `randomize(answers, rng)`, an object with `release(value, rng)`, or a function of the
 input (and of `rng`, if it has a parameter of that name). One person can change the first input of a pair into the
@@ -83,7 +83,7 @@ def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
 
 
 def replacements(values: Values, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
-    """Return pairs of a column and the same with its first record replaced, by a bound, an outlier or an option."""
+    """Return pairs of a column and its copy with the first record replaced by a bound, an outlier or an option."""
     column = float_array(values, "values")
     low, high = bounds
     others = {
@@ -120,8 +120,7 @@ class Runner:
     def pace(self, values: Sequence[Any], most: int) -> float:
         """Return the seconds per run, from the fastest of three tries of up to `most` runs on each value.
 
-        The number of runs does not depend on a clock, so that a generator is in the same state afterwards on any
-        machine.
+        The number of runs does not depend on a clock, so a generator is in the same state afterwards on any machine.
         """
         size = min(_CHUNK // 4 if self._batch is not None else _PACED, most)
         return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
@@ -150,13 +149,13 @@ def value_of(output: Any) -> Any:
 
 
 def _cut(output: object) -> Any:
-    """Return the value, truncated if it is a long array: the outputs of many runs are in memory together."""
+    """Return the value, truncated if it is a long array, because the outputs of many runs are in memory together."""
     output = value_of(output)
     return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
 
 
 def protocol(mechanism: object) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
-    """Return a function for one run and, if each value is randomized by itself, one for a list of values."""
+    """Return a function for one run and, if values are randomized independently, a function for a list of values."""
     if hasattr(mechanism, "randomize"):
         return mechanism.randomize, mechanism.randomize
     if hasattr(mechanism, "release"):
@@ -167,13 +166,13 @@ def protocol(mechanism: object) -> tuple[Callable[[Any, Rng], Any], Callable[[An
     if not takes_rng(mechanism):
         return (lambda value, _: mechanism(value)), None
     needed = inspect.signature(mechanism).parameters["rng"].default is inspect.Parameter.empty
-    # A function whose `rng` has no default always gets a Generator.
+    # A function whose `rng` has no default always receives a Generator.
     default = np.random.default_rng() if needed else None
     return (lambda value, rng: mechanism(value, rng=default if rng is None else rng)), None
 
 
 def takes_rng(mechanism: Any) -> bool:
-    """Whether a mechanism accepts a source of randomness."""
+    """Return whether a mechanism accepts a source of randomness."""
     try:
         method = getattr(mechanism, "randomize", None) or getattr(mechanism, "release", None) or mechanism
         return "rng" in inspect.signature(method).parameters
@@ -188,19 +187,19 @@ def loss_of(mechanism: object) -> Loss | None:
 
 
 def law_of(mechanism: Any, value: object) -> Law | None:
-    """Return the exact law of the output on a value, if the mechanism declares it.
+    """Return the exact distribution of the output on a value, if the mechanism declares it.
 
     Parameters
     ----------
     mechanism : object
-        With integer weights of options by reports, or with `law(value)`.
+        A mechanism with integer weights of options by reports, or with a method `law(value)`.
     value : object
         The input.
 
     Returns
     -------
     dict or None
-        From outputs to exact probabilities; None if no law is declared.
+        The exact probability of each output; None if no distribution is declared.
 
     Examples
     --------

@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One event on one pair of neighbors, counted in fresh runs, and the bounds that follow.
+    """One event on one pair of neighbors, with its counts in fresh runs and the resulting bounds.
 
     Parameters
     ----------
     pair : str
         The pair of neighbors.
     event : str
-        The event, in words.
+        A description of the event.
     count : int
-        How often the event occurred on the first input.
+        The number of runs on the first input in which the event occurred.
     n : int
         The number of runs on the first input.
     other : int
-        How often it occurred on the second input.
+        The number of runs on the second input in which the event occurred.
     m : int
         The number of runs on the second input.
     epsilon : float
-        Lower bound of epsilon.
+        The lower bound on epsilon.
     delta : float
-        Lower bound of delta.
+        The lower bound on delta.
     p_value : float
         The p-value of the claim from this event alone.
     share : float
@@ -69,13 +69,13 @@ class Verdict:
     claim : Loss or None
         The loss that was claimed.
     epsilon : float
-        Lower bound of epsilon, with confidence `level`.
+        The lower bound on epsilon, with confidence `level`.
     delta : float
-        Lower bound of delta at the claimed epsilon.
+        The lower bound on delta at the claimed epsilon.
     violated : bool
         Whether the claim is refuted.
     evidence : str
-        How strong the case against the claim is, in words.
+        A description of the strength of the evidence against the claim.
     level : float
         The confidence level of the bounds and of the verdict.
     tried : tuple of Trial
@@ -83,9 +83,9 @@ class Verdict:
     pairs : tuple of str
         The pairs of neighbors that were tried.
     runs : int
-        How often the mechanism was run.
+        The number of runs of the mechanism.
     exact : float or None
-        Epsilon by enumeration of the law, if the mechanism declares it.
+        The epsilon by enumeration, if the mechanism declares its output distribution.
     notes : tuple of str
         Remarks for the reader.
 
@@ -110,7 +110,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """True when the claim stands: `assert audit(mechanism, neighbors)`."""
+        """True if the claim is not refuted, for `assert audit(mechanism, neighbors)`."""
         return not self.violated
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ class Verdict:
         Returns
         -------
         DataFrame
-            A row per trial, best first.
+            One row per trial, best first.
         """
         names = ("pair", "event", "count", "n", "other", "m", "epsilon", "delta", "p_value")
         rows = sorted(self.tried, key=lambda trial: (-trial.epsilon, trial.p_value))

@@ -1,10 +1,8 @@
-"""Learn from people, not about them: classifiers, regression and components whose weights promise privacy, in
-scikit-learn's form.
-"""
+"""Private learners with the interface of scikit-learn: classifiers, linear regression and principal components."""
 
 from toolkit.core.extras import check_extras
 
-check_extras("sklearn")  # a sentence, before it is imported
+check_extras("sklearn")  # raises a readable error before the import
 
 from toolkit.learning.choosing import best_of, choose_classifier
 from toolkit.learning.classifiers import PrivateLogisticRegression, PrivateSVC

@@ -1,7 +1,7 @@
-"""The base classes of private learners: the cost of a fit, the ledger that pays for it, and how both are displayed.
+"""The base classes of private learners: the cost of a fit, the ledger that is charged, and the display of both.
 
-A ledger is handed in by the user and is charged before any cell is read. Copies that scikit-learn makes of a
-learner, for a search or for cross-validation, share its ledger; a pickled learner does not contain it.
+The user passes a ledger, which is charged before any cell is read. Copies that scikit-learn makes of a learner, for a
+search or for cross-validation, share its ledger. A pickled learner does not contain the ledger.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def randomness_of(ledger: Any, rng: Rng) -> Rng:
 
 
 class LeftBehind:
-    """A placeholder for a ledger that a pickle cannot contain, which refuses to pay for another fit."""
+    """A placeholder for a ledger that was not pickled, which rejects every charge."""
 
     def charge(self, *_: object, **__: object) -> None:
         rule = "a fit must be charged to the ledger of its learner"
@@ -88,7 +88,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return Approx(amount, slack)
 
     def _validate_data(self, x: DataFrame | ArrayLike, y: object, *, target: bool = True) -> Examples:
-        """Return rows and targets after checks of types and shapes only; store the column names, which are public."""
+        """Return rows and targets after checking only types and shapes; store the column names, which are public."""
         pairs, relation = examples(x, y, target=target), check_neighbors(self.neighbors)
         rows = pairs.rows
         if relation == "replace" and rows.count() == 0:
@@ -101,7 +101,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return pairs
 
     def _scale(self, rows: Table, *, intercept: bool = True) -> Scale:
-        """Return the public scales of a table; `missing` is required: one missing number can change X's type."""
+        """Return the public scales of a table; `missing` is required: a missing number can change the type of X."""
         if self.missing is None:
             reject(
                 "`missing` must say what a missing number counts as",
@@ -126,7 +126,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return quietly(lambda: compute(source), consequence="the charge remains")
 
     def _rows_to_predict(self, x: DataFrame | ArrayLike) -> Table:
-        """Return a table with the same columns as those of the fit."""
+        """Return a table after checking that it has the same columns as in the fit."""
         name = type(self).__name__
         if not hasattr(self, "loss_"):
             reject(f"{name} must be fitted first", "no weights", "call `fit`", NotFittedError)
@@ -140,7 +140,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return rows
 
     def __sklearn_clone__(self) -> Any:
-        """Return an unfitted copy with the same ledger, so that copies have no budget of their own."""
+        """Return an unfitted copy with the same ledger, so that copies have no separate budget."""
         return type(self)(**self.get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # so that no cell decides whether there is an error
+        tags.input_tags.allow_nan = True  # so that no cell can cause an error
         tags.non_deterministic = True
         return tags
 
@@ -189,25 +189,25 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
 
 class PrivateSupervisedLearner(PrivateLearner):
-    """A private learner of labels or targets."""
+    """The base class of private learners of labels or targets."""
 
     def count_labeled(self, y: ArrayLike, *, epsilon: Number) -> Estimate:
         """Count the rows from which a fit would learn, for Pure(epsilon).
 
-        Such a row has one of the classes, or a target: the count shows whether `classes` are spelled as in y.
-        The ledger pays; the repr then shows the count.
+        Such a row has one of the classes, or a target. So the count shows whether `classes` are spelled as in y. The
+        ledger is charged, and the repr then shows the count.
 
         Parameters
         ----------
         y : array-like
-            Labels or targets, one per row.
+            The labels or targets, one per row.
         epsilon : Number
-            The cost.
+            The epsilon of the count.
 
         Returns
         -------
         Estimate
-            The count, with noise.
+            The noisy count.
         """
         column = target_column(y).column
         is_labeled, mechanism = self._label_filter(column), Laplace.for_epsilon(epsilon)
@@ -216,10 +216,10 @@ class PrivateSupervisedLearner(PrivateLearner):
         self.labeled_rows_ = self._charge_and_compute(
             mechanism, "rows with a known label", lambda rng: mechanism.release(int(is_labeled(column).sum()), rng=rng)
         )
-        # `simulated_` tells of the fit, so that a count after it must not change it.
+        # `simulated_` describes the fit, so a later count must not change it.
         self.simulated_ = self.simulated_ if simulated is None else simulated
         return self.labeled_rows_
 
     def _label_filter(self, y: Column) -> Callable[[Column], Mask]:
-        """Return a function that tells which rows of such a column have a label or a target."""
+        """Return a function that selects the rows of a column that have a label or a target."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Private selection of a learner: the best on rows that no candidate was trained on, or the best of several runs."""
+"""Private selection of a learner by its results on rows outside the training data, or of the best of several runs."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -30,34 +30,34 @@ def choose_classifier(
     ledger: Ledger | None = None,
     rng: Rng = None,
 ) -> Candidate:
-    """Choose one of several fitted classifiers, with higher odds for those that label more rows of X as y does.
+    """Choose one of several fitted classifiers, preferring classifiers that label more rows of X correctly.
 
     Under both neighbor relations, one person changes each number of correct answers by at most 1, so the exponential
     mechanism costs Pure(epsilon). This requires that a candidate's answer depends on its row alone. A row on which a
-    candidate fails, or whose label is missing, silently counts as wrong. Answers and labels are compared one by one,
+    candidate fails, or whose label is missing, silently counts as wrong. Answers and labels are compared individually,
     texts with texts and numbers with numbers. The running time depends on the data and must not be published.
 
     Parameters
     ----------
     candidates : sequence
-        Fitted classifiers, with `predict`.
+        Fitted classifiers with a method `predict`.
     X : array-like
-        Rows that no candidate was trained on. If there are others, add the cost of the training.
+        Rows on which no candidate was trained. If some candidate was trained on them, add the cost of its training.
     y : array-like
-        Their labels.
+        The labels of the rows.
     epsilon : Number
-        The cost is Pure(epsilon).
+        The epsilon of the choice, which costs Pure(epsilon).
     neighbors : str
-        "replace" or "add_remove".
+        The neighbor relation, "replace" or "add_remove".
     ledger : Ledger, optional
         The ledger that is charged before any row is read.
     rng : Generator, optional
-        For simulation only.
+        A generator for simulations; the default is the operating system's randomness.
 
     Returns
     -------
     Candidate
-        One of the candidates.
+        The chosen candidate.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def choose_classifier(
 def count_correct(candidates: Sequence[Any], rows: DataFrame | ArrayLike, labels: Sequence[Any]) -> list[int]:
     """Count the rows that each candidate labels correctly, in one call or, if that fails, row by row.
 
-    Each answer is compared with its label by type and value, so that no cell changes how another one is read.
+    Each answer is compared with its label by type and value, so that no cell changes how another cell is read.
     """
     truth = [key(label) for label in labels]
     return [_count_correct(candidate, rows, truth) for candidate in candidates]
@@ -122,35 +122,35 @@ def best_of(
 ) -> tuple[Any, Output]:
     """Return the best of several runs, each Pure(epsilon), at the cost of Pure(3 epsilon) for any number of runs.
 
-    The function stops after each run with probability `stop`, so the mean number of runs is 1 / stop. This number is
-    random and must stay secret: if it is fixed or revealed, each run costs epsilon. Somebody who observes the running
-    time learns something about it.
+    The function stops after each run with probability `stop`, so the mean number of runs is 1 / stop. The number of
+    runs is random and must remain secret: if it is fixed or revealed, each run costs epsilon. Somebody who observes the
+    running time learns something about this number.
 
     Parameters
     ----------
     run : callable
         A function that draws a score and an output, independently each time; a higher score is better. The caller must
-        ensure that both together are Pure(epsilon). The function must not charge a ledger itself. A score that is NaN
-        or not a number is the worst.
+        ensure that releasing both costs at most Pure(epsilon). The function must not charge a ledger itself. A score
+        that is NaN or not a number is the worst.
     epsilon : Number
         The cost of one run.
     stop : Number
         The probability of stopping after each run, which must not depend on the data.
     neighbors : str
-        "replace" or "add_remove".
+        The neighbor relation, "replace" or "add_remove".
     ledger : Ledger, optional
         The ledger that is charged Pure(3 epsilon) before the first run.
     rng : Generator, optional
-        For simulation only.
+        A generator for simulations; the default is the operating system's randomness.
 
     Returns
     -------
     tuple
-        The score and the output of the best run; in case of ties, of the first one.
+        The score and the output of the best run; ties go to the first run.
 
     References
     ----------
-    Liu and Talwar (2019); Papernot and Steinke (2022): a geometric number of runs costs 3 epsilon.
+    Liu and Talwar (2019); Papernot and Steinke (2022): a geometrically distributed number of runs costs 3 epsilon.
 
     Examples
     --------
@@ -178,6 +178,6 @@ def _as_number(score: Any) -> float:
     """Return a score as a float; unordered scores would cost more than 3 epsilon."""
     value = number_or_nan(score)
     if math.isnan(value) and not isinstance(score, str):
-        with suppress(Exception):  # an Estimate, say
+        with suppress(Exception):  # for example an Estimate
             value = float(score)
     return -math.inf if math.isnan(value) else value

@@ -34,7 +34,7 @@ Noise = OutputPerturbation | ObjectivePerturbation | NoisyGradientDescent
 
 
 class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # type: ignore[misc]
-    """The base class of both classifiers, with two public classes, publicly scaled rows, and noise."""
+    """The base class of linear classifiers with two public classes, publicly scaled rows, and noise."""
 
     def _margin_loss(self) -> MarginLoss:
         raise NotImplementedError
@@ -49,8 +49,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. The
-            last two, and lazy frames of polars, are read in batches.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Frames of
+            DuckDB and PySpark, and lazy frames of polars, are read in batches.
         y : array-like
             One label per row, or the name of the column of X with the labels.
 
@@ -72,7 +72,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
                 rows += len(cells)
                 _check_rows(rows)
                 table = scaling.rows(cells)
-                table *= np.array([-1.0, 1.0, 0.0])[labels(column)]  # a row of no class adds nothing
+                table *= np.array([-1.0, 1.0, 0.0])[labels(column)]  # a row without a class adds nothing
                 yield table
 
         words = f"noise {WHERE[self.method]}, {scaling.size} weights"
@@ -134,12 +134,12 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         )
 
     def decision_function(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
-        """Compute the score of each row, which is positive for the second class; predictions cost no further privacy.
+        """Compute the score of each row, which is positive for the second class; predictions have no further cost.
 
         Parameters
         ----------
         X : array-like
-            Rows with the columns of the fit.
+            Rows with the same columns as in the fit.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         Parameters
         ----------
         X : array-like
-            Rows with the columns of the fit.
+            Rows with the same columns as in the fit.
 
         Returns
         -------
@@ -187,53 +187,56 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression with differential privacy for every person in the data.
 
     The weights minimize the penalized loss w . w / 2 + C sum of ln(1 + e**(-y w . x)), where public scales limit the
-    length of each row x to 1. One person moves the minimum by at most 2 C, and noise hides this change.
+    norm of each row x to 1. One person changes the minimum by at most 2 C, and noise hides this change.
 
-    The guarantee does not cover what earlier steps of a pipeline learn from the data, such as the means of
-    StandardScaler (give `bounds` instead) or the categories that an encoder finds (list them). It does not cover a
-    choice by scores in a search either; use `choose_classifier`.
+    The guarantee does not cover results that earlier steps of a pipeline learn from the data, such as the means of
+    StandardScaler (pass `bounds` instead) or the categories that an encoder finds (list them). It does not cover a
+    search by scores either; use `choose_classifier`.
 
     Parameters
     ----------
     epsilon : Number, optional
-        The cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
+        The cost is Pure(epsilon) or, with `delta`, Approx(epsilon, delta).
     rho : Number, optional
-        The cost Zcdp(rho), instead of `epsilon`, for "output" and "descent".
+        The cost is Zcdp(rho), instead of `epsilon`; for "output" and "descent".
     delta : Number, optional
         The delta of the cost; requires `epsilon`.
     method : str
         Where noise is added: "objective" to the objective function, "output" to the weights, "descent" to each step.
     C : Number, optional
-        The inverse strength of the penalty, as in scikit-learn but for rows of length 1. By default it is computed from
-        the privacy loss and the number of columns alone; for "objective" it is epsilon / 2. "objective" lowers a C
-        for which epsilon is too small; `C_` is the value that was used.
+        The inverse strength of the penalty, as in scikit-learn, but for rows with norm 1. By default it is computed
+        from the privacy loss and the number of columns alone; for "objective" it is epsilon / 2. "objective" lowers C
+        if epsilon is too small for it. `C_` is the value that was used.
     classes : sequence
         The two labels. They must be given, because reading them from the data would be a release. A column whose type
-        can never hold them is rejected. `count_labeled` releases how many rows have one of them, at a cost.
+        cannot contain them is rejected. `count_labeled` releases the number of rows with one of these labels, at a
+        cost.
     bounds : tuple or list or dict, optional
         (low, high) for all columns, a list of such pairs, or a mapping by name. With bounds, "objective" adds less
-        noise; without them, one column may have the whole length of a row.
+        noise, because a single column cannot contribute the whole norm of a row.
     row_norm : Number, optional
-        Longer rows are shortened to this length, in units of half the bounds, or of X if there are no bounds.
+        The largest norm of a row, in units of half the bounds, or of X without bounds; longer rows are shortened to it.
     missing : str or Number, optional
         The treatment of missing numbers: "drop" omits the row, "middle" inserts the middle of the bounds (0 without
-        bounds), and a number is inserted itself. A fit always requires it, because the type of X must not matter:
-        pandas converts a column of integers to floats if a single one is missing. In predictions, "drop" inserts the
-        middle.
+        bounds), and a number replaces missing numbers. A fit always requires this parameter, because the type of X must
+        not matter: pandas converts a column of integers to floats if a single integer is missing. In predictions,
+        "drop" inserts the middle.
     fit_intercept : bool
-        Whether to add a constant column, which is penalized like the others.
+        Whether to add a constant column, which is penalized like the other columns.
     steps : int
-        For "descent": the number of steps.
+        The number of steps of "descent".
     rate : Number
-        For "descent": the probability that a person takes part in a step. Below 1 it needs "add_remove" and `delta`.
+        The probability that a person takes part in a step of "descent". A rate below 1 requires "add_remove" and
+        `delta`.
     people : int, optional
-        For "descent": a guess of the number of people if this number is private.
+        A guess of the number of people for "descent", if this number is private.
     neighbors : str
-        "replace" or, except for "objective", "add_remove".
+        The neighbor relation: "replace" or, except for "objective", "add_remove".
     ledger : Ledger, optional
         The ledger that is charged before any row is read.
     rng : Generator, optional
-        For simulation only; the learner then claims no privacy.
+        A generator for simulations, in which the learner claims no privacy; the default is the operating system's
+        randomness.
 
     References
     ----------
@@ -285,12 +288,12 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Parameters
         ----------
         X : array-like
-            Rows with the columns of the fit.
+            Rows with the same columns as in the fit.
 
         Returns
         -------
         Array
-            One row per row of X, with a column for each class.
+            The probabilities, with one row per row of X and one column per class.
         """
         second = expit(self.decision_function(X))
         return np.column_stack([1 - second, second])
@@ -301,12 +304,12 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Parameters
         ----------
         X : array-like
-            Rows with the columns of the fit.
+            Rows with the same columns as in the fit.
 
         Returns
         -------
         Array
-            One row per row of X, with a column for each class.
+            The probabilities, with one row per row of X and one column per class.
         """
         score = self.decision_function(X)
         return -np.column_stack([np.logaddexp(0.0, score), np.logaddexp(0.0, -score)])
@@ -315,21 +318,21 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
 class PrivateSVC(PrivateLinearClassifier):
     """A linear support vector machine with differential privacy and a Huberized hinge loss.
 
-    It is like `PrivateLogisticRegression`, but with the loss max(0, 1 - y w . x), whose corner is replaced by a
-    parabola from 1 - width to 1 + width. Noise in the objective needs a bounded curvature, here 1 / (2 width).
+    It differs from `PrivateLogisticRegression` in its loss, max(0, 1 - y w . x), whose corner is replaced by a parabola
+    from 1 - width to 1 + width. Noise in the objective requires a bounded curvature, which is 1 / (2 width).
 
     Parameters
     ----------
     epsilon, rho, delta, method : optional
-        As for `PrivateLogisticRegression`.
+        The same parameters as in `PrivateLogisticRegression`.
     C : Number, optional
-        The inverse strength of the penalty, as in scikit-learn but for rows of length 1. By default it is computed from
-        the privacy loss and the number of columns alone; for "objective" it is epsilon width / 4. `C_` is the value
-        that was used.
+        The inverse strength of the penalty, as in scikit-learn, but for rows with norm 1. By default it is computed
+        from the privacy loss and the number of columns alone; for "objective" it is epsilon width / 4. `C_` is the
+        value that was used.
     width : Number
         Half the width of the parabola, from 0.001 to 1.
     classes, bounds, row_norm, missing, fit_intercept, steps, rate, people, neighbors, ledger, rng : optional
-        As for `PrivateLogisticRegression`.
+        The same parameters as in `PrivateLogisticRegression`.
 
     Examples
     --------
@@ -374,12 +377,12 @@ class PrivateSVC(PrivateLinearClassifier):
 
 
 def default_strength(loss: Loss, size: int, method: str, curvature: float) -> float:
-    """Return C from public numbers alone.
+    """Return the default C, which depends only on public numbers.
 
-    "objective": curvature C is an eighth of epsilon, so that the determinants, ln(1 + curvature C), cost at
-    most that, and the rest is left for the push. The others: where noise and penalty are about equally
-    strong, by epsilon or, for Gaussian noise, by that of Laplace noise of the same length; noise on the
-    weights grows with C itself, so that its C is smaller.
+    For "objective", curvature * C is an eighth of epsilon. So the determinants, ln(1 + curvature * C), cost at most
+    this much, and the rest of epsilon remains for the push. For the other methods, C makes noise and penalty about
+    equally strong. It depends on epsilon or, for Gaussian noise, on the epsilon of Laplace noise with the same norm. C
+    is smaller for "output", because the noise on the weights grows with C.
     """
     if method == "objective" and isinstance(loss, Pure | Approx):
         strength = float(loss.amount) / 8 / curvature

@@ -1,13 +1,14 @@
 """Noisy gradient descent, with noise on the sum of gradients over everybody or a random subsample in each step.
 
-A row's gradient has a length of at most 1, so it need not be clipped. It is rounded to whole steps, sums are exact, and
-discrete Gaussian noise is added. The weights depend on the data only through noisy sums, so they are public.
+The gradient of a row has a norm of at most 1, so it need not be clipped. Gradients are rounded to whole steps, their
+sums are exact, and discrete Gaussian noise is added. The weights depend on the data only through noisy sums, so they
+are public.
 
-If every step uses everybody, the costs add up exactly, in Zcdp. The steps cost less if each uses a random subsample,
-which includes each person independently with probability `rate`. Google's `dp-accounting` computes this cost from
-Rényi divergences, for "add_remove" and normal noise. The noise here lies on a grid: a number with noise of standard
-deviation sigma differs from rounded normal noise by at most (2**-30 / sigma)**2 / 24 in total variation, which is below
-2**-60. A thousandth of delta is reserved for this difference.
+If every step uses everybody, the costs add up exactly, in Zcdp. The steps cost less if each step uses a random
+subsample, which includes each person independently with probability `rate`. Google's `dp-accounting` computes this cost
+from Rényi divergences, for "add_remove" and normal noise. The noise here lies on a grid: a number with noise of
+standard deviation sigma differs from rounded normal noise by at most (2**-30 / sigma)**2 / 24 in total variation, which
+is below 2**-60. A thousandth of delta is reserved for this difference.
 """
 
 import math
@@ -29,7 +30,7 @@ from toolkit.learning.perturbation import MarginLoss, RowBatches, zcdp_within
 STEPS = 2**30
 _FOR_GRID = Fraction(1, 1000)
 _ORDERS = [1.5, 2.5, 3.5, 4.5, 5.5, *range(2, 65), 80, 96, 128, 192, 256, 512]
-_MIN_SIGMA = 0.25  # no less noise than that, in units of a gradient: else the grid would not be fine
+_MIN_SIGMA = 0.25  # the smallest noise in units of a gradient, so that the grid is fine in comparison
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class NoisyGradientDescent:
     """Noisy gradient descent with a fixed number of steps.
 
     A step is w <- w - learning rate * ((sum of gradients + noise) / (sampling rate * people) + w / (C * people)).
-    `n_people` is public: the number of people under "replace", a guess of it under "add_remove".
+    `n_people` is public: the number of people under "replace", or a guess of this number under "add_remove".
     """
 
     loss: Loss
@@ -65,7 +66,7 @@ class NoisyGradientDescent:
 
     @property
     def _grid_delta(self) -> Fraction:
-        """The delta of the grid: (1 + e**epsilon) times the total variation from the normal law, over all steps."""
+        """The delta due to the grid: (1 + e**epsilon) times the total variation from normal noise, over all steps."""
         ratio = Fraction(1 + math.exp(min(float(self.loss.amount), 700.0)))
         return ratio * self.n_steps * self.size / 2**60
 
@@ -75,7 +76,7 @@ class NoisyGradientDescent:
 
     @cached_property
     def sigma(self) -> float:
-        """The standard deviation of the noise on each entry of a sum, in units of the longest gradient."""
+        """The standard deviation of the noise on each entry of a sum, in units of the largest gradient norm."""
         if self.sampling_rate == 1:
             assert not isinstance(self.loss, Pure)
             rho, sensitivity = zcdp_within(self.loss), 2 if self.neighbors == "replace" else 1
@@ -84,8 +85,8 @@ class NoisyGradientDescent:
         return max(sampled_sigma(float(self.loss.amount), delta, float(self.sampling_rate), self.n_steps), _MIN_SIGMA)
 
     def weights(self, read_batches: RowBatches, rng: Rng) -> Array:
-        """Descend from 0 and return the last weights; every step reads the rows in batches, to save memory."""
-        max_norm = STEPS + math.isqrt(self.size) + 1  # a gradient in steps, with half a step for each entry
+        """Run the descent from 0 and return the last weights; every step reads the rows in batches to save memory."""
+        max_norm = STEPS + math.isqrt(self.size) + 1  # the norm in steps, with half a step for each entry
         noise = gaussian_sampler((Fraction(self.sigma) * max_norm) ** 2)
         weights, expected_sample_size = np.zeros(self.size), float(self.sampling_rate) * self.n_people
         ridge_per_person = self.ridge / self.n_people
@@ -116,7 +117,7 @@ def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> floa
 
 @lru_cache(maxsize=64)
 def sampled_sigma(epsilon: float, delta: float, rate: float, steps: int) -> float:
-    """Return the least noise, to three digits, whose cost stays within epsilon."""
+    """Return the smallest noise, to three digits, that costs at most epsilon."""
     sigma = smallest_where(
         lambda noise: sampled_epsilon(noise, delta, rate, steps) <= epsilon, 0.0, 1.0, rtol=1e-3, highest=2**19
     )

@@ -18,7 +18,7 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import TargetColumn, target_column
 
-_UNITS = 2**20  # a score is read as a whole number of 2**-20
+_UNITS = 2**20  # scores are rounded to multiples of 1 / _UNITS
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Answered:
     value : float
         The mean.
     from_holdout : bool
-        Whether the mean comes from the holdout, with noise, instead of from the training set.
+        Whether the mean is a noisy mean of the holdout; otherwise it is the mean of the training set.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Answered:
 
 
 class Thresholdout:
-    """Means of scores between 0 and 1, from the training set as long as the holdout agrees with it.
+    """Means of scores between 0 and 1, from the training set if the holdout agrees, otherwise from the holdout.
 
     If the two means differ by more than a noisy threshold, the holdout's mean is released with noise, and one of
     `answers` is used up. Laplace noise of scale 2 sigma is added to the threshold, 4 sigma to each difference, and
@@ -68,7 +68,7 @@ class Thresholdout:
     ledger : Ledger, optional
         A ledger that is charged for all answers immediately.
     rng : Generator, optional
-        For simulation only: there is then no privacy guarantee.
+        A generator for simulations, without a privacy guarantee; the default is the operating system's randomness.
 
     References
     ----------
@@ -113,12 +113,12 @@ class Thresholdout:
 
     @property
     def used_loss(self) -> Pure:
-        """The formal loss if no more questions are asked, for the answers so far and the open round."""
+        """The formal loss of the answers so far and of the open round, if no further question is asked."""
         epsilon_per_answer = 1 / (self.sigma * self.n)
         return Pure(2 * self.used * epsilon_per_answer + (epsilon_per_answer if self._threshold_test.open else 0))
 
     def ask(self, training: ArrayLike, holdout: ArrayLike) -> Answered:
-        """Compute the mean of a score, from the training set or from the holdout.
+        """Compute the mean of a score, from the training set or the holdout.
 
         Scores are clipped to 0 … 1 and rounded to multiples of 2**-20. A score that is not a number silently counts as
         0. The function that computes the scores must not use any information about the holdout except the results of
@@ -127,9 +127,9 @@ class Thresholdout:
         Parameters
         ----------
         training : array-like
-            A score per row of the training set.
+            One score per row of the training set.
         holdout : array-like
-            A score per row of the holdout.
+            One score per row of the holdout.
 
         Returns
         -------
@@ -169,7 +169,7 @@ class Thresholdout:
 
 
 def _scores(scores: ArrayLike, name: str) -> TargetColumn:
-    """Return a column of numbers or truth values, known by its type."""
+    """Return a column of numbers or booleans, after checking its type."""
     target = target_column(scores)
     target.column.require_numbers(f"`{name}`, a column of scores,")
     if target.rows == 0:
@@ -178,7 +178,7 @@ def _scores(scores: ArrayLike, name: str) -> TargetColumn:
 
 
 def _mean(scores: TargetColumn) -> Fraction:
-    """Convert scores to whole numbers of 2**-20; a score that is not a number counts as 0."""
+    """Return the mean of scores in multiples of 2**-20; a score that is not a number counts as 0."""
     numbers: Array = quietly(scores.column.floats)
     cut = np.nan_to_num(np.clip(numbers, 0.0, 1.0), nan=0.0)
     return Fraction(int(np.rint(cut * _UNITS).astype(np.int64).sum()), _UNITS * scores.rows)

@@ -1,14 +1,15 @@
-"""`PrivateLinearRegression` and `PrivatePCA`: least squares and principal components from second moments with noise.
+"""`PrivateLinearRegression` and `PrivatePCA`: least squares and principal components from noisy second moments.
 
-Second moments are sums over people of products of columns, in whole steps.
+A second moment is the sum over all people of the product of two columns, in whole steps.
 
-The products x_i x_j of one row, with those off the diagonal multiplied by sqrt(2), are a vector whose length is the
-squared length of the row. Adding or removing a row of length at most 1 therefore moves the sums by at most 1, and
-replacing one by at most sqrt(2), because |x x' - y y'|**2 = |x|**4 + |y|**4 - 2 (x . y)**2. Together with the products
-t x for a target t in [-1, 1], these bounds are sqrt(2) and sqrt(9/2): with q = |x . y|, the squared change for a
-replaced row is at most 2 - 2 q**2 + 2 + 2 q, which is largest at q = 1/2.
+Consider the vector of the products x_i x_j of one row, in which the off-diagonal products are multiplied by sqrt(2).
+Its norm is the squared norm of the row. So adding or removing a row with a norm of at most 1 changes the sums by at
+most 1. Replacing a row changes them by at most sqrt(2), because |x x' - y y'|**2 = |x|**4 + |y|**4 - 2 (x . y)**2.
+Together with the products t x for a target t in [-1, 1], these bounds are sqrt(2) and sqrt(9/2). With q = |x . y|, the
+squared change for a replaced row is at most 2 - 2 q**2 + 2 + 2 q, which is largest at q = 1/2.
 
-Each product is rounded to a step of 2**-30 before it is summed, so that sums are exact and noise is whole.
+Each product is rounded to a step of 2**-30 before it is summed, so that sums are exact and the noise is an integer
+number of steps.
 """
 
 import math
@@ -57,7 +58,7 @@ class Moments:
 
     @cached_property
     def sensitivity(self) -> Fraction:
-        """The sensitivity in steps: that of the products, rounded up, plus the rounding of two rows."""
+        """The sensitivity in steps: the rounded-up sensitivity of the products, plus the rounding error of two rows."""
         squared = Fraction(_SQUARED[self.neighbors, self.target])
         exact = Fraction(math.isqrt(math.ceil(squared * STEPS**2)) + 1)
         rounding = Fraction(math.isqrt(self.entries) + 1) * Fraction(1001, 1000)
@@ -69,11 +70,11 @@ class Moments:
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of noise on the diagonal; noise off the diagonal is smaller by sqrt(2)."""
+        """The standard deviation of the noise on the diagonal; off the diagonal, it is divided by sqrt(2)."""
         return self.mechanism.scale / STEPS
 
     def release(self, batches: Iterable[tuple[Array, Array | None]], rng: Rng) -> tuple[Array, Array]:
-        """Return the noisy matrix of moments and the moments with the target, from batches with a column per person."""
+        """Return the noisy moments of the columns, and with the target, from batches with one column per person."""
         sums = np.zeros(self.entries, dtype=np.int64)
         for rows, target in batches:
             sums += whole_moments(rows, target)
@@ -87,7 +88,7 @@ class Moments:
 
 
 def whole_moments(rows: Array, target: Array | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the sums in steps: the upper triangle row by row, off the diagonal times sqrt(2), then the target's."""
+    """Return the sums in steps: the upper triangle by rows, off-diagonal times sqrt(2), then those of the target."""
     sums = []
     for column, row in enumerate(rows):
         products = row * rows[column:]
@@ -105,36 +106,37 @@ def _whole(products: Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type: ignore[misc]
     """Linear regression with differential privacy for every person in the data.
 
-    Least squares depend on the data only through the sums of x x' and of x y. These are released together with Gaussian
-    noise, and everything that is computed from them has no further cost. This includes the ridge that keeps the noisy
-    matrix from being singular: the smallest ridge that raises its least eigenvalue to the size of the noise.
+    Least squares depend on the data only through the sums of x x' and of x y. These sums are released together with
+    Gaussian noise, and results computed from the released sums have no further cost. Among these results is the ridge
+    that prevents a singular matrix: the smallest ridge that raises the smallest eigenvalue to the size of the noise.
 
-    The guarantee does not cover what earlier steps of a pipeline learn from the data, such as StandardScaler.
+    The guarantee does not cover results that earlier steps of a pipeline, such as StandardScaler, learn from the data.
 
     Parameters
     ----------
     epsilon : Number, optional
         The cost is Approx(epsilon, delta).
     rho : Number, optional
-        The cost Zcdp(rho), instead of `epsilon` and `delta`.
+        The cost is Zcdp(rho), instead of `epsilon` and `delta`.
     delta : Number, optional
         The delta of the cost; required with `epsilon`.
     target_bounds : tuple
-        (low, high), the limits to which y is clipped.
+        The limits (low, high) to which y is clipped.
     bounds : tuple or list or dict, optional
-        As for `PrivateLogisticRegression`.
+        The same parameter as in `PrivateLogisticRegression`.
     row_norm : Number, optional
-        As for `PrivateLogisticRegression`.
+        The same parameter as in `PrivateLogisticRegression`.
     missing : str or Number, optional
-        As for `PrivateLogisticRegression`.
+        The same parameter as in `PrivateLogisticRegression`.
     fit_intercept : bool
         Whether to add a constant column.
     neighbors : str
-        "replace" or "add_remove".
+        The neighbor relation, "replace" or "add_remove".
     ledger : Ledger, optional
         The ledger that is charged before any row is read.
     rng : Generator, optional
-        For simulation only; the learner then claims no privacy.
+        A generator for simulations, in which the learner claims no privacy; the default is the operating system's
+        randomness.
 
     References
     ----------
@@ -175,10 +177,10 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. The
-            last two, and lazy frames of polars, are read in batches.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Frames of
+            DuckDB and PySpark, and lazy frames of polars, are read in batches.
         y : array-like
-            One number per row, or the name of the column of X with the numbers; rows without one are ignored.
+            One number per row, or the name of the column of X with the numbers; rows without a number are ignored.
 
         Returns
         -------
@@ -212,13 +214,13 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         return lambda column: ~np.isnan(column.floats())
 
     def predict(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
-        """Predict the mean of y for each row, linear in its numbers.
+        """Predict the mean of y for each row, as a linear function of its numbers.
 
         Parameters
         ----------
         X : array-like
-            Rows with the columns of the fit. Missing numbers are treated according to `missing`; "drop" inserts the
-            middle of the bounds.
+            Rows with the same columns as in the fit. Missing numbers are treated according to `missing`; "drop" inserts
+            the middle of the bounds.
 
         Returns
         -------
@@ -239,7 +241,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
 
 
 def _solve_ridge(matrix: Array, products: Array, sigma: float) -> Array:
-    """Solve a ridge regression with eigenvalues of at least sigma sqrt(2 k), about the largest one of the noise."""
+    """Solve a ridge regression with eigenvalues of at least sigma sqrt(2 k), about the largest of the noise."""
     eigenvalues, eigenvectors = np.linalg.eigh(matrix)
     min_eigenvalue = sigma * np.sqrt(2 * len(matrix))
     shifted_eigenvalues = eigenvalues + max(0.0, min_eigenvalue - float(eigenvalues[0]))
@@ -256,33 +258,34 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
     """Principal components with differential privacy for every person in the data (Analyze Gauss).
 
     The sum of x x' over rows with a constant is released with symmetric Gaussian noise; replacing one row changes it by
-    at most sqrt(2). Mean, covariance and components are computed from it at no further cost. Columns are scaled by half
-    the width of their bounds, which is public, instead of by standard deviations.
+    at most sqrt(2). The mean, the covariance and the components are computed from the released sum at no further cost.
+    Columns are scaled by half the width of their bounds, which is public, instead of by standard deviations.
 
-    The guarantee does not cover what earlier steps of a pipeline learn from the data, such as StandardScaler.
+    The guarantee does not cover results that earlier steps of a pipeline, such as StandardScaler, learn from the data.
 
     Parameters
     ----------
     n_components : int, optional
-        The number of components; None for all.
+        The number of components; by default, all components.
     epsilon : Number, optional
         The cost is Approx(epsilon, delta).
     rho : Number, optional
-        The cost Zcdp(rho), instead of `epsilon` and `delta`.
+        The cost is Zcdp(rho), instead of `epsilon` and `delta`.
     delta : Number, optional
         The delta of the cost; required with `epsilon`.
     bounds : tuple or list or dict, optional
-        As for `PrivateLogisticRegression`.
+        The same parameter as in `PrivateLogisticRegression`.
     row_norm : Number, optional
-        As for `PrivateLogisticRegression`.
+        The same parameter as in `PrivateLogisticRegression`.
     missing : str or Number, optional
-        As for `PrivateLogisticRegression`.
+        The same parameter as in `PrivateLogisticRegression`.
     neighbors : str
-        "replace" or "add_remove".
+        The neighbor relation, "replace" or "add_remove".
     ledger : Ledger, optional
         The ledger that is charged before any row is read.
     rng : Generator, optional
-        For simulation only; the learner then claims no privacy.
+        A generator for simulations, in which the learner claims no privacy; the default is the operating system's
+        randomness.
 
     References
     ----------
@@ -320,8 +323,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. The
-            last two, and lazy frames of polars, are read in batches.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Frames of
+            DuckDB and PySpark, and lazy frames of polars, are read in batches.
         y : None
             Ignored.
 
@@ -358,7 +361,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         return self
 
     def _people(self, matrix: Array, rows: Table) -> float:
-        """Return the number of people, which is public or the noisy moment of the constant, but at least 1."""
+        """Return the number of people, public or estimated by the noisy moment of the constant, but at least 1."""
         if self.neighbors == "replace" and self.missing != "drop":
             return float(rows.count())
         return max(float(matrix[-1, -1]) * len(matrix), 1.0)
@@ -369,19 +372,19 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Parameters
         ----------
         X : array-like
-            Rows with the columns of the fit; a missing number counts as the mean.
+            Rows with the same columns as in the fit; a missing number counts as the mean.
 
         Returns
         -------
         Array
-            One column per component.
+            The scores, with one column per component.
         """
         cells = self._rows_to_predict(X).read()
         impute = np.clip(np.where(np.isnan(cells), self.mean_, cells), -1e100, 1e100)
         return np.asarray((impute - self.mean_) / self._half @ self.components_.T)
 
     def inverse_transform(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
-        """Compute the rows, in the units of the data, that have these scores.
+        """Compute the rows with the given scores, in the units of the data.
 
         Parameters
         ----------
@@ -391,7 +394,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Returns
         -------
         Array
-            One column for each column of the data.
+            The rows, with one column for each column of the data.
         """
         return np.asarray(np.asarray(X, dtype=float) @ self.components_ * self._half + self.mean_)
 
@@ -403,6 +406,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
 
 
 def _signed(components: Array) -> Array:
-    """Return the components, with signs that make the largest entry of each positive, so that fits can be compared."""
+    """Return the components with the sign that makes the largest entry positive, so that fits can be compared."""
     largest = np.array([row[index_of_largest(np.abs(row))] for row in components])
     return components * np.where(largest < 0, -1.0, 1.0)[:, None]

@@ -1,21 +1,24 @@
 """Noise for private classifiers: on the weights, or in the objective before it is minimized.
 
-The objective is a sum over people of losses of margins, plus ridge / 2 |w|**2 with ridge = 1 / C. Every row has a
-length of at most 1 and every slope is at most 1, so a person's gradient has a length of at most 1.
+The objective is a sum over people of losses of margins, plus ridge / 2 |w|**2 with ridge = 1 / C. Every row has a norm
+of at most 1 and every slope is at most 1, so a person's gradient has a norm of at most 1.
 
-**Output perturbation** (Chaudhuri, Monteleoni and Sarwate 2011). If one person is replaced, the minimum changes by at
-most 2 / ridge = 2 C; if one is added or removed, by at most C. Twice the error of the solver is added.
+**Output perturbation** (Chaudhuri, Monteleoni and Sarwate 2011). If a person is replaced, the minimum changes by at
+most 2 / ridge = 2 C. If a person is added or removed, it changes by at most C. Twice the error of the solver is added
+to both.
 
 **Objective perturbation.** Add a random linear term push . w, which masks one person's gradient, then minimize. The
-weights w and the data determine the push. For a neighbor it differs by at most 2 in length, and in each entry by at
-most twice the largest entry of a row. The density of w has the determinant of the Hessian as a factor (the Jacobian).
-With H the Hessian of all others plus the ridge, one row changes it to H + a x x', and det(H + a x x') / det(H) lies
-between 1 and 1 + curvature / ridge. So the determinants cost at most ln(1 + curvature / ridge), and the rest of epsilon
-covers the shift. A ridge so small that the determinants would cost more than half of epsilon is raised.
+weights w and the data determine the push. For a neighboring table, the push differs by at most 2 in norm, and in each
+entry by at most twice the largest entry of a row. The density of w contains the determinant of the Hessian as a factor
+(the Jacobian). Let H be the Hessian of all other rows plus the ridge. One row changes it to H + a x x', and det(H + a x
+x') / det(H) lies between 1 and 1 + curvature / ridge. So the determinants cost at most ln(1 + curvature / ridge), and
+the rest of epsilon covers the shift. A ridge so small that the determinants would cost more than half of epsilon is
+raised.
 
-The push is drawn on a grid. If it is spread evenly over a cell of the grid, it has a density whose logarithm changes by
-at most the epsilon of its law, which takes the cells into account. The cell and the tolerance of the solver change the
-weights by a bounded length, and noise for this length, which costs a 64th of epsilon, is added to the weights.
+The push is drawn on a grid. Spread evenly over a cell of the grid, the push has a density, whose logarithm changes by
+at most the epsilon of the push; this epsilon takes the cells into account. The cell and the tolerance of the solver
+change the weights by a bounded amount. Noise that covers this amount is added to the weights, at a cost of a 64th of
+epsilon.
 """
 
 import math
@@ -37,15 +40,15 @@ from toolkit.core.randomness import Rng, below, big_below
 from toolkit.core.sampling import Integers, floor_log2, gaussian_sampler, laplace_sampler
 from toolkit.core.search import bisect, bracket, smallest_where
 
-# Losses of a margin (label times score), and the weights with the smallest penalized loss.
+# This part defines losses of a margin (label times score) and finds the weights with the smallest penalized loss.
 #
-# Both losses have slopes of at most 1, so the gradient of a row of length at most 1 has at most length 1. Both have a
-# bounded second derivative, which objective perturbation needs.
+# Both losses have slopes of at most 1, so the gradient of a row with a norm of at most 1 has a norm of at most 1. Both
+# have a bounded second derivative, which objective perturbation requires.
 #
 # Newton's method finds the minimum to a tolerance that does not depend on the data. It takes the full step if this
-# halves the gradient, and otherwise a line search. The second derivative is at least `ridge` in every direction, so a
-# gradient of length t means that the minimum is at most t / ridge away. The rounding error of the gradient is bounded
-# in advance (`tolerance`) and is part of the sensitivity.
+# halves the gradient, and otherwise a line search. The second derivative is at least `ridge` in every direction, so at
+# a gradient with norm t, the minimum is at most t / ridge away. The rounding error of the gradient is bounded in
+# advance (`tolerance`) and is part of the sensitivity.
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class LogisticLoss:
 
 @dataclass(frozen=True)
 class HuberHinge:
-    """The hinge loss max(0, 1 - m), with a parabola instead of the corner from 1 - width to 1 + width."""
+    """The hinge loss max(0, 1 - m), with a parabola from 1 - width to 1 + width instead of the corner."""
 
     width: float
 
@@ -93,10 +96,11 @@ MarginLoss = LogisticLoss | HuberHinge
 
 MAX_ROWS = 10**8
 _ROUNDING = 2.0**-53
-# Roundings of one term: 16 + 3 in a block of numpy's pairwise sums, 20 for blocks, 4 each for slope and product.
+# A term is rounded 16 + 3 times in a block of NumPy's pairwise sums, 20 times for blocks, and 4 times each for slope
+# and product.
 _ROUNDINGS_PER_TERM = 60
 _MAX_ROUNDS = 500
-_LINE_SEARCH_AFTER = 50  # after this many rounds every step uses the line search, so that the iteration ends
+_LINE_SEARCH_AFTER = 50  # after this number of rounds, every step uses the line search, so that the iteration ends
 _MAX_STEP_SIZE, _MAX_HALVINGS = 2.0**20, 45
 _SUBSAMPLE_ABOVE = 20_000  # with more rows, the iteration starts from the minimum over every sixteenth row
 
@@ -111,11 +115,11 @@ def in_memory(read_batches: RowBatches) -> Array:
 
 
 def tolerance(n_rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
-    """Return the tolerance for the length of the gradient, four times a bound on its rounding error.
+    """Return the tolerance for the norm of the gradient: four times a bound on its rounding error.
 
-    The minimum has ridge / 2 |w|**2 <= n_rows + push |w|, which bounds |w|. A margin then has an error of at most
-    size |w| roundings and its slope of curvature times that; the sum over people, whose terms have at most length 1,
-    adds a few roundings per term.
+    The minimum has ridge / 2 |w|**2 <= n_rows + push |w|, which bounds |w|. A margin then has an error of at most size
+    |w| roundings, and its slope has an error of curvature times as much. The sum over people, whose terms have a norm
+    of at most 1, adds a few roundings per term.
     """
     max_norm = (push + math.sqrt(push**2 + 2 * ridge * n_rows)) / ridge
     n_roundings = n_rows * (_ROUNDINGS_PER_TERM + loss.curvature * (size + 2) * max_norm)
@@ -123,7 +127,7 @@ def tolerance(n_rows: int, loss: MarginLoss, ridge: float, size: int, push: floa
 
 
 def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
-    """Minimize the sum of loss(w . row) plus ridge / 2 |w|**2 + push . w; `rows` has a column per person, times y."""
+    """Minimize the sum of loss(w . row) plus ridge / 2 |w|**2 + push . w; columns of `rows` are people, times y."""
     weights = np.zeros(len(rows))
     if rows.shape[1] > _SUBSAMPLE_ABOVE:
         subsample = np.ascontiguousarray(rows[:, ::16])
@@ -152,7 +156,7 @@ def _solve(hessian: Array, gradient: Array) -> Array:
 
 
 def _line_search(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array, direction: Array) -> float:
-    """Return the step size along a direction at which the derivative of the convex objective is 0."""
+    """Return the step size at which the derivative of the convex objective along a direction is 0."""
     margins, margin_changes = weights @ rows, direction @ rows
     initial_slope, curvature = float((ridge * weights + push) @ direction), ridge * float(direction @ direction)
 
@@ -169,33 +173,35 @@ def _gradient(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights:
 
 
 def _gradient_norm(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> float:
-    """Return the length of the gradient, with NumPy's pairwise sums over people, which round less."""
+    """Return the norm of the gradient, computed with NumPy's pairwise sums, which have smaller rounding errors."""
     slopes = loss.slope(weights @ rows)
     sums = np.array([np.sum(row * slopes) for row in rows])
     return float(np.linalg.norm(sums + ridge * weights + push))
 
 
-# The laws of the push. Two laws keep to Pure(epsilon). `Ball`: one person shifts the push by at most 2 in length; its
-# length is near Gamma(d, 2 / epsilon), the direction near uniform. `Cube`: one person shifts each entry by at most 2
-# `max_entry`, where no row has a larger entry; its largest entry is near Gamma(d, 2 max_entry / epsilon). For columns
-# with bounds, no entry is larger than 1 / sqrt(d), and the variance of the second is a third of the first's (Awan and
-# Slavković 2021: the best norm is that of what one person can do). `Normal` keeps to Approx, with discrete Gaussian
-# noise on each entry. What is Pure(epsilon) is Approx(epsilon, delta) as well: of all laws that keep to a loss, the
-# one with the smallest variance is taken.
+# There are three distributions for the push. `Ball` and `Cube` satisfy Pure(epsilon). For `Ball`, one person shifts the
+# push by at most 2 in norm; the norm of the push is nearly Gamma(d, 2 / epsilon) and its direction nearly uniform. For
+# `Cube`, one person shifts each entry by at most 2 `max_entry`, because no row has an entry above `max_entry`; the
+# largest entry of the push is nearly Gamma(d, 2 max_entry / epsilon). For columns with bounds, no entry exceeds 1 /
+# sqrt(d), and the variance of `Cube` is a third of the variance of `Ball`: the best norm is the one that matches the
+# possible changes (Awan and Slavković 2021). `GaussianPerturbation` satisfies Approx, with discrete Gaussian noise on
+# each entry. Pure(epsilon) implies Approx(epsilon, delta), so the distribution with the smallest variance is chosen
+# among all that satisfy the loss.
 
-# The cost of Gaussian noise in the objective, by Rényi divergences of all orders, and the noise for a given cost.
+# The cost of Gaussian noise in the objective follows from Rényi divergences of all orders, and so does the noise for a
+# given cost.
 #
-# For neighbors that differ in one replaced row, Redberg, Koskela and Wang (2023) has its divergence of order t + 1
-# below
+# For neighbors that differ in one replaced row, Redberg, Koskela and Wang (2023) prove that the divergence of order t +
+# 1 is below
 #
 #     determinants + 4 / (2 sigma**2) + ln E[e**(t |N(0, 4 / sigma**2)|)] / t,
 #
 # as the push p changes by g x - g' x' with |g|, |g'| at most 1, |p . (g x - g' x')| <= |p . x| + |p . x'|, and the
-# inequality of Cauchy and Schwarz. E[e**(t |N|)] is at most 2 e**(2 t**2 / sigma**2), also for the discrete Gaussian
-# on a grid. There the change is a whole number of cells: a coordinate of it is wrong by up to a cell, which costs
-# |p_1| + … + |p_k| cells more. Hölder's inequality with 2**-20 for that term gives the small terms below.
+# inequality of Cauchy and Schwarz. E[e**(t |N|)] is at most 2 e**(2 t**2 / sigma**2), also for the discrete Gaussian on
+# a grid. On the grid, the change is a whole number of cells. Each of its coordinates is wrong by up to a cell, which
+# adds |p_1| + … + |p_k| cells. Hölder's inequality, with the exponent 2**-20 for this sum, gives the small terms below.
 
-_HOLDER = 2.0**-20  # the exponent that Hölder's inequality leaves to the cells
+_HOLDER = 2.0**-20  # the exponent of Hölder's inequality for the cells
 _CELL_SIZE = 2.0**-30  # the largest cell of the grid, in units of sigma
 _MAX_SIGMA = 2.0**60  # the largest sigma that is tried
 _SAFETY_FACTOR = 1 + 1e-9  # a factor that covers the rounding error of these computations
@@ -217,7 +223,7 @@ def objective_epsilon(sigma: float, delta: float, determinants: float, size: int
         return bound + (-math.log(delta) - math.log1p(t)) / t - math.log1p(1 / t)
 
     low, high, ratio = -5.0, 25.0, (math.sqrt(5) - 1) / 2
-    for _ in range(100):  # golden section; every order is a valid bound, so nothing depends on the best one
+    for _ in range(100):  # golden section; every order gives a valid bound, so the search need not find the best order
         first, second = high - ratio * (high - low), low + ratio * (high - low)
         low, high = (low, second) if epsilon_at_order(first) <= epsilon_at_order(second) else (first, high)
     return epsilon_at_order((low + high) / 2) + 1e-9
@@ -225,7 +231,7 @@ def objective_epsilon(sigma: float, delta: float, determinants: float, size: int
 
 @lru_cache(maxsize=64)
 def least_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
-    """Return the smallest noise, to nine digits, that costs at most epsilon at delta, or infinity if there is none."""
+    """Return the smallest sigma, to nine digits, that costs at most epsilon at delta, or infinity if none does."""
 
     def is_sufficient(sigma: float) -> bool:
         return objective_epsilon(sigma, delta, determinants, size) <= epsilon
@@ -233,15 +239,16 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
     return smallest_where(is_sufficient, 0.0, 1.0, rtol=1e-9, highest=_MAX_SIGMA)
 
 
-# Integer vectors with Pr[k] proportional to e**(-m / scale), m the largest size of an entry: exact, in any dimension.
+# Integer vectors with Pr[k] proportional to e**(-m / scale), where m is the largest absolute entry, are drawn exactly
+# in any dimension.
 #
-# It is the noise for numbers that one person moves by a bounded amount each, all at once. The cubes {-r … r}**d
-# lie in one another, and e**(-m / scale) is (1 - q) times the sum of q**r over all r >= m, q = e**(-1 / scale). So a
-# radius r is drawn with weight (2 r + 1)**d q**r, and then a vector of its cube, each with the same probability.
+# This is the noise for vectors in which one person can change every entry by a bounded amount. The cubes {-r … r}**d
+# are nested, and e**(-m / scale) is (1 - q) times the sum of q**r over all r >= m, with q = e**(-1 / scale). So a
+# radius r is drawn with weight (2 r + 1)**d q**r, and then a vector of its cube, uniformly.
 #
-# **The radius.** d + 1 independent numbers with Pr[g] proportional to q**g, those of the two-sided law that are not
-# negative, add up to r with weight (r + 1) (r + 2) … (r + d) q**r / d!. It is kept with probability (2 r + 1) / (2 r +
-# 2 i) for each i = 1 … d, which leaves (2 r + 1)**d q**r times a constant.
+# **The radius.** The nonnegative draws of the two-sided distribution have Pr[g] proportional to q**g. The sum of d + 1
+# such draws is r with weight (r + 1) (r + 2) … (r + d) q**r / d!. The sum is accepted with the product of the
+# probabilities (2 r + 1) / (2 r + 2 i) for i = 1 … d, so that the weight becomes (2 r + 1)**d q**r times a constant.
 
 
 def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
@@ -274,7 +281,7 @@ GRID = 30  # the number of bits by which the grid is finer than the noise and th
 
 @dataclass(frozen=True)
 class Ball:
-    """Noise for a shift of at most 2 in length."""
+    """Noise for a shift of at most 2 in norm."""
 
     epsilon: Fraction
     size: int
@@ -293,7 +300,7 @@ class Ball:
 
     @property
     def length_bound(self) -> float:
-        """A length such that four times it is exceeded with probability below e**-100."""
+        """A length; the norm of the noise exceeds four times this length with probability below e**-100."""
         return (self.size + 50) * self.scale
 
     def draw(self, rng: Rng) -> Array:
@@ -304,8 +311,9 @@ class Ball:
 class Cube:
     """Noise for a shift of at most 2 `max_entry` in each entry, on a grid.
 
-    Spread evenly over its cell, a shift of the push moves each entry by at most `shift` cells, the shift
-    rounded up: so a density of e**(-largest entry / scale), counted in cells, moves by e**(shift / scale).
+    If the push is spread evenly over its cell, one person moves each entry by at most `shift` cells, which is rounded
+    up. So a density of e**(-largest entry / scale), with entries in cells, changes by a factor of at most e**(shift /
+    scale).
     """
 
     epsilon: Fraction
@@ -328,12 +336,12 @@ class Cube:
 
     @property
     def sd(self) -> float:
-        """The standard deviation of an entry: uniform in a cube whose radius is Gamma(d + 1, scale)."""
+        """The standard deviation of an entry, which is uniform in a cube with a radius of Gamma(d + 1, scale)."""
         return math.sqrt((self.size + 1) * (self.size + 2) / 3) * self.scale
 
     @property
     def length_bound(self) -> float:
-        """A length such that four times it is exceeded with probability below e**-100."""
+        """A length; the norm of the noise exceeds four times this length with probability below e**-100."""
         return math.sqrt(self.size) * (self.size + 51) * self.scale
 
     def draw(self, rng: Rng) -> Array:
@@ -343,7 +351,7 @@ class Cube:
 
 @dataclass(frozen=True)
 class GaussianPerturbation:
-    """Gaussian noise on a grid, for a shift of at most 2 in length and the cost of the determinants."""
+    """Gaussian noise on a grid, for a shift of at most 2 in norm and the cost of the determinants."""
 
     epsilon: Fraction
     size: int
@@ -356,7 +364,7 @@ class GaussianPerturbation:
 
     @property
     def length_bound(self) -> float:
-        """A length such that four times it is exceeded with probability below e**-100."""
+        """A length; the norm of the noise exceeds four times this length with probability below e**-100."""
         return (math.sqrt(self.size) + 12) * self.sd
 
     def draw(self, rng: Rng) -> Array:
@@ -372,7 +380,7 @@ PushNoise: TypeAlias = Ball | Cube | GaussianPerturbation
 def best_push_noise(
     epsilon: Fraction, determinants: float, size: int, max_entry: float, delta: float = 0.0
 ) -> PushNoise:
-    """Return the law with the smallest variance, from public numbers; the determinants' cost is taken from epsilon."""
+    """Return the distribution with the smallest variance; the cost of the determinants is subtracted from epsilon."""
     remaining = epsilon - Fraction(determinants)
     laws: list[PushNoise] = [Ball(remaining, size), Cube(remaining, size, max_entry)]
     if delta:
@@ -396,7 +404,7 @@ class OutputPerturbation:
 
     @property
     def tolerance(self) -> float:
-        """The tolerance for the length of the gradient, for the largest number of rows if it is private."""
+        """The tolerance for the norm of the gradient; a private number of rows is replaced by its maximum."""
         n_rows = self.n_rows if self.neighbors == "replace" else MAX_ROWS
         return tolerance(n_rows, self.margin_loss, self.ridge, self.size)
 
@@ -412,7 +420,7 @@ class OutputPerturbation:
 
     @property
     def price(self) -> Laplace | Gaussian:
-        """The mechanism that a ledger is charged for, which may have a cost in more than one type of loss."""
+        """The mechanism for which a ledger is charged; it may have a cost in more than one type of loss."""
         return self.mechanism
 
     def weights(self, read_batches: RowBatches, rng: Rng) -> Array:
@@ -422,10 +430,11 @@ class OutputPerturbation:
 
 @dataclass(frozen=True)
 class ObjectivePerturbation:
-    """Noise in the objective: Laplace noise on a ball or a cube (Chaudhuri, Monteleoni and Sarwate 2011; Awan
-    and Slavković 2021), for Approx also Gaussian (Redberg, Koskela and Wang 2023), under "replace".
+    """Noise in the objective, under "replace".
 
-    `max_entry` is the largest entry that a row can have.
+    The noise is Laplace noise on a ball or a cube (Chaudhuri, Monteleoni and Sarwate 2011; Awan and Slavković 2021).
+    For Approx it may also be Gaussian noise (Redberg, Koskela and Wang 2023). `max_entry` is the largest possible entry
+    of a row.
     """
 
     loss: Pure | Approx
@@ -441,7 +450,7 @@ class ObjectivePerturbation:
 
     @cached_property
     def ridge(self) -> float:
-        """The requested ridge, or the smallest one whose determinants cost half of epsilon if that is larger."""
+        """The requested ridge, or, if larger, the ridge for which the determinants cost half of epsilon."""
         half = math.expm1(min(float(self.epsilon_for_objective) / 2, 700.0))
         return max(self.min_ridge, self.margin_loss.curvature / half)
 
@@ -452,23 +461,23 @@ class ObjectivePerturbation:
 
     @cached_property
     def push_noise(self) -> PushNoise:
-        """The law of the push, whose cost is what the determinants leave of epsilon."""
+        """The distribution of the push, which costs epsilon minus the cost of the determinants."""
         delta = float(self.loss.slack) if isinstance(self.loss, Approx) else 0.0
         return best_push_noise(self.epsilon_for_objective, self.determinants, self.size, self.max_entry, delta)
 
     @property
     def tolerance(self) -> float:
-        """The tolerance for the length of the gradient, which includes half a cell of the push.
+        """The tolerance for the norm of the gradient, which includes half a cell of the push.
 
-        A push is assumed to be at most `length_bound` long. The factor of four in `tolerance` also covers a push four
-        times as long; a longer one has a probability below e**-100.
+        The norm of the push is assumed to be at most `length_bound`. The factor of four in `tolerance` also covers four
+        times this norm, which the push exceeds with probability below e**-100.
         """
         cell = math.sqrt(self.size) * max(2.0, 2 * self.push_noise.sd) * 2.0**-GRID
         return tolerance(self.n_rows, self.margin_loss, self.ridge, self.size, self.push_noise.length_bound) + cell
 
     @cached_property
     def mechanism(self) -> Laplace:
-        """The noise on the weights, for tolerance and cell."""
+        """The noise on the weights, which covers the tolerance and the cell."""
         scale = 2 * Fraction(self.tolerance) / Fraction(self.ridge)
         return Laplace.for_epsilon(Fraction(self.loss.amount) * _SOLVER_SHARE, sensitivity=scale, norm="l2")
 
@@ -485,13 +494,13 @@ class ObjectivePerturbation:
 
 @lru_cache(maxsize=64)
 def zcdp_within(loss: Approx | Zcdp) -> Zcdp:
-    """Return a Zcdp loss that satisfies the given loss; for Approx the largest, which takes a while to find."""
+    """Return the largest Zcdp loss that satisfies the given loss; the search takes a while for Approx."""
     return loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
 
 
 @lru_cache(maxsize=64)
 def additive_mechanism(loss: Loss, sensitivity: Fraction) -> Laplace | Gaussian:
-    """Noise on a vector that one person moves by at most `sensitivity` in length."""
+    """Return noise for a vector that one person changes by at most `sensitivity` in the L2 norm."""
     if isinstance(loss, Pure):
         return Laplace.for_epsilon(loss.amount, sensitivity=sensitivity, norm="l2")
     if isinstance(loss, Zcdp):

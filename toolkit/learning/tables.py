@@ -1,8 +1,9 @@
-"""Conversion of any table to rows of numbers whose length is at most 1 by public scales.
+"""Conversion of any table to rows of numbers that public scales limit to a norm of at most 1.
 
 Tables are recognized by types and shapes; cells are read only after the charge. A cell never causes an error: a value
-that is not a number counts as missing. Scales are bounds of the columns, the length of a row, and a constant
-column for the intercept. None is read from the data: a mean or a spread of them would be a release of its own.
+that is not a number counts as missing. The scales consist of the bounds of the columns, the largest norm of a row, and
+a constant column for the intercept. They are never computed from the data, because a mean or a standard deviation would
+be a separate release.
 """
 
 import math
@@ -23,13 +24,13 @@ from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import ENGINE_TABLES, Frame, column_of, engine_of
 
-_MAX_MAGNITUDE = 1e100  # without bounds, numbers are clipped here, so that their squares are still floats
-_LENGTH_FACTOR = 1 - 2.0**-40  # more than the rounding of a length, so that no row is longer than 1
+_MAX_MAGNITUDE = 1e100  # without bounds, numbers are clipped to this size, so that their squares are finite floats
+_LENGTH_FACTOR = 1 - 2.0**-40  # covers the rounding error of a norm, so that no row has a norm above 1
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows and columns of numbers that have not been read yet."""
+    """Rows and columns of numbers that are read only on demand."""
 
     columns: int
     names: tuple[str, ...] | None
@@ -38,13 +39,13 @@ class Table:
     """How many rows there are: for an engine to count, and private unless neighbors replace each other."""
 
     def read(self) -> Array:
-        """Return all numbers, with NaN for missing ones; errors are not reported."""
+        """Return all numbers, with NaN for missing numbers; errors are not reported."""
         return quietly(self.cells)
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows of numbers that have not been read yet, with or without a target for each row."""
+    """Rows of numbers that are read only on demand, with or without a target for each row."""
 
     rows: Table
     target: Column | None
@@ -54,14 +55,14 @@ class Examples:
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """A column that has not been read, and its number of cells."""
+    """A column that is read only on demand, and its number of cells."""
 
     column: Column
     rows: int
 
 
 def table(x: DataFrame | ArrayLike) -> Table:
-    """Return a matrix, a list of rows, or a frame of pandas, polars or pyarrow; refused by type and shape alone."""
+    """Convert a matrix, a list of rows, or a frame to a `Table`, after checking only its type and shape."""
     if issparse(x):
         reject("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
     if not isinstance(x, np.ndarray):
@@ -82,7 +83,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
 
 
 def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
-    """Return rows and targets; if `y` is a text, it names a column of the frame `x`, and the others are the rows."""
+    """Return rows and targets; if `y` is a text, it names the target column of the frame `x`."""
     by_name = target and isinstance(y, str)
     if not by_name and engine_of(x) not in ENGINE_TABLES:
         rows = table(x)
@@ -103,7 +104,7 @@ def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
 
 
 def numbers(cells: npt.NDArray[Any]) -> Array:
-    """Return cells as floats, with NaN for missing ones and for other types, and without errors."""
+    """Return cells as floats, with NaN for missing cells and for other types; never raise an error."""
     if isinstance(cells, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(cells), np.nan, numbers(cells.data))
     with np.errstate(all="ignore"):
@@ -173,7 +174,7 @@ def _as_list(x: DataFrame | ArrayLike) -> list[Any]:
 
 
 def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
-    """Return an array of objects, so that no cell decides what the others are read as."""
+    """Return an array of objects, so that no cell determines how other cells are read."""
     lengths = {len(row) if issubclass(type(row), list | tuple | np.ndarray) else -1 for row in rows}
     if len(lengths) > 1:
         reject("rows must have the same length", f"{len(lengths)} lengths", "columns would be cut short")
@@ -202,11 +203,12 @@ def _cells(columns: Sequence[Column]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The map from a person's numbers to a row of length at most 1, and from weights of rows back.
+    """The map from a person's numbers to a row with a norm of at most 1, and from weights back to coefficients.
 
-    A column is cut to its bounds and brought to [-1, 1], a missing number is filled; a row longer than `row_norm` is
-    shortened to it. The constant is as large as one of d equal columns, and is part of the row: (sqrt(d) x, 1) / sqrt(d
-    + 1) for a row x of length at most 1. With `drop` a row with a missing number is all zero.
+    A column is clipped to its bounds and scaled to [-1, 1], and missing numbers are filled. If the norm of a row
+    exceeds `row_norm`, the row is shortened to this norm. The constant is as large as one of d equal columns, and is
+    part of the row: (sqrt(d) x, 1) / sqrt(d + 1) for a row x with a norm of at most 1. With `drop`, a row with a
+    missing number is all zero.
     """
 
     low: Array
@@ -234,7 +236,7 @@ class Scale:
         return max(self._unit * max_scaled_entry, 1 / math.sqrt(self.size) if self.intercept else 0.0)
 
     def rows(self, cells: Array) -> Array:
-        """Scale cells; return one column per person, of length at most 1, with one row per weight."""
+        """Scale the cells; return one column per person, with a norm of at most 1, and one row per weight."""
         rows = np.empty((self.size, len(cells)))
         features = rows[: len(self.low)]
         missing = np.isnan(cells)
@@ -251,11 +253,11 @@ class Scale:
         return rows
 
     def impute(self, cells: Array) -> Array:
-        """Return numbers from which a score can be computed: none is missing or too large."""
+        """Return numbers from which a score can be computed, without missing or too large numbers."""
         return np.clip(np.where(np.isnan(cells), self.fill, cells), -_MAX_MAGNITUDE, _MAX_MAGNITUDE)
 
     def coefficients(self, weights: Array) -> tuple[Array, float]:
-        """Return coefficients and intercept in the units of the data, for rows that were not clipped."""
+        """Return the coefficients and the intercept in the units of the data, for rows that were not clipped."""
         slopes = weights[: len(self.low)] * (self._unit * _LENGTH_FACTOR / self.row_norm) / self.half
         constant = weights[-1] * _LENGTH_FACTOR / math.sqrt(self.size) if self.intercept else 0.0
         return slopes, float(constant - slopes @ self.middle)
@@ -274,7 +276,7 @@ def scale(
     intercept: bool = True,
     missing: Any = "middle",
 ) -> Scale:
-    """Return the scale from one pair of bounds for all columns, one for each, or a mapping by name."""
+    """Return the scale from one pair of bounds for all columns, a pair for each column, or a mapping by name."""
     if bounds is None and row_norm is None:
         consequence = "how far one person can move the weights depends on them, and they must not be read from data"
         reject("`bounds` or `row_norm` must be said", "neither", consequence)
@@ -283,7 +285,7 @@ def scale(
         middle, half = np.zeros(features), np.ones(features)
     elif intercept:
         middle, half = (low + high) / 2, (high - low) / 2
-    else:  # a score without intercept is 0 at 0
+    else:  # without an intercept, the score must be 0 at 0
         middle, half = np.zeros(features), np.maximum(np.abs(low), np.abs(high))
     max_length = math.sqrt(features) if row_norm is None else float(check_positive(row_norm, "row_norm"))
     if not 1e-100 <= max_length <= _MAX_MAGNITUDE:
@@ -313,7 +315,7 @@ def _bounds_by_column(bounds: Any, features: int, names: Sequence[str] | None) -
 
 
 def checked_limits(pair: Any, name: str, consequence: str) -> tuple[float, float]:
-    """Check two public numbers within ±1e100, the lower first."""
+    """Check that two public numbers are increasing and within ±1e100."""
     low, high = map(float, check_bounds(pair, name, consequence))
     if not -_MAX_MAGNITUDE <= low < high <= _MAX_MAGNITUDE:
         reject(
