@@ -178,7 +178,7 @@ def _remedy(loss: Loss, ceiling: Loss) -> str:
 
 
 UNITS = ("event", "row", "person")
-"""From fine to coarse: a record in one period of a stream, a row of a table, a person with all their rows."""
+"""The units from fine to coarse: a record in one period of a stream, a row of a table, a person with all their rows."""
 
 _REMEDIES = {
     "event": "state how many events one {current} has, as in every(total, label, events=12), which charges 12 of "

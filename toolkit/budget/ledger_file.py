@@ -81,7 +81,7 @@ class DurableRecord:
     name: str
     base_path: Path
     head: Head
-    """The display name, the path that the note belongs to, and the settings with which the record was created."""
+    """The display name, the path next to which the note lies, and the settings with which the record was created."""
 
     def _open(self, database: object, noted: tuple[int, str] | None) -> None:
         self._head_row = ceiling, neighbors, mark, unit = fetch_row(database, HEAD)

@@ -69,7 +69,7 @@ _HALF = Fraction(1, 2)
 
 
 _UNIFORM_MOMENTS = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
-"""The moments of numbers, and of pairs, that are uniform on -1 to 1, by the number of sums of powers."""
+"""The moments of uniform numbers, or pairs, on -1 to 1, by the number of sums of powers."""
 
 _MOST_COVARIANCES = 1000
 

@@ -17,11 +17,11 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Counts: TypeAlias = npt.NDArray[np.int64]
 """Counts of people, reports or ticks."""
 Steps: TypeAlias = npt.NDArray[np.int64]
-"""Multiples of the step of a public grid, as integers."""
+"""Integer multiples of the step of a public grid."""
 Codes: TypeAlias = npt.NDArray[np.integer]
 """Indices of options, 0 … k-1."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
-"""Truth values: selected people, ticked options, or bits."""
+"""Booleans: selected people, ticked options, or bits."""
 Label: TypeAlias = str | int
 """The name or the number of an option, a key or a column."""
 Labels: TypeAlias = tuple[Label, ...]

@@ -22,10 +22,10 @@ Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 
 Result = TypeVar("Result")
 DENOMINATOR_LIMIT = 2**32
-"""Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a report."""
+"""The largest common denominator of probabilities, for which one 32-bit word draws a report."""
 
 LARGEST_POWER = 10_000
-"""The largest power of ten in a number that is written as text: far beyond that of any float."""
+"""The largest power of ten in a number that is given as text; it is far beyond the range of floats."""
 
 _POWER = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 
@@ -33,7 +33,7 @@ NEIGHBORS = ("replace", "add_remove")
 _SYNONYMS = {"bounded": "replace", "substitute": "replace", "change": "replace", "swap": "replace"}
 _SYNONYMS |= {"unbounded": "add_remove", "add-remove": "add_remove", "add/remove": "add_remove"}
 PROGRAM_EXITS = (KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What ends a program. Everything else is a failure, including a panic of polars, which is not an `Exception`."""
+"""Exceptions that end a program. All others are failures, including a panic of polars, which is not an `Exception`."""
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 

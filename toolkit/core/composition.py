@@ -37,7 +37,7 @@ _FEWEST_POINTS = 1000
 _LARGEST = 100_000
 
 Law: TypeAlias = dict[int, tuple[Decimal, Decimal]]
-"""Privacy loss in whole units, and its probability under the one truth (rounded up) and the other (rounded down)."""
+"""A privacy loss in whole units, with its probabilities under one truth (rounded up) and the other (rounded down)."""
 
 
 def manageable(steps: Mapping[Fraction, int]) -> Mapping[Fraction, int] | None:

@@ -308,7 +308,7 @@ class Zcdp:
 Loss: TypeAlias = Pure | Approx | Zcdp
 
 WEAK = 10
-"""Beyond this epsilon a guess between two people's data is wrong in less than one of 22,000 cases."""
+"""Beyond this epsilon, a guess between the data of two people may be wrong in fewer than one of 22,000 cases."""
 
 
 class WeakPromiseWarning(UserWarning):

@@ -103,7 +103,7 @@ class Categorical:
 
 
 Integers: TypeAlias = npt.NDArray[Any]
-"""int64, or Python integers in an object array where the scale is 2**53 or more."""
+"""Arrays of int64, or object arrays of Python integers if the scale is 2**53 or more."""
 
 # A step is between 2**-6 and 2**-5 of the scale.
 _FINE = 5

@@ -23,7 +23,7 @@ from toolkit.frames.sums import BoundsLike, By, Missing, ThresholdCodes, parse_a
 from toolkit.frames.values import Keys
 
 ALL = "(all)"
-"""The key of a column that a table is not split by."""
+"""The key of a column by which a table is not split."""
 _MAX_JOINT_CELLS = 2**62  # the limit on cells of all columns together, so that the index of a cell fits into 64 bits
 
 

@@ -22,7 +22,7 @@ from toolkit.frames.reader import histogram_or_values
 from toolkit.frames.sums import Bounds, BoundsLike, Variable, split_by_cell
 
 GRID_BITS = 20
-"""Candidates lie on a grid of 2**20 to 2**21 steps: values on the same step are harder to separate."""
+"""The grid of candidates has 2**20 to 2**21 steps, because values on the same step are hard to separate."""
 _MAX_SHARES = 1000
 _RANKS = Covers([ErrorSource.NOISE], unit="ranks")
 _POSITION_BITS = 52  # a position combines the step of a value with random digits, which break ties

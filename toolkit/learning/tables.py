@@ -36,7 +36,7 @@ class Table:
     names: tuple[str, ...] | None
     cells: Callable[[], Array]
     count: Callable[[], int]
-    """How many rows there are: for an engine to count, and private unless neighbors replace each other."""
+    """A function that counts the rows; their number is private unless neighbors replace each other."""
 
     def read(self) -> Array:
         """Return all numbers, with NaN for missing numbers; errors are not reported."""
@@ -50,7 +50,7 @@ class Examples:
     rows: Table
     target: Column | None
     read_batches: Callable[[], Iterator[tuple[Array, Any]]]
-    """All of them; where an engine has them, some after the other, each time perhaps in another order."""
+    """A function that yields all rows; for an engine in batches, possibly in another order each time."""
 
 
 @dataclass(frozen=True)

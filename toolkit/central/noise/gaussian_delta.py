@@ -42,7 +42,7 @@ _CONVERGENTS = 120
 _FAR = 40
 
 GRID_SLACK = (1 - Fraction(1, 2**20), 1 - Fraction(1, 2**19))
-"""Factors applied to epsilon and delta to leave room for the discrete law."""
+"""Factors applied to epsilon and delta to leave room for the discrete distribution."""
 
 
 def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal]:

@@ -36,7 +36,7 @@ from toolkit.core.sampling import exp_enclosure
 from toolkit.core.search import smallest_integer_where
 
 IntegerTail: TypeAlias = Callable[[int], Fraction]
-"""An upper bound of Pr[noise >= k] for k >= 1, which decreases in k."""
+"""An upper bound on Pr[noise >= k] for k >= 1, which decreases in k."""
 
 _BITS = 256
 

@@ -119,7 +119,7 @@ class CalibratedNoise:
 
 
 calibrated_noise = lru_cache(maxsize=64)(CalibratedNoise)
-"""The same object for the same arguments, so that its tables are made once."""
+"""Returns the same object for the same arguments, so that its tables are computed once."""
 
 
 @lru_cache(maxsize=64)

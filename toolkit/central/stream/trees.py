@@ -15,7 +15,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import check_integer, reject
 
 Node = tuple[int, int]
-"""A level, and an index on it: (j, i) is the sum of the periods i b**j + 1 … (i + 1) b**j, b branches."""
+"""A level and an index: with b branches, (j, i) is the sum of the periods i b**j + 1 … (i + 1) b**j."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from toolkit.core.checks import reject
 from toolkit.core.inference.special import xlogy
 
 OPTIONS_LIMIT = 16
-"""With more options sampling takes too long, and the prior outweighs the reports."""
+"""The largest number of options; with more, sampling takes too long, and the prior outweighs the reports."""
 
 _CHAINS, _KEPT = 250, 200
 # The probability of an impossible report, so that its logarithm and slope exist.
