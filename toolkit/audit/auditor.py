@@ -37,7 +37,7 @@ _MIN_EXPECTED = 10
 
 @dataclass(frozen=True)
 class ExactAudit:
-    """The epsilon over all pairs by enumeration, rounded up, and whether it refutes the claim."""
+    """The largest epsilon of all pairs, by enumeration and rounded up, and whether it refutes the claim."""
 
     epsilon: float
     violated: bool
@@ -88,7 +88,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     Returns
     -------
     Fraction
-        Delta, the larger value of both directions.
+        Delta, the maximum over both directions.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _pearson(law: Law, outputs: list[Any]) -> float:
     return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
 
 
-_MAX_FINALISTS = 3  # pairs that are selected by half of the runs and examined in the other half
+_MAX_FINALISTS = 3  # the number of pairs that half of the runs select and the other half examine
 _MAX_CONFIRMED = 2
 
 Outputs = dict[object, list[Any]]
@@ -212,7 +212,7 @@ def _rank_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def distinct_inputs(pairs: Iterable[Pair]) -> dict[object, Any]:
-    """Return the inputs of all pairs by identity, each once."""
+    """Return the distinct inputs of all pairs, by identity."""
     return {identity(value): value for value in chain.from_iterable(pairs)}
 
 
@@ -329,7 +329,7 @@ def _claim(mechanism: object, epsilon: Number | None, delta: Number) -> Loss | N
 
 
 def _affordable_runs(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
-    """Return the number of runs that fit into the time limit, estimated from a few runs, and notes."""
+    """Estimate from a few runs how many runs fit into the time limit; return this number and notes."""
     if seconds == math.inf:
         return runs, ()
     pace = run.pace(list(distinct_inputs(pairs.values()).values())[:_TIMED_INPUTS], runs // 100)

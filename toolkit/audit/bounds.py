@@ -30,7 +30,7 @@ def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array
     n : int
         The total number of runs.
     tail : float
-        The largest probability that a bound is wrong, for each of the two bounds.
+        The largest probability with which each of the two bounds is wrong.
 
     Returns
     -------
@@ -57,8 +57,8 @@ def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array
 def p_value(count: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0) -> float:
     """Compute the p-value, at least 1e-100, of the counts of an event under (epsilon, delta).
 
-    For all p <= e**epsilon q + delta, the probability of such a small p-value is at most this value. The search stops
-    as soon as the p-value is known to exceed `above`, and then returns a number between `above` and the p-value.
+    For all p <= e**epsilon q + delta, the probability of a p-value of at most x is at most x. The search stops as soon
+    as the p-value is known to exceed `above`, and then returns a number between `above` and the p-value.
 
     References: R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of p-values.
     """
@@ -106,7 +106,7 @@ def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0,
     """
     if count / n <= delta:
         return 0.0
-    most = math.log((count / n - delta) * m / max(other, 0.5))  # above it, the counts agree with the claim
+    most = math.log((count / n - delta) * m / max(other, 0.5))  # any larger epsilon agrees with the counts
 
     def rejected(epsilon: float) -> bool:
         return p_value(count, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error

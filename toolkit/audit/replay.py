@@ -72,7 +72,7 @@ def replay(
     Returns
     -------
     list of Replay
-        The largest movement of each pair.
+        The largest movement of the outputs for each pair of inputs.
 
     References
     ----------

@@ -104,7 +104,7 @@ _CHUNK = 4096
 
 
 class Runner:
-    """A mechanism that is run on values, with a count of the runs."""
+    """A function that runs a mechanism repeatedly on a value and counts all runs."""
 
     def __init__(self, mechanism: object, rng: Rng) -> None:
         self._once, self._batch = protocol(mechanism)

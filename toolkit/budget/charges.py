@@ -383,7 +383,7 @@ Decision: TypeAlias = Callable[[Entry | None], Entry]
 
 
 class MemoryRecord:
-    """A record in the memory of this process; it cannot be copied, because a copy would keep a separate total."""
+    """A record in the memory of this process; it cannot be copied, because a copy would have a separate total."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []

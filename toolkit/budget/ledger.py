@@ -70,15 +70,15 @@ class Ledger:
     Parameters
     ----------
     ceiling : Pure, Approx or Zcdp
-        The largest total loss. A Zcdp ceiling also accepts Pure losses, and it permits the most releases if there are
-        many releases: `Zcdp.within(Approx(1, 1e-6))` guarantees at least (1, 1e-6).
+        The largest total loss. A Zcdp ceiling also accepts Pure losses and is the best choice for many releases:
+        `Zcdp.within(Approx(1, 1e-6))` guarantees at least (1, 1e-6).
     path : str or path, optional
         A file that stores the record and that several processes may share, or the address of a PostgreSQL database that
         several machines may share, such as "postgresql://ann@db/office?schema=claims". By default, the record is in
         memory. The rows are chained: when the file is opened or listed, an edited row is rejected, and so is a total
-        that is not the sum of the charges. A second file, `budget.db-last`, shows if the file was replaced by an older
-        copy. Both checks protect against mistakes only. They do not detect a copy in another folder, a folder that was
-        restored as a whole, or a file that was written again from the start.
+        that is not the sum of the charges. A second file, `budget.db-last`, reveals if the file was replaced by an
+        older copy. Both checks protect against mistakes only. They do not detect a copy in another folder, a folder
+        that was restored as a whole, or a file that was written again from the start.
     neighbors : "replace" or "add_remove", optional
         The neighbor relation of the guarantee. Once stated, here or with a charge, it never changes.
     unit : "person", "row" or "event", optional
@@ -404,7 +404,7 @@ class Ledger:
         events: int | None = None,
         path: str | os.PathLike[str] | None = None,
     ) -> "Stream":
-        """Open a total that is published every period, and charge all its periods now.
+        """Open a total that is published every period, and charge for all periods at once.
 
         A stream that stops early is not refunded. A ledger in a file stores the stream in another file next to it, so
         that `resume(label)` can continue it in another process next week. A ledger in memory does not store the stream,
@@ -417,8 +417,8 @@ class Ledger:
         label : str, optional
             The purpose; required if the ledger is stored.
         events : int, optional
-            The maximum number of events per person or row over all periods; for an event-level total under a ledger
-            whose unit is a person or a row. `total.group(events)` is charged.
+            The maximum number of events per person or row over all periods. It is used for an event-level total if the
+            unit of the ledger is a person or a row; `total.group(events)` is charged.
         path : str or path, optional
             The file of the stream, which is as confidential as the data.
 

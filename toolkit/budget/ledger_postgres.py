@@ -3,17 +3,17 @@
 Every use opens a connection, runs one transaction and closes it, so nothing is shared between threads or inherited
 through a fork, and a transaction pool such as PgBouncer works. Each charge takes an advisory lock first, so only one
 process on one machine decides at a time. A client that ignores the lock, or inserts a row by hand, can still only add a
-valid charge: a trigger checks number, sum, ceiling and link again. A charge is complete when the server confirms that
-the charge is on its disk. A connection that breaks earlier may leave a charge without a release, but never a release
-without a charge.
+valid charge: a trigger checks the number, the sum, the ceiling and the link again. A charge is complete when the server
+confirms that the charge is on its disk. A connection that breaks earlier may leave a charge without a release, but
+never a release without a charge.
 
-Permissions are those of PostgreSQL, per schema. Readers need USAGE on the schema and SELECT on its tables. To charge, a
-role also needs INSERT on `entries` and `published`. No role needs UPDATE or DELETE, and triggers reject both even for
-the owner. Like the chain, the triggers protect against mistakes only: a superuser can do anything. Every client rejects
-a damaged row; docs/production.md explains how the owner removes it.
+PostgreSQL's permissions apply, per schema. Readers need USAGE on the schema and SELECT on its tables. To charge, a role
+also needs INSERT on `entries` and `published`. No role needs UPDATE or DELETE, and triggers reject both even for the
+owner. Like the chain, the triggers protect against mistakes only: a superuser can do anything. Every client rejects a
+damaged row; docs/production.md explains how the owner removes it.
 
 For the rollback check, each user's machine stores a note per address (in `$XDG_STATE_HOME`, else ~/.local/state). If
-the database is restored from an older backup, it is rejected for every user who has charged since the backup.
+the database is restored from an older backup, it is rejected on every machine that has charged since the backup.
 
 A stream of a ledger has a separate schema, such as claims_stream_members, because it contains the counts, which readers
 of the ledger may not see.

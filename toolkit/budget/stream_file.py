@@ -1,4 +1,4 @@
-"""`StoredStream`: a stream's settings, its counts and noisy numbers by period, and the number of counts per person.
+"""`StoredStream`: a stream's settings, counts and noisy numbers by period, and how often each person was counted.
 
 A period is on the disk before its estimate is returned. If two processes add to the same file, the second is rejected,
 because a period is written only directly after the previous one. The rows are chained by their noisy numbers, and a

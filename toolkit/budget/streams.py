@@ -49,9 +49,9 @@ class Stream:
     stream ends with its process, and its charge remains.
 
     The file contains the counts, and in a user-level stream a hash of each person, so it is as confidential as the
-    data. A note next to the file (weekly.db-last) shows if the file was replaced by an older copy. If both are restored
-    and the same periods are added again, these periods are published twice with new noise. The loss does not cover
-    this, and it cannot be detected here.
+    data. A note next to the file (weekly.db-last) reveals if the file was replaced by an older copy. If both are
+    restored and the same periods are added again, these periods are published twice with new noise. The loss does not
+    cover this, and it cannot be detected here.
     """
 
     def __init__(self, total: RunningTotal, ledger: Account, entry: Entry, stored: StoredStream | None = None) -> None:

@@ -109,7 +109,7 @@ class Gaussian(AdditiveMechanism):
         calibration : str
             "analytic" uses the smallest noise that is proven private. Two formulas are available for comparison:
             "classic" is sqrt(2 ln(1.25/delta)) sensitivity / epsilon, which is proven for epsilon up to 1 and rejected
-            above; "lecture" has 2 in place of 1.25.
+            for larger epsilon; "lecture" has 2 in place of 1.25.
 
         Returns
         -------

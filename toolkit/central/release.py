@@ -271,7 +271,7 @@ class AdditiveMechanism(ABC):
         return words | {"sensitivity": str(self.sensitivity), "norm": norm, "scale": self.scale}
 
     def _describe_noise(self) -> dict[str, Any]:
-        """Describe the noise on counts, for the description of a mechanism that contains this one."""
+        """Describe the noise on counts, for the description of a mechanism that contains this mechanism."""
         facts = self._describe()
         del facts["words"]
         return {"noise": facts.pop("mechanism"), **facts, "sd": self._integer_law.sd}
@@ -298,8 +298,8 @@ class AdditiveMechanism(ABC):
         value : int or float or Fraction or sequence
             A finite number, or a one-dimensional array or list of finite numbers.
         rng : Generator, optional
-            A generator for simulations, whose estimates say so and claim no loss; the default is the operating system's
-            randomness.
+            A generator for simulations. The estimate then states that it is simulated, and claims no loss. The default
+            is the operating system's randomness.
         labels : sequence, optional
             A name for each entry.
 

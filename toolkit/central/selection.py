@@ -2,7 +2,7 @@
 
 A higher score means a better candidate, and one person changes each score by at most `sensitivity`. All three
 mechanisms sample exactly, with integers, and their running time does not depend on the scores. Scores are private and
-must be finite; the error message for other scores quotes none of them.
+must be finite; error messages quote no score.
 
 `Odds` uses integers to represent the weights e**(rate (score - best)) times a base measure. The weight of a candidate
 is enclosed between integers in units of 2**-40 of the largest weight. Only operations that IEEE 754 specifies to the
@@ -90,7 +90,7 @@ class Odds:
         """Return the difference between the best score and each score, rounded once or twice.
 
         The difference of two int64 may wrap to a negative number, which is corrected by adding 2**64. This takes the
-        same time for all data, unlike the processor's own conversion of unsigned integers.
+        same time for all data, unlike the processor's conversion of unsigned integers.
         """
         with np.errstate(over="ignore"):
             gaps = (self.best - self.scores.entries[chunk]).astype(np.float64)
@@ -100,7 +100,7 @@ class Odds:
         """Return lower bounds, at most 2 units too low, on -log2 of e**(-rate * gap) in units of 2**-20."""
         with np.errstate(over="ignore"):
             scaled = self.gaps(chunk) * self._rate
-        # A gap is negative only where the base is 0; for integers it is then very large.
+        # A gap is negative only if the base is 0; for integers it is then very large.
         return np.asarray(np.clip(scaled, 0, _CAP, out=scaled).astype(np.int64))
 
     @cached_property
@@ -126,7 +126,7 @@ class Odds:
         return 0 if self.base is None else _BIAS - _CURVE
 
     def envelope(self, chunk: slice) -> npt.NDArray[np.uint64]:
-        """Return integers of at least 2**unit_bits times the weights relative to the largest, and at least 2.
+        """Return integers of at least 2, and of at least 2**unit_bits times the weights relative to the largest weight.
 
         The inverse of the same linear approximation gives a power of 2 that is at least as large as the exact power,
         and at most 1.0615 times as large.

@@ -324,8 +324,8 @@ def table_sums(low: Fraction, high: Fraction, n_cells: int, neighbors: str, caps
     """Return the sensitivity of sums of numbers from low to high in disjoint cells; rows outside all cells add nothing.
 
     The result is exact for one row per person, and for numbers of one sign. For several rows and both signs under
-    "replace", it is an upper bound: p new rows at `high` and q old rows at `low` in a cell give a squared change of (p
-    high - q low)**2, and the bound replaces each 2 p q by p**2 + q**2.
+    "replace", it is an upper bound. In a cell, p new rows at `high` and q old rows at `low` give a squared change of (p
+    high - q low)**2, and the bound replaces 2 p q by p**2 + q**2.
     """
     least, most = min(Fraction(low), Fraction(0)), max(Fraction(high), Fraction(0))
     far = max(-least, most)

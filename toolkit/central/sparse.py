@@ -95,7 +95,7 @@ class AboveThreshold:
         Returns
         -------
         bool
-            True for "at least the threshold".
+            True if the noisy number is at least the noisy threshold.
 
         Raises
         ------

@@ -235,7 +235,7 @@ def quantile_of_combination(law: NoiseLaw, factors: Sequence[float], level: floa
 def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> float:
     """Return the two-sided quantile of a combination of Laplace noises.
 
-    The tail has a closed form if all factors differ, so the factors are made slightly larger and different.
+    The tail has a closed form if all factors differ, so the factors are slightly enlarged to make them different.
     """
     with localcontext() as context:
         context.prec = 120
@@ -251,7 +251,7 @@ def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> f
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
-    """Return the smallest and largest value in -1 to 1 with `tail` of at least 1 - level; without any, -1 and 1."""
+    """Return the smallest and largest value in -1 to 1 with a `tail` of at least 1 - level, or -1 and 1 if none has."""
     ends = [np.full(best.shape, end) for end in (-1.0, 1.0)]
     allowed = 1 - level
     open_ends = [tail(end) >= allowed for end in ends]

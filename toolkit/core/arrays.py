@@ -61,7 +61,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
 
 
 def index_of_largest(values: Array) -> int:
-    """Return the index of the largest value; of values that differ only by rounding, the first counts."""
+    """Return the index of the largest value; if values differ only by rounding, the first index is returned."""
     return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
 

@@ -40,8 +40,8 @@ Called = TypeVar("Called", bound=Callable[..., Any])
 def reject(rule: str, received: object, consequence: str, error: Callable[[str], Exception] = ValueError) -> NoReturn:
     """Raise `error` with the message "rule, got received: consequence."
 
-    Of a collection with more than two entries, the message names only the type: the entries may be data that were
-    passed by mistake.
+    For a collection with more than two entries, the message names only the type, because the entries may be data that
+    were passed by mistake.
     """
     is_long = hasattr(received, "__len__") and not isinstance(received, str) and len(received) > 2
     raise error(f"{rule}, got {type(received).__name__ if is_long else received}: {consequence}.")
@@ -104,7 +104,7 @@ def float_array(values: Any, name: str) -> npt.NDArray[np.float64]:
 
 
 def read_shares(values: Any, name: str) -> npt.NDArray[np.float64]:
-    """Return shares as floats; a value outside [0, 1] by a rounding error becomes 0 or 1.
+    """Return shares as floats; a value that is outside [0, 1] only by a rounding error becomes 0 or 1.
 
     A share that was computed as a sum may be 1 + 2e-16 on one processor and 1 on another.
     """
@@ -238,7 +238,7 @@ def check_labels(values: object, name: str) -> tuple[str | int, ...]:
                 reject(f"`{name}` must be strings or whole numbers", type(label).__name__, consequence, TypeError)
     if len(names) < 2:
         reject(f"`{name}` must hold at least two labels", len(names), "one option has nothing to hide behind")
-    mixed = len({isinstance(label, str) for label in names}) > 1  # then 1 and "1" would look alike
+    mixed = len({isinstance(label, str) for label in names}) > 1  # 1 and "1" would look alike
     if len(set(map(str, names) if mixed else names)) < len(names):
         consequence = "equal labels cannot be told apart"
         reject(f"`{name}` must be distinct", f"{len(names)} labels with repetitions", consequence)

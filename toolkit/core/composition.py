@@ -29,7 +29,7 @@ from toolkit.core.sampling import floor_log2
 
 _UP = Context(prec=60, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
-# The largest number of products of two numbers, which take a second or two.
+# The largest number of multiplications, which take a second or two.
 _WORK_LIMIT = 1_200_000
 # A grid of fewer points is too coarse to be useful.
 _FEWEST_POINTS = 1000
@@ -260,7 +260,7 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
 
 
 def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
-    """Compose releases that each look at one group of people, when nobody is in two groups.
+    """Compose releases about disjoint groups of people.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`Estimate`: a number with its error, what the error covers, and what it cost in privacy."""
+"""`Estimate`: a number with its error, the sources of this error, and its privacy loss."""
 
 import html
 from collections.abc import Callable, Mapping, Sequence
@@ -111,7 +111,7 @@ class Estimate(Publishable):
     basis : IntervalBasis, optional
         The numbers from which intervals and tests are computed.
     fit : DesignFit, optional
-        Whether any truth agrees with the reports; None if every truth does.
+        The test of whether any truth agrees with the reports; None if every truth agrees.
     release : ReleaseFacts, optional
         The public facts of a release, for `publish`; None for an estimate that a curator did not release.
     axes : tuple of str

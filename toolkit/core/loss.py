@@ -40,7 +40,7 @@ class Pure:
     Parameters
     ----------
     epsilon : number
-        At least 0; kept as an exact fraction, or infinite.
+        The epsilon, at least 0, which is stored as an exact fraction or infinity.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Pure:
         Parameters
         ----------
         delta : number
-            Between 0 and 1.
+            The delta, between 0 and 1.
 
         Returns
         -------
@@ -123,9 +123,9 @@ class Approx:
     Parameters
     ----------
     epsilon : number
-        At least 0; kept as an exact fraction, or infinite.
+        The epsilon, at least 0, which is stored as an exact fraction or infinity.
     delta : number
-        Between 0 and 1, and far below one over the number of people.
+        The delta, between 0 and 1 and far below one over the number of people.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class Zcdp:
     Parameters
     ----------
     rho : number
-        At least 0; kept as an exact fraction, or infinite.
+        The rho, at least 0, which is stored as an exact fraction or infinity.
 
     Examples
     --------
@@ -239,7 +239,7 @@ class Zcdp:
         Parameters
         ----------
         delta : number
-            Above 0, at most 1.
+            The delta, above 0 and at most 1.
 
         Returns
         -------

@@ -34,7 +34,7 @@ _RAW_64_BIT = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random
 
 
 def check_rng(rng: object) -> Rng:
-    """Reject everything except None and a `numpy.random.Generator`, such as a seed."""
+    """Reject a seed or anything else except None and a `numpy.random.Generator`."""
     if rng is None or isinstance(rng, np.random.Generator):
         return rng
     rule = "`rng` must be None (operating-system randomness) or a numpy.random.Generator"

@@ -349,7 +349,7 @@ class LatticeSampler:
         return power
 
     def _stages(self) -> tuple[list[int], list[int], int]:
-        """Return the certain 16-bit threshold and the slope of x for each step, and the constant curve of x."""
+        """Return the 16-bit threshold of sure acceptance and the slope of x for each step, and the curvature of x."""
         _, _, ratios, _ = self._powers(WORD)
         sure = [ratio >> (WORD + _GUARD - 16) for ratio in ratios]
         rise, curve = (

@@ -161,7 +161,7 @@ class Publishable:
         level : float
             The level of the intervals.
         overwrite : bool
-            Whether files that exist may be replaced.
+            Whether existing files may be replaced.
 
         Returns
         -------
@@ -212,7 +212,7 @@ class Publishable:
         return None if self.release is None else self.release.after(step)
 
     def to_csv(self, level: float = 0.95) -> str:
-        """Return the table as CSV, with one line per cell; a spreadsheet takes no key for a formula.
+        """Return the table as CSV, with one line per cell; no spreadsheet reads a key as a formula.
 
         Parameters
         ----------

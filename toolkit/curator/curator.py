@@ -866,7 +866,7 @@ class ReleaseMethods(Generic[Result]):
 
 @explain_call('Curator(frame, Ledger(Pure(1.0)), neighbors="replace")', **_WHY)
 class Curator(ReleaseMethods[Estimate]):
-    """Releases statistics of a confidential frame under the budget of a ledger.
+    """A curator that releases statistics of a confidential frame under the budget of a ledger.
 
     Bounds, options, edges and conditions are given by the analyst and never read from the data. A call can be rejected
     because of its arguments, the labels and types of columns, or the budget. Then the ledger is charged, and the frame

@@ -188,7 +188,7 @@ class Query:
 
     def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
         """Return a column with its bounds and the treatment of its missing values."""
-        # The column is checked first, because dates cannot be added with any bounds.
+        # The column is checked first, because dates can never be added.
         column, limits = self.frame.column(label, must_be_numeric=True), Bounds.of(bounds, bits)
         fill, missing_rule = resolve_missing(missing, limits)
         return Variable(label, limits, fill, column.name, missing_rule)
@@ -310,7 +310,7 @@ def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, s
 
 
 def by_column(values: Any, label: Label, argument: str) -> Any:
-    """Return the entry of `values` for one column: a single value of `missing` applies to all columns."""
+    """Return the entry of `values` for one column; a single value of `missing` applies to all columns."""
     if isinstance(values, Mapping):
         if label not in values:
             reject(

@@ -120,11 +120,11 @@ def best_of(
     ledger: Ledger | None = None,
     rng: Rng = None,
 ) -> tuple[Any, Output]:
-    """Return the best of several runs, each Pure(epsilon), at the cost of Pure(3 epsilon) for any number of runs.
+    """Return the best of several runs that each cost Pure(epsilon), at a total cost of Pure(3 epsilon).
 
-    The function stops after each run with probability `stop`, so the mean number of runs is 1 / stop. The number of
-    runs is random and must remain secret: if it is fixed or revealed, each run costs epsilon. Somebody who observes the
-    running time learns something about this number.
+    The cost is the same for any number of runs. The function stops after each run with probability `stop`, so the mean
+    number of runs is 1 / stop. The number of runs is random and must remain secret: if it is fixed or revealed, each
+    run costs epsilon. Somebody who observes the running time learns something about this number.
 
     Parameters
     ----------

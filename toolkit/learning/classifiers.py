@@ -179,7 +179,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True  # noise decides on a handful of rows
+        tags.classifier_tags.poor_score = True  # noise dominates on a handful of rows
         return tags
 
 
@@ -196,9 +196,9 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     Parameters
     ----------
     epsilon : Number, optional
-        The cost is Pure(epsilon) or, with `delta`, Approx(epsilon, delta).
+        The epsilon of the cost, which is Pure(epsilon) or, with `delta`, Approx(epsilon, delta).
     rho : Number, optional
-        The cost is Zcdp(rho), instead of `epsilon`; for "output" and "descent".
+        The rho of the cost Zcdp(rho), instead of `epsilon`; only for "output" and "descent".
     delta : Number, optional
         The delta of the cost; requires `epsilon`.
     method : str
@@ -212,8 +212,8 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         cannot contain them is rejected. `count_labeled` releases the number of rows with one of these labels, at a
         cost.
     bounds : tuple or list or dict, optional
-        (low, high) for all columns, a list of such pairs, or a mapping by name. With bounds, "objective" adds less
-        noise, because a single column cannot contribute the whole norm of a row.
+        Public limits (low, high) for all columns, a list of such pairs, or a mapping by name. With bounds, "objective"
+        adds less noise, because a single column cannot contribute the whole norm of a row.
     row_norm : Number, optional
         The largest norm of a row, in units of half the bounds, or of X without bounds; longer rows are shortened to it.
     missing : str or Number, optional

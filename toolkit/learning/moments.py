@@ -115,9 +115,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
     Parameters
     ----------
     epsilon : Number, optional
-        The cost is Approx(epsilon, delta).
+        The epsilon of the cost Approx(epsilon, delta).
     rho : Number, optional
-        The cost is Zcdp(rho), instead of `epsilon` and `delta`.
+        The rho of the cost Zcdp(rho), instead of `epsilon` and `delta`.
     delta : Number, optional
         The delta of the cost; required with `epsilon`.
     target_bounds : tuple
@@ -236,7 +236,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # noise decides on a handful of rows
+        tags.regressor_tags.poor_score = True  # noise dominates on a handful of rows
         return tags
 
 
@@ -268,9 +268,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
     n_components : int, optional
         The number of components; by default, all components.
     epsilon : Number, optional
-        The cost is Approx(epsilon, delta).
+        The epsilon of the cost Approx(epsilon, delta).
     rho : Number, optional
-        The cost is Zcdp(rho), instead of `epsilon` and `delta`.
+        The rho of the cost Zcdp(rho), instead of `epsilon` and `delta`.
     delta : Number, optional
         The delta of the cost; required with `epsilon`.
     bounds : tuple or list or dict, optional

@@ -127,7 +127,7 @@ def tolerance(n_rows: int, loss: MarginLoss, ridge: float, size: int, push: floa
 
 
 def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
-    """Minimize the sum of loss(w . row) plus ridge / 2 |w|**2 + push . w; columns of `rows` are people, times y."""
+    """Minimize the sum of loss(w . row) plus ridge / 2 |w|**2 + push . w; each column of `rows` is a row times y."""
     weights = np.zeros(len(rows))
     if rows.shape[1] > _SUBSAMPLE_ABOVE:
         subsample = np.ascontiguousarray(rows[:, ::16])
@@ -196,7 +196,7 @@ def _gradient_norm(rows: Array, loss: MarginLoss, ridge: float, push: Array, wei
 #
 #     determinants + 4 / (2 sigma**2) + ln E[e**(t |N(0, 4 / sigma**2)|)] / t,
 #
-# as the push p changes by g x - g' x' with |g|, |g'| at most 1, |p . (g x - g' x')| <= |p . x| + |p . x'|, and the
+# because the push p changes by g x - g' x' with |g|, |g'| at most 1, |p . (g x - g' x')| <= |p . x| + |p . x'|, and the
 # inequality of Cauchy and Schwarz. E[e**(t |N|)] is at most 2 e**(2 t**2 / sigma**2), also for the discrete Gaussian on
 # a grid. On the grid, the change is a whole number of cells. Each of its coordinates is wrong by up to a cell, which
 # adds |p_1| + … + |p_k| cells. Hölder's inequality, with the exponent 2**-20 for this sum, gives the small terms below.

@@ -208,7 +208,7 @@ class Scale:
     A column is clipped to its bounds and scaled to [-1, 1], and missing numbers are filled. If the norm of a row
     exceeds `row_norm`, the row is shortened to this norm. The constant is as large as one of d equal columns, and is
     part of the row: (sqrt(d) x, 1) / sqrt(d + 1) for a row x with a norm of at most 1. With `drop`, a row with a
-    missing number is all zero.
+    missing number becomes all zeros.
     """
 
     low: Array

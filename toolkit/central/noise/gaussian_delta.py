@@ -10,9 +10,9 @@ grid so fine that the remainder covers the difference between the two distributi
 noise with a standard deviation of s grid steps, has three parts:
 
 1. Rounding continuous noise to the grid is post-processing, so it has the delta of the continuous distribution.
-2. For an integer z, the probability under the rounded law divided by the probability under the discrete law is
-   theta / sqrt(2 pi s**2) times the mean of e**-((2 z t + t**2) / (2 s**2)) over t from -1/2 to 1/2. The ratio is at
-   least 1 - 1/(24 s**2), because theta is at least sqrt(2 pi s**2). For |z| <= T s it is at most
+2. For an integer z, the probability under the rounded distribution divided by the probability under the discrete
+   distribution is theta / sqrt(2 pi s**2) times the mean of e**-((2 z t + t**2) / (2 s**2)) over t from -1/2 to 1/2.
+   The ratio is at least 1 - 1/(24 s**2), because theta is at least sqrt(2 pi s**2). For |z| <= T s it is at most
    e**(T**2 / (8 s**2)), up to a factor that is negligible at this precision.
 3. So over d entries and two neighbors the likelihoods change by a factor of at most
    e**(d (T**2/8 + 1/12) / s**2), except for outcomes beyond T s, whose probability is at most d e**(-T**2 / 2). Let

@@ -76,7 +76,7 @@ class GeometricLaw:
         return 2 * math.exp(-(error + 1) / self.scale) / (1 + math.exp(-1 / self.scale))
 
     def two_sided_quantile(self, level: float) -> float:
-        if self.scale > 1e12:  # the step of 1 is negligible, and floats are already whole
+        if self.scale > 1e12:  # the step of 1 is negligible, and floats of this size are integers
             return LaplaceLaw(self.scale, 1.0).two_sided_quantile(level)
         start = self.scale * (math.log(2) - math.log1p(-level) - math.log1p(math.exp(-1 / self.scale))) - 1
         error = max(0, math.floor(start) - 1)

@@ -216,7 +216,7 @@ class AgreeingTables:
         return self.margins.covariance() if sum(self.cell_counts) <= _MAX_COVARIANCE_CELLS else None
 
     def release(self, tables: Sequence[Any], labels: Sequence[Any], rng: Rng = None) -> Estimate:
-        """Release all tables, with one entry per cell, table after table."""
+        """Release all tables as one estimate, with one entry per cell, table by table."""
         source = check_rng(rng)
         noisy = [
             np.asarray(noise.release(np.ravel(table).astype(np.int64), rng=source).value)

@@ -102,8 +102,8 @@ class KeyThreshold:
     """A release of the keys whose noisy counts are large enough, with integer noise on the count of every key.
 
     A person has at most K = `keys_per_person` keys, and at most R = `rows_per_person` rows with each key. With L = K R
-    (twice that under "replace") the noise is discrete Laplace with q = e**(-epsilon / L). The threshold is R + k for
-    the smallest k such that p = Pr[noise >= k] satisfies (1 - p)**K >= 1 - delta and p <= 1 - q.
+    (2 K R under "replace") the noise is discrete Laplace with q = e**(-epsilon / L). The threshold is R + k for the
+    smallest k such that p = Pr[noise >= k] satisfies (1 - p)**K >= 1 - delta and p <= 1 - q.
 
     The mechanism is (epsilon, delta)-private. Let j be the number of keys that only the person in question has, and E
     the event that none of these keys is released. On E the outputs with and without the person differ only in the
@@ -152,7 +152,7 @@ class KeyThreshold:
     ) -> "KeyThreshold":
         """Make the mechanism with Gaussian noise of Zcdp(rho).
 
-        Its thresholds are lower if a person has many keys: at (epsilon, delta) = (1, 1e-6), three or more.
+        Its thresholds are lower if a person has many keys: at (epsilon, delta) = (1, 1e-6), three or more keys.
         """
         amount, slack = check_positive(rho, "rho", NO_FINITE_NOISE), check_delta(delta, _DELTA_MEANING)
         return cls(

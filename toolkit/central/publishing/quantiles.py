@@ -181,8 +181,8 @@ class RecursiveQuantiles:
     def _draw_cut(self, split: QuantileSplit, values: "StepCounts", low: int, high: int, rng: Rng) -> int:
         """Choose a cut of one part by rejection sampling.
 
-        A cut is proposed with the weight of the best possible score in its interval. It is accepted with a probability
-        of its true weight divided by this weight. If a cut is rejected, its interval is halved. The distribution of the
+        A cut is proposed with the weight of the best possible score in its interval. The probability of its acceptance
+        is its true weight divided by this weight. If a cut is rejected, its interval is halved. The distribution of the
         accepted cut is exact for any intervals. The intervals are short where scores are high, so most proposals are
         accepted.
         """
@@ -357,7 +357,7 @@ def rank_scores(ordered_values: Steps, share: Fraction, low: int, high: int) -> 
 
 
 def smallest_distance(n_points: int, n_rows: int, run_length: int) -> int:
-    """Return a distance that any `run_length` consecutive values of one step span with probability 1 - 2e-5.
+    """Return a lower bound, with probability 1 - 2e-5, on the span of `run_length` consecutive values of one step.
 
     The distance is measured in points of a step, and is 0 if no bound is available. Let w be a distance, n = `n_rows`
     and r = `run_length`. The probability that r of at most n random points lie within fewer than w neighboring points

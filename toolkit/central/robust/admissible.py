@@ -1,9 +1,9 @@
 """Noise distributions for smooth sensitivity: their densities change little under small shifts and scalings.
 
 A release is f + S Z, where S is the smooth sensitivity of f and Z is the noise. Between neighbors f changes by at most
-the smaller of S and S', and S changes by at most a relative_scale e**t. The `smoothness` t is fixed before the data are
-seen. Each distribution defines the t that it requires, its loss, and its tail. The proofs of privacy follow; tests also
-check them on grids of shifts and scales.
+the smaller of S and S', and S changes by at most a factor e**t. The `smoothness` t is fixed before the data are seen.
+Each distribution defines the t that it requires, its loss, and its tail. The proofs of privacy follow; tests also check
+them on grids of shifts and scales.
 
 **PowerLaw**, density m / (2 c) (1 + |z| / c)**-(m + 1). Let m = epsilon / t be an integer, c = (m + 1) / (epsilon - t)
 and u = |z| / (c S). Along the straight path from (f, ln S) to (f', ln S') the shift changes the log-density by at most

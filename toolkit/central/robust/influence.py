@@ -22,7 +22,7 @@ from toolkit.core.inference.special import gamma
 
 # M-estimators of regression with clipped rows and their influence functions.
 #
-# beta solves sum psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) scales every row to a length of at most
+# beta solves sum psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) scales every row to a norm of at most
 # `clip`. Without clipping, one distant row could change beta without limit, for every psi.
 
 _ROUNDS = 1000
@@ -37,7 +37,7 @@ class RegressionInfluence:
     estimator : MEstimator
         The estimator that was fitted.
     clip : float
-        The maximum length of a row after clipping.
+        The maximum norm of a row after clipping.
     coefficients : array
         One coefficient for each column.
     matrix : array
@@ -79,7 +79,7 @@ def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Nu
     y : array-like
         The response, one number per row.
     clip : number
-        The maximum length of a row; longer rows are scaled down to it.
+        The maximum norm of a row; longer rows are scaled down to this norm.
 
     Returns
     -------
@@ -137,7 +137,7 @@ class Influence:
     slope : float
         The mean of psi', called M in the formulas.
     gross_error_sensitivity : float
-        The largest absolute value of IF; infinite for the mean.
+        The largest absolute value of IF, which is infinite for the mean.
     variance : float
         The asymptotic variance of sqrt(n) (T_n - T), where T_n is the estimate from n values.
 
@@ -210,7 +210,7 @@ def gross_error_sensitivity(estimator: MEstimator, population: ArrayLike) -> flo
     Returns
     -------
     float
-        The sensitivity; infinite for the mean.
+        The sensitivity, which is infinite for the mean.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, r
     values : array-like
         The values.
     x : number
-        The value that the share is moved to.
+        The value to which the share is moved.
     rho : number
         The share that is moved, above 0 and below 1.
 

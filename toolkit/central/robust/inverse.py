@@ -182,7 +182,7 @@ class InverseSensitivity:
     loss : Pure
         The cost of a release.
     affected_groups : int
-        The number of groups of a table, each with its own selection, that one person's change can affect: 2 under
+        The number of groups of a table, each with a separate selection, that one person's change can affect: 2 under
         "replace" if a person can move from one group to another. Each selection gets an equal part of epsilon.
     rows_per_person : int
         The maximum number of rows per person, which is also the maximum change of a length.
@@ -279,7 +279,7 @@ class InverseSensitivity:
         return Exponential(Pure(Fraction(self.loss.amount) / self.affected_groups), Fraction(self.rows_per_person))
 
     def lengths(self, values: Array, n_table_rows: int | None = None) -> Steps:
-        """Compute the number of people who must change for each grid step to be the statistic; private.
+        """Compute the private number of people who must change for each grid step to be the statistic.
 
         For a quantile or a Huber location, NaN is left out. For a function, the number of values is public, and NaN
         counts as the lower bound.
@@ -310,7 +310,7 @@ class InverseSensitivity:
         return function_lengths(limited, self.bounds, self.statistic, max_length)
 
     def probabilities(self, values: Any) -> Array:
-        """Compute the probabilities of the release in floating point, for lessons and tests; private.
+        """Compute the private probabilities of the release in floating point, for lessons and tests.
 
         Parameters
         ----------

@@ -86,7 +86,7 @@ class ProposeTestRelease:
         )
 
     def distance(self, values: ArrayLike) -> int:
-        """Return the number of people who must change before the local sensitivity exceeds the proposal; private.
+        """Return the private number of people who must change before the local sensitivity exceeds the proposal.
 
         Parameters
         ----------

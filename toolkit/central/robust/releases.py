@@ -185,7 +185,7 @@ class SmoothSensitivity:
         return max(1, self.bounds.span >> FLOOR_BITS)
 
     def _summarize(self, values: ArrayLike) -> SmoothSummary:
-        """Return the statistic and its smooth sensitivity in grid steps; private."""
+        """Return the private statistic and its smooth sensitivity in grid steps."""
         steps = self.bounds.steps(float_array(values, "values"))
         if len(steps) != self.statistic.n:
             reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")

@@ -38,8 +38,9 @@ class DesignFit:
     Parameters
     ----------
     p : float or array
-        The greatest probability, over all shares, that reports are at least as far outside if the design was followed.
-        It is a single number for shares that sum to one, and an array with one number per box for several boxes.
+        The greatest probability, over all shares, of reports at least as far outside the possible range if the design
+        was followed. It is a single number for shares that sum to one, and an array with one number per box for several
+        boxes.
     method : str
         The method by which p was computed.
     of : str
@@ -59,7 +60,7 @@ class DesignFit:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the p-value is below 0.05; for several p-values, whether the smallest times their number is."""
+        """Whether the p-value is below 0.05; several p-values are adjusted for their number."""
         return bool(np.size(self.p) * np.nanmin(self.p) < DOUBTFUL) if not np.all(np.isnan(self.p)) else False
 
     def words(self, entry: int | None = None) -> str:
@@ -89,7 +90,7 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> DesignFit:
     """Test the fit exactly, by the binomial tails of the reports for each option at the nearest edge, 0 or 1.
 
     For a single share, the p-value is the greatest probability, over all shares, of at most (or at least) this number
-    of reports. For shares that sum to one (`together`) the p-value is the smallest tail times the number of tails, so
+    of reports. For shares that sum to one (`together`), the p-value is the smallest tail times the number of tails, so
     that it falls below 0.05 in at most 5 % of surveys.
     """
     k = len(shares.value)
@@ -114,7 +115,7 @@ def wald_fit(shares: Normal) -> DesignFit:
 
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
-    """Return the probability, at the nearest edge, of reports as far outside as those of each share; 1 if inside."""
+    """Return the probability, at the nearest edge, of reports as far outside as observed, or 1 for a share inside."""
     # Tails are expensive to compute, and a share inside 0 to 1 does not need them.
     if isinstance(shares, Shares):
         outside = (shares.value < 0) | (shares.value > 1)
@@ -159,7 +160,7 @@ _INSIDE = {"mle": "maximum likelihood (mle)", "simplex": "the nearest distributi
 
 
 def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
-    """Return a note if an unbiased estimate of a share lies outside 0 to 1; `inside` names one that does not."""
+    """Return a note if an unbiased estimate of a share lies outside 0 to 1; `inside` names another method."""
     outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
     if not outside or np.isnan(np.sum(value)):
         return ()

@@ -200,7 +200,7 @@ class SingleEntry:
         return float(getattr(self.basis, "least_p", 0.0))
 
     def pick(self, part: Any) -> float:
-        """Return the entry from an array of all."""
+        """Return this entry from an array of all entries."""
         return float(np.atleast_1d(part)[self.index])
 
     def interval(self, level: float, method: str) -> Interval:
@@ -249,7 +249,7 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of a sample of n, one row each, estimated by a mean of report scores; the first method is the default.
+    """Shares of a sample of n, one row per share, estimated by mean report scores; the first method is the default.
 
     `spread_given` and `spread_without` are the mean squared scores of people with and without the option. `given` and
     `without` are the probabilities of the reports in `counts` for these people. `without_range` holds the smallest and

@@ -33,13 +33,13 @@ class Significance:
     null : float
         The value that was tested.
     sides : int
-        1 or 2.
+        The number of sides, 1 or 2.
     direction : str or None
         "greater" or "less" for a one-sided test.
     method : str
         The method of the interval with which the test agrees.
     adjust : str or None
-        The adjustment of the p-values for their number; None without one.
+        The adjustment of the p-values for their number, if any.
 
     Examples
     --------
