@@ -87,7 +87,7 @@ def _plan(options: Options) -> None:
 
 
 def _design(name: str, arguments: Sequence[str]) -> Any:
-    """Return a design of the catalogue, or its maker if epsilon is to be solved for."""
+    """Return a design of the catalogue, or its maker if epsilon is unknown."""
     from toolkit.local.catalogue import check_arguments, makers, parameters
 
     families = {key: maker for key, maker in makers().items() if key not in _UNSUPPORTED_DESIGNS}

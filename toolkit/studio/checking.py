@@ -328,8 +328,9 @@ def _icon_counts(design: Randomizer) -> list[dict[str, Any]]:
     """Return counts out of a hundred people that describe a design.
 
     For a yes/no question, these are the numbers of people who report "yes", among people whose answer is yes and among
-    people whose answer is no. If the reports are options of the question, it is the minimum number of people who report
-    their true answer. For all other designs, it is an upper bound on the number of right guesses from a report.
+    people whose answer is no. If the reports are options of the question, the count is the minimum number of people who
+    report their true answer. For all other designs, it is an upper bound on the number of correct guesses from a
+    report.
     """
     matrix = design.matrix
     if matrix is not None and matrix.shape == (2, 2):

@@ -162,7 +162,7 @@ class CuratorPage:
         return {**session, "columns": {**session["columns"]}, "statistics": [*session["statistics"]]}, content
 
     def _unchanged(self, table: str, expected: str) -> dict[str, Any]:
-        """Return the plan, or raise ConflictError if it differs from the one that the page shows."""
+        """Return the plan, or raise ConflictError if it differs from the plan that the page shows."""
         session, content = self._session(table)
         if fingerprint(content) != expected:
             raise ConflictError(self.state(table))

@@ -103,7 +103,7 @@ def _split_sections(text: str) -> list[tuple[str, str]]:
     cuts, depth, start = [0], 0, 0
     for token in _TOKEN.finditer(text):
         symbol = token.group()
-        # A bracket begins a table if it is the first in its line and outside all arrays and inline tables.
+        # A bracket begins a table if it is the first character of its line and outside all arrays and inline tables.
         begins_table = symbol == "[" and depth == 0 and not text[start : token.start()].strip()
         if begins_table and not _QUESTION_SUBTABLE.match(text, start):
             cuts.append(_comment_start(text, start))

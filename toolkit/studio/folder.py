@@ -106,5 +106,5 @@ class Folder:
 
 
 def fingerprint(content: bytes) -> str:
-    """Return a hash that identifies this content of a file."""
+    """Return a hash that identifies the content of a file."""
     return hashlib.sha256(content).hexdigest()

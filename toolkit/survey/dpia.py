@@ -211,7 +211,7 @@ def _sentence_values(survey: Survey, language: str, voice: Voice) -> dict[str, s
 
 
 def _risk_table(survey: Survey, voice: Voice) -> list[str]:
-    """Return a table of risks: how each source could learn something, and the levels implied by the designs."""
+    """Return a table of risks, with their sources, the levels implied by the designs, and countermeasures."""
     modes = {question.mode for question in survey.questions}
     epsilon, has_links = survey.loss.epsilon, survey.access != "open"
     station_modes = modes if survey.field is None else {question.mode for question in station_version(survey).questions}

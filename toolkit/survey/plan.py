@@ -309,7 +309,7 @@ def _assumed_truth(question: Question, guess: Any) -> tuple[Any, str]:
 
 
 def _share_asked(question: Question, questions: Sequence[Question]) -> Fraction:
-    """Return the share of people who are asked, assuming that the answers to the deciding questions are uniform."""
+    """Return the share of people who are asked, assuming uniform answers to the questions in its condition."""
     by_name = {other.name: other for other in questions}
     shares = [_share_answering(by_name[name], answers) for name, answers in (question.show_if or {}).items()]
     return math.prod(shares, start=Fraction(1))

@@ -99,7 +99,7 @@ class Survey:
     retention : str or mapping, optional
         The period for which answers are kept.
     publication : str or mapping, optional
-        A statement of the results that are published.
+        A statement on the publication of the results.
     withdrawal : str or mapping, optional
         Instructions for withdrawing an answer; without them respondents read that this is impossible.
     approval : str or mapping, optional

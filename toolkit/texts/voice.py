@@ -42,7 +42,7 @@ class Voice:
         return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
     def joined(self, parts: Sequence[str], word: str = "and") -> str:
-        """Join texts to a list in a sentence, such as "one, two and three"."""
+        """Join texts into a list in a sentence, such as "one, two and three"."""
         *most, last = parts
         return self.phrases["comma"].join(most) + self.phrases[word] + last if most else last
 

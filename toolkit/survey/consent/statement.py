@@ -134,7 +134,7 @@ def _also(questions: Sequence[Question], paper: bool) -> list[str]:
 
 
 def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
-    """Return the sentence that questions are chosen at random, if the survey has arms."""
+    """Return the sentence stating that questions are chosen at random, if the survey has arms."""
     return [voice.say("arms")] if any(question.draw_probabilities is not None for question in questions) else []
 
 
@@ -268,7 +268,8 @@ def _total(
     """Return the section on how much all reports together improve a guess, or whether they can prove an answer."""
     spent = loss(randomized, waves, least).epsilon
     if math.isinf(spent):
-        rest = [] if later else _total_rest(randomized, language, voice, waves)  # an earlier wave may have asked more
+        # A later wave states nothing about the other questions, because an earlier wave may have asked more of them.
+        rest = [] if later else _total_rest(randomized, language, voice, waves)
         return Layer("learn", (voice.say("total_none"),), tuple(rest))
     guess = voice.guess(spent)
     more: tuple[str, ...] = ()
@@ -335,7 +336,7 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
 
 
 def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure) -> list[str]:
-    """Return the sentence that "prefer not to say" is protected like all answers, if a design includes it."""
+    """Return the sentence stating that "prefer not to say" is protected like all answers, if a design includes it."""
     labels = [
         question.label(option, language, voice.phrases)
         for question in randomized

@@ -63,7 +63,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
     Raises
     ------
     ValueError
-        If the file's suffix is not one of these.
+        If the file has an unsupported suffix.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
 
 
 def program_lines(question: Question) -> dict[str, str]:
-    """Return the line of code that computes a question's estimate in each program; an empty mapping if no line can."""
+    """Return the line of code that computes a question's estimate in each program, or {} if there is none."""
     design = question.design
     if design is None:
         return {}

@@ -17,7 +17,7 @@ _NOTHING = "nothing was read"
 
 @dataclass(frozen=True)
 class RowRule:
-    """A rule that leaves out rows if their cell in a column matches a pattern; both are regular expressions."""
+    """A rule that leaves out rows whose cells match a pattern; column and pattern are regular expressions."""
 
     column: str
     pattern: str

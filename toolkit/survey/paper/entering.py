@@ -29,7 +29,7 @@ _ANSWER_PROPERTIES = attrgetter(*(field.name for field in declared_fields(Questi
 
 @dataclass(frozen=True, repr=False)
 class EnteredSheets:
-    """Answers by serial number, and the problems to solve before storing them, which never quote an entry."""
+    """Answers by serial number, and problems that must be solved first; descriptions of problems quote no entry."""
 
     sheets: Mapping[str, Mapping[str, Any]]
     problems: tuple[str, ...]

@@ -40,7 +40,7 @@ def _environment() -> Any:
 
     def escaped(value: object) -> object:
         if type(value) is not str:
-            return value  # a number, or markup
+            return value  # numbers and markup need no escaping
         return markup(html.escape(isolate_digit_groups(value)).replace("\n", "<br>"))
 
     loader = jinja2.PackageLoader("toolkit.survey.paper")
@@ -84,7 +84,8 @@ def sheet_questions(survey: Survey) -> list[Question]:
 def printed_pages(survey: Survey, language: str, serials: Sequence[str], hash_text: str = "") -> dict[str, str]:
     """Return all pages in one language as HTML by file name, with one sheet for each serial number.
 
-    `hash_text` is the printed hash, by default the survey's. `printable_survey` returns the survey that can be printed.
+    `hash_text` is the printed hash, by default the survey's hash. `printable_survey` returns the survey that can be
+    printed.
     """
     for question in survey.questions:
         if question.randomized and not instructions(question, language, survey.words):

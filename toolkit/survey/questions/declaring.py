@@ -62,7 +62,7 @@ def check_fields(owner: Any, first_field: str | None = None) -> None:
 
 
 def declared_fields(owner: Any) -> Iterator[dataclasses.Field[Any]]:
-    """Return the fields that can be given, in the order of files."""
+    """Return the fields that can be given, in the order in which files contain them."""
     return (field for field in dataclasses.fields(owner) if "check" in field.metadata)
 
 

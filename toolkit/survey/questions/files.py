@@ -1,4 +1,4 @@
-"""Survey files in TOML and JSON, and explanations of fields that only other tools offer."""
+"""Survey files in TOML and JSON, and explanations for fields that exist only in other tools."""
 
 import json
 import re

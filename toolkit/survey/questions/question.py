@@ -58,7 +58,7 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 class Question:
     """One question of a survey.
 
-    With a `design` the answer is randomized on the respondent's device, otherwise it is sent unchanged.
+    With a `design` the answer is randomized on the respondent's device; otherwise it is sent unchanged.
 
     Parameters
     ----------

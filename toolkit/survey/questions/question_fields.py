@@ -81,7 +81,7 @@ _SAME_AS_DESIGN = "other answers would not be protected; leave the field out, or
 
 
 def checked_options(value: Any, name: str, question: Any) -> Labels:
-    """Check and return the options: those of the design, or the given options of a plain question."""
+    """Check and return the options: the options of the design, or the given options of a plain question."""
     design = question.design
     if design is None:
         given_fields = _given_answer_fields(question)
@@ -101,7 +101,7 @@ def checked_options(value: Any, name: str, question: Any) -> Labels:
 
 
 def _given_answer_fields(question: Any) -> list[str]:
-    """Return the names of the given fields among those that determine the kind of answer to a plain question."""
+    """Return the names of the given fields that determine the kind of answer to a plain question."""
     given = {name: getattr(question, name) for name in ("options", "bounds", "free_text")}
     return [name for name, value in given.items() if value is not None and value is not False]
 

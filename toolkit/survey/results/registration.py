@@ -104,7 +104,7 @@ class Registration:
         Raises
         ------
         ValueError
-            If the hash of the survey differs.
+            If the survey has a different hash.
         """
         if _registered_hash(survey) != self.survey_hash:
             rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey_hash[:12]}…)"

@@ -196,7 +196,7 @@ def _texts(words: Words, name: str, **values: str) -> dict[str, str]:
 
 
 def _field(question: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
-    """Return hint, error message and attributes of a field, and the limits of a number."""
+    """Return the hint, the error message and the attributes of a field, and the limits of a number."""
     is_integer_choice = _is_integer_range(choices) if question["kind"] == "choice" else False
     is_whole = is_integer_choice or question.get("whole", False)
     kind = "whole" if is_whole else question["kind"]

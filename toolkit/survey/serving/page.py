@@ -106,7 +106,7 @@ def page_content(
 
 
 def _with_endings(words: Mapping[str, str], title: str) -> dict[str, str]:
-    """Return the texts of a language, with a heading and a sentence for every final screen added."""
+    """Return the texts of a language together with a heading and a sentence for every final screen."""
     files = ", ".join(client.FILE_NAMES)
     texts = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
     texts["verify_5"] = texts["verify_5"].replace("{files}", files)

@@ -129,7 +129,7 @@ def _restart_if_dead(worker: _Worker, command: WorkerCommand) -> _Worker:
 
 
 def _stop_workers(workers: Sequence[_Worker]) -> None:
-    """Stop all workers once they have finished the requests in progress, and kill those that take too long."""
+    """Stop all workers once they have finished the requests in progress, and kill workers that take too long."""
     for worker in workers:
         worker.process.terminate()
     deadline = time.monotonic() + _STOP_SECONDS

@@ -1,4 +1,4 @@
-"""A pool that hides which report came with which token from a person who reads an open database once.
+"""A pool that prevents a person who reads an open database once from linking reports to tokens.
 
 A report and the token that it spends must be written in one transaction, and databases mark rows that were written
 together: PostgreSQL stores the number of the transaction in every row, and SQLite stores the pages of a commit one

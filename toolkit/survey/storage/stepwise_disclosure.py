@@ -1,7 +1,7 @@
 """Disclosure of an open collection in steps, so that no two results before closing differ by one person's report.
 
 A person who sees an estimate before and after somebody answers can take the difference. Therefore the disclosed reports
-stay the same until a whole step of reports can be added at once; in tables by group, each group advances in such steps.
+stay the same until a whole step of reports can be added at once; in tables by group, each group changes in such steps.
 A person who sends nine reports after somebody else's could subtract them from a step of ten. Therefore, whenever
 reports are disclosed, another whole step, drawn at random from all waiting reports, is withheld. The draw does not
 depend on the keys, because phones make them. Somebody who knows nine reports of a step then finds the tenth person's
@@ -13,7 +13,7 @@ restart. In a rehearsal nothing is withheld.
 Limits: with open access, a person who sends many reports can outnumber all other people's reports among the waiting
 ones, and can then read a single report from the results, though never the answer behind it. Closing discloses the
 remaining reports at once: fewer than two steps, and in tables by group fewer than two more steps of each group. Tables
-by different questions advance independently, so that somebody who watches several of them may learn more. Plain answers
+by different questions change independently, so that somebody who watches several of them may learn more. Plain answers
 may reveal whose report is in a step. A copy of the database of an open collection distinguishes disclosed reports from
 later ones until closing removes the keys.
 """
