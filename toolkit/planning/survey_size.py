@@ -78,7 +78,7 @@ class PeopleNeeded:
 
     Parameters
     ----------
-    rows : tuple of Needed
+    rows : tuple of PeopleForGoal
         A row for each goal.
     notes : tuple of str
         Caveats of the plan.

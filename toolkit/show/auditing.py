@@ -14,7 +14,7 @@ from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import reject
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, document_figure, draw_curves, finish
 
-_TOTAL_ERROR = 0.01  # probability that any bar misses its ratio, split evenly among all limits
+_TOTAL_ERROR = 0.01  # the probability that any bar misses its ratio, split evenly among all limits
 _STYLES = ((BLUE, "-", "o"), (VERMILLION, "--", "D"), (ORANGE, "-.", "s"))
 
 
@@ -104,7 +104,7 @@ def bounds_against_runs(
 
 
 def _cells(pooled: Array, max_cells: int) -> tuple[Array, list[str]]:
-    """Return the edges between cells and their names: single values, or intervals if there are too many values."""
+    """Return the edges between cells and the names of the cells: values, or intervals if there are too many values."""
     values = np.unique(pooled)
     if len(values) <= max_cells:
         return values[1:], [f"{value:.4g}" for value in values]
@@ -115,7 +115,7 @@ def _cells(pooled: Array, max_cells: int) -> tuple[Array, list[str]]:
 
 
 def _log_ratios(first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
-    """Return the lower limit, the upper limit and the estimate of ln(p / q); they are infinite if a count is zero."""
+    """Return the lower limit, the upper limit and the estimate of ln(p / q); infinite if a count is zero."""
     tail = _TOTAL_ERROR / (4 * len(first))
     (low, high), (second_low, second_high) = (
         clopper_pearson(counts, int(counts.sum()), tail) for counts in (first, second)

@@ -1,6 +1,7 @@
 """Helpers for all figures: axes that display in a notebook, colours, ticks and curves.
 
-Figures are made without pyplot. Therefore no figure stays open, no backend must be chosen, and threads share no state.
+Figures are made without pyplot. Therefore no figure stays open, no backend has to be chosen, and threads share no
+state.
 """
 
 import base64
@@ -24,7 +25,7 @@ from toolkit.core.arrays import Array
 # The palette of Okabe and Ito, which people with any colour vision can distinguish, even in greyscale.
 BLUE, SKY, ORANGE, VERMILLION, GREY, INK = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#767676", "#222222"
 
-# In a dark theme the lightness is inverted and hues are kept, so that a saved notebook needs one image for all themes.
+# A dark theme inverts the lightness and preserves hues, so that a saved notebook needs only one image for all themes.
 _DARK = '<style>[data-jp-theme-light="false"] .toolkit-figure {filter: invert(0.9) hue-rotate(180deg)}</style>'
 _DPI = 96
 _PIXEL_RATIO = 2  # image pixels per CSS pixel, for high-resolution screens
@@ -100,7 +101,7 @@ def png(figure: Figure) -> bytes:
     canvas: Any = FigureCanvasAgg(figure)  # matplotlib has no types for its buffer
     output = io.BytesIO()
     with _fixed_layout(figure):
-        # Saving by matplotlib would lay out, draw and compress the figure a second time.
+        # `savefig` of matplotlib would lay out, draw and compress the figure a second time.
         canvas.draw()
         size = canvas.get_width_height(physical=True)
     rendered = Image.frombuffer("RGBA", size, canvas.buffer_rgba(), "raw", "RGBA", 0, 1)
@@ -128,13 +129,13 @@ def _fixed_layout(figure: Figure) -> Iterator[None]:
 
 
 def percent(share: float, decimals: int = 0) -> str:
-    """Format a share in percent, without trailing zeros."""
+    """Format a share as a percentage without trailing zeros."""
     text = f"{100 * share:.{decimals}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
 
 
 def percent_ticks(ax: Axes, axis_names: str = "xy") -> None:
-    """Label ticks in percent, with one decimal if needed: a tick at 2.5 % must not read 2 %."""
+    """Label ticks in percent, with one decimal if needed, so that a tick at 2.5 % is not labeled 2 %."""
     for name in axis_names:
         axis = ax.xaxis if name == "x" else ax.yaxis
         axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))

@@ -88,7 +88,7 @@ def noncompliance_lines(design: Design, prevalence: float, *, max_share: float =
 def option_shares(
     estimate: Estimate, *, truth: Sequence[float] | None = None, level: float = 0.95, ax: Axes | None = None
 ) -> Axes:
-    """Draw the share of each option with its interval, one row each.
+    """Draw the share of each option with its interval, one row per option.
 
     Parameters
     ----------

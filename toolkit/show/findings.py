@@ -20,7 +20,7 @@ from toolkit.survey.results.survey_results import group_label, option_label
 _MAX_OPTIONS = 12
 _MAX_ROWS = 120
 _ROW_INCHES = 0.26
-_PANEL_GAP = 0.5  # in rows
+_PANEL_GAP = 0.5  # in units of rows
 _MAX_NAME_LENGTH = 34
 _STYLES = ((BLUE, "o"), (ORANGE, "s"), (INK, "^"), (SKY, "D"), (VERMILLION, "v"), (GREY, "P"))
 
@@ -83,7 +83,7 @@ def _groups(results: Results) -> list[Group]:
 
 
 def _share_rows(results: Results) -> bool:
-    """Return whether the groups share rows, distinguished by their markers; too many groups have rows of their own."""
+    """Return whether the groups share rows, distinguished by their markers; too many groups get separate rows."""
     return len(_groups(results)) <= len(_STYLES)
 
 
@@ -97,7 +97,7 @@ def _panels(results: Results, level: float) -> list[list[_EstimateRow]]:
 
 
 def _estimate_rows(results: Results, finding: SurveyEstimate, level: float) -> list[_EstimateRow]:
-    """Return a row for each option of a question; none for a distribution with many points, which needs a curve."""
+    """Return a row for each option of a question; no rows for a distribution of many points."""
     question, estimate = results.survey[finding.question], finding.estimate
     if len(estimate.labels) > _MAX_OPTIONS:
         return []

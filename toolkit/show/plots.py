@@ -90,9 +90,9 @@ def _annotate_cell(ax: Axes, design: Design, truth: int, report: int) -> None:
 
 @document_figure
 def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = None) -> Axes:
-    """Draw an observer's belief about one person after each report, against the belief before the report.
+    """Draw an observer's belief about one person after each possible report, against the belief before the report.
 
-    On the diagonal the observer learns nothing.
+    On the diagonal, the report does not change the belief.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def estimate_intervals(
     method: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw estimates as dots with their intervals, one row each.
+    """Draw estimates as dots with their intervals, one row per estimate.
 
     Parameters
     ----------

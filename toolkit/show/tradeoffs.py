@@ -57,7 +57,7 @@ def margin_against_n(
     prevalence : float or sequence of float
         The guessed share, or shares.
     epsilons : sequence of float, optional
-        Privacy losses; each has a line.
+        Privacy losses, with one line for each.
     ns : sequence of int, optional
         Numbers of people; if not given, 31 from 100 to 100,000.
     level : float, default 0.95
@@ -136,7 +136,7 @@ def equal_margins(
     prevalence : float or sequence of float
         The guessed share, or shares.
     margins : sequence of float, optional
-        Margins; each has a contour.
+        Margins, with one contour for each.
     level : float, default 0.95
         Confidence level of the margins.
 
@@ -164,7 +164,7 @@ def equal_margins(
 
 
 def _label_position(family: Family, prevalence: object, margin: float, level: float) -> tuple[float, float]:
-    """Return the position of a contour's label: at epsilon 0.7, or further right if that needs too many people."""
+    """Return the position of a contour's label: at epsilon 0.7, or further right if 0.7 needs too many people."""
     for epsilon in (0.7, 1.2, 2.0):
         needed = float((PlanInputs(family, prevalence, level).accuracy(epsilon).margin(1) / margin) ** 2)
         if needed < 60_000:
@@ -242,7 +242,7 @@ def guessing(design: Design, *, ax: Axes | None = None) -> Axes:
 
 @document_figure
 def budget_split(split: Split, *, ax: Axes | None = None) -> Axes:
-    """Draw how a budget is split over questions, and the margin of each.
+    """Draw how a budget is split over questions, and the margin of each question.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""The course: attacks, explorers, exercises and grading, and a class that answers on its phones.
+"""The course: attacks, explorers, exercises and grading, and surveys of a class on its phones.
 
-Everything here uses the rest of the toolkit, and nothing but the command line uses it.
+This package uses the rest of the toolkit, and only the command line uses this package.
 """
 
 from toolkit.teaching.attempts import attempt

@@ -11,7 +11,7 @@ from toolkit.teaching.mistakes import find_mistake
 
 
 def attempt(function: Callable[..., Any], *arguments: Any, like: Any, repeat: int = 1) -> Any:
-    """Call a function that a student wrote, and name the wrong step if its result is that of a known mistake.
+    """Call a function that a student wrote, and name the wrong step if the result is that of a known mistake.
 
     If the function fails or returns a result of the wrong form, the error states what was expected and what was
     received. Any other wrong result is returned, because the caller compares it.
@@ -23,7 +23,7 @@ def attempt(function: Callable[..., Any], *arguments: Any, like: Any, repeat: in
     *arguments : Any
         Its arguments.
     like : Any
-        The toolkit's result for the same arguments: a number, or an array of numbers or of truth values.
+        The toolkit's result for the same arguments: a number, or an array of numbers or truth values.
     repeat : int, default 1
         Number of calls. If it is more than 1, the results are stacked.
 
@@ -35,7 +35,7 @@ def attempt(function: Callable[..., Any], *arguments: Any, like: Any, repeat: in
     Raises
     ------
     AssertionError
-        If the function fails, or if its result has the wrong form or is that of a known mistake.
+        If the function fails, or if its result has the wrong form or is the result of a known mistake.
     NotImplementedError
         If the function has not been written yet.
 

@@ -1,4 +1,4 @@
-"""Figures of attacks: how much an attacker learns, and what stops the attack. Each function takes and returns `ax`."""
+"""Figures of attacks, of what an attacker learns and of protection. Each function takes and returns `ax`."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -34,12 +34,12 @@ _STYLES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (VERMILLION, "-.", "D"), (SKY,
 
 @document_figure
 def bits_recovered(curves: Mapping[str, Sequence[tuple[float, float]]], n: int, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of secret bits found against the size of the noise, one line per kind, and mark the root of n.
+    """Draw the share of recovered secret bits against the size of the noise, one line per kind; mark the root of n.
 
     Parameters
     ----------
     curves : mapping of str to sequence of (float, float)
-        For each kind of noise, pairs of (size of the noise, share of bits found).
+        For each kind of noise, pairs of (size of the noise, share of recovered bits).
     n : int
         The number of secret bits.
 
@@ -80,7 +80,7 @@ def roc_curves(curves: Mapping[str, Roc], *, epsilon: float | None = None, ax: A
     curves : mapping of str to Roc
         The ROC curve of each attack.
     epsilon : float, optional
-        A privacy loss; the region that it rules out is shaded.
+        A privacy loss; the region that this loss excludes is shaded.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def area_curves(
     curves : mapping of str to sequence of (float, float)
         For each release, pairs of (size, area).
     size_name : str, default "columns"
-        The plural noun for what the size counts.
+        The plural noun for the units of the size.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def uniqueness_bars(profile: UniquenessProfile, *, max_bars: int = 12, ax: Axes 
 
     Parameters
     ----------
-    profile : Profile
+    profile : UniquenessProfile
         Shares of unique rows, from `toolkit.teaching.attacks.linkage`.
     max_bars : int, default 12
         Largest number of bars.

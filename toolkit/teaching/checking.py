@@ -1,7 +1,7 @@
 """`check` compares an answer with the key and gives a hint about typical mistakes; `grade` gives points.
 
-Each right answer is stored as a hash of its normal form. The file of hashes does not show the solutions, but they can
-be found by trying all numbers.
+Each right answer is stored as a hash of its normal form. The file of hashes does not show the answers, but they can be
+found by trying all numbers.
 """
 
 import hashlib
@@ -44,10 +44,10 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
     "sign": ((lambda x: -x, "The size is right; look at the sign."),),
     "inverse": ((lambda x: 1 / x if x else math.nan, "Upside down: what is divided by what?"),),
 }
-"""Common slips, each as a function that undoes the slip, and a hint."""
+"""Common slips, each with a function that undoes the slip and a hint."""
 
 
-_HASH_ROUNDS = 2000  # a hash takes about a millisecond, so that trying thousands of answers takes time
+_HASH_ROUNDS = 2000  # a hash takes about a millisecond, so trying thousands of answers takes time
 _YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no"}
 _FUNCTION_PATTERN = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
 
@@ -71,7 +71,7 @@ def _pbkdf2(text: bytes, salt: bytes) -> bytes:
 
 
 def parse_number(answer: object) -> float | None:
-    """Parse a number such as 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3" or "inf"; return None if it is not one."""
+    """Parse a number such as 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3" or "inf"; return None for other texts."""
     if isinstance(answer, bool | np.bool_):
         return None
     try:
@@ -107,14 +107,14 @@ def normalize_word(answer: object) -> str:
 
 
 def round_to_digits(value: float, digits: int) -> str:
-    """Format a number with this many significant digits; with `digits` 0 it is a whole number and stays exact."""
+    """Format a number with this many significant digits; with `digits` 0, format a whole number exactly."""
     if value == 0:
         return "0"
     return f"{value:.{digits - 1}e}" if digits else f"{value:.12g}"
 
 
 def nearby_roundings(value: float, digits: int) -> set[str]:
-    """Round a number, and the numbers half a unit of the last digit away, so that truncated answers match as well.
+    """Round a number and the numbers half a unit of the last digit away, so that truncated answers match as well.
 
     The distance is slightly more than half a unit, which decides ties.
     """
@@ -132,7 +132,7 @@ _last_replies: dict[str, "Reply"] = {}
 
 @dataclass(frozen=True)
 class Reply:
-    """The reply to an answer; true if the answer is right.
+    """The reply to an answer, which is true if the answer is right.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Reply:
     is_right : bool
         Whether the answer is right.
     message : str
-        What is wrong with the answer, or a hint.
+        A description of the fault in the answer, or a hint.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def _is_written(function: object) -> bool:
 
 
 def right_parts(exercise: str, answer: object) -> list[bool]:
-    """Return whether each part is right. Missing parts are wrong; with too many parts, all of them are wrong."""
+    """Return whether each part is right. Missing parts are wrong; if there are too many, all are wrong."""
     parts, answers = _answer_key()[exercise], _split_parts(answer)
     if len(answers) > len(parts):
         return [False] * len(parts)
@@ -273,7 +273,7 @@ def _split_parts(answer: object) -> list[Any]:
 
 
 def _fault_message(exercise: str, index: int, answer: object, parts: list[dict[str, Any]]) -> str:
-    """Return what is wrong with one part, or "" if it is right."""
+    """Return a description of the fault in one part, or "" if it is right."""
     part = parts[index]
     digits = part.get("digits")
     if digits is None:
@@ -290,7 +290,7 @@ def _fault_message(exercise: str, index: int, answer: object, parts: list[dict[s
 
 
 def _word_fault(exercise: str, index: int, answer: object, part: dict[str, Any]) -> str:
-    """Return what is wrong with a part that is a word."""
+    """Return a description of the fault in a part that is a word, or "" if it is right."""
     answer_seal = seal(exercise, index, normalize_word(answer))
     if answer_seal in part["right"]:
         return ""
@@ -307,7 +307,7 @@ def _is_right(exercise: str, index: int, value: float, part: dict[str, Any]) -> 
 
 
 def _slip_hint(exercise: str, index: int, value: float, part: dict[str, Any]) -> str:
-    """Return the hint of the slip that turned the right number into this value, or "" if no listed slip did."""
+    """Return the hint of the slip that turned the right number into this value, or "" if there is no such slip."""
     for undo, hint in (slip for kind in part["slips"] for slip in SLIPS[kind]):
         undone = undo(value)
         if not math.isfinite(undone):
@@ -388,19 +388,19 @@ def grade(answers: Mapping[str, Any], prefix: str = "P.") -> list[Mark]:
     Parameters
     ----------
     answers : Mapping[str, Any]
-        The answer to each exercise, as `check` takes it.
+        The answer to each exercise, in the form that `check` accepts.
     prefix : str, default "P."
         The first characters of the exercises' names: "P." for the project, "03." for the third notebook.
 
     Returns
     -------
     list[Mark]
-        A mark for each exercise, answered or not.
+        A mark for each exercise, including exercises without an answer.
 
     Raises
     ------
     ValueError
-        If the course has no such exercises, or if an answer belongs to none of them.
+        If the course has no such exercises, or if an answer belongs to none of these exercises.
 
     Examples
     --------

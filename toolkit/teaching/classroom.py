@@ -46,7 +46,7 @@ class Certificate:
 
 
 def own_address() -> str:
-    """Find the address under which other devices on the same network reach this machine.
+    """Find the address at which other devices on the same network reach this machine.
 
     The network can be wireless, wired or a hotspot. Nothing is sent: the system is asked which of its addresses it
     would send from.
@@ -80,18 +80,18 @@ def own_address() -> str:
 
 
 def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certificate:
-    """Make a certificate for an address of this machine, or reuse the one in a folder.
+    """Make a certificate for an address of this machine, or reuse a certificate from a folder.
 
     A new certificate is made if the address differs or if less than a day of validity is left. The certificate is
-    self-signed, so each phone warns once. If the fingerprint on the phone equals the one on the projector, nobody
-    intercepts the connection.
+    self-signed, so each phone warns once. If the fingerprint on the phone equals the fingerprint on the projector,
+    nobody intercepts the connection.
 
     Parameters
     ----------
     folder : str or Path
         The folder of the certificate and its key.
     address : str
-        The address, as `own_address` finds it.
+        The address, as returned by `own_address`.
     days : int, default 7
         Number of days for which the certificate is valid, at most 90.
 
@@ -134,7 +134,7 @@ def open_class(
     folder : str or Path, default "class"
         The folder for all files.
     address : str, optional
-        Address of this machine; needed only if it has several.
+        The address of this machine; required only if it has several addresses.
     **options : Any
         Options of `toolkit.collect`, such as `port` or `rehearsal`.
 

@@ -1,9 +1,9 @@
-"""The notebooks and their data: where they are, copies for students and teachers, and a cell that installs the toolkit.
+"""The notebooks and their data: paths, copies for students and teachers, and a cell that installs the toolkit.
 
 A student's copy has no saved outputs, because they would show what the student should find out. The functions that the
-student writes are empty, and the cell after each compares it with the toolkit. "Run all" still reaches the end: cells
-that need an unwritten function may fail, and the last cell lists what is left to do. The copy omits the key to what was
-planted in the data, and the sample report of the project.
+student writes are empty. The cell after each function compares it with the toolkit. "Run all" still reaches the end:
+cells that need an unwritten function may fail, and the last cell lists what is left to do. The copy omits the sample
+report of the project and the key to the patterns that were planted in the data.
 """
 
 import ast
@@ -21,7 +21,7 @@ FOLDERS = ("notebooks", "data")
 """The folders of the course, which are next to each other."""
 _ANSWER_KEYS = re.compile(r"\n#+ (The answer key|A sample report).*?(</details>\n|\Z)", re.DOTALL)
 _TEACHER_PAGES = ("README.md",)
-"""Pages for teachers only: the map of the answers, and what to hand out."""
+"""Pages for teachers only: the list of the answers, and the materials to hand out."""
 _INSTALL_CODE = '''\
 # Installs the toolkit where it is not, as in JupyterLite or Colab.
 import importlib.util
@@ -42,7 +42,7 @@ Cell = dict[str, Any]
 
 
 def course() -> Path:
-    """Return the folder of the notebooks and their data: inside an installed package, or beside it in a checkout."""
+    """Return the folder of the notebooks and their data: inside an installed package, or next to it in a checkout."""
     for root in (_STARTER, _CHECKOUT):
         if all((root / folder).is_dir() for folder in FOLDERS):
             return root

@@ -71,7 +71,10 @@ def _truthful_shares(reports: Any, answers: Any, *_: Any) -> list[float]:
 
 
 def _noise_statistics(noisy: Any, value: Any, sensitivity: float, epsilon: float, *_: Any) -> list[float]:
-    """Return mean absolute value, mean, share beyond 3 and share of distinct values of noise in units of its scale."""
+    """Return four statistics of the noise in units of its scale.
+
+    They are the mean absolute value, the mean, the share of values beyond 3 and the share of distinct values.
+    """
     noise = (np.asarray(noisy) - value) * epsilon / sensitivity
     sizes = np.abs(noise)
     distinct = np.unique(sizes.round(9)).size / sizes.size
@@ -81,7 +84,7 @@ def _noise_statistics(noisy: Any, value: Any, sensitivity: float, epsilon: float
 def _vector_statistics(vectors: Any, d: int, epsilon: float, *_: Any) -> list[float]:
     """Return statistics of random vectors that distinguish incorrect noise from correct noise.
 
-    They are the mean and the standard deviation of epsilon times the length, the largest mean of a coordinate of the
+    They are the mean and the standard deviation of epsilon times the norm, the largest mean of a coordinate of the
     direction, and the share of coordinates of the direction between -1/2 and 1/2. This share is one half in three
     dimensions, because there each coordinate of a uniform direction is uniform between -1 and 1 (Archimedes).
     """

@@ -141,7 +141,8 @@ class AnswerCard(anywidget.AnyWidget):
 
     Each report has a random number. It is confirmed, and stored once even if it is sent several times. "Next person"
     clears the card, for a laptop that several people share. The card runs code that the notebook sends to the browser.
-    Respondents must therefore trust this code, and that nobody looks at the screen before it is cleared.
+    Respondents must therefore trust this code. They must also trust that nobody looks at the screen before it is
+    cleared.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ class AnswerCard(anywidget.AnyWidget):
     _esm = browser_code("answer_card.js")
     _css = browser_style("answer_card.css")
 
-    card = traitlets.Dict(read_only=True).tag(sync=True)  # the face of the card, and the integers to draw with
+    card = traitlets.Dict(read_only=True).tag(sync=True)  # the texts of the card, and the integers to draw with
     receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(
         sync=True
     )  # the report that was confirmed last
@@ -204,7 +205,7 @@ class AnswerCard(anywidget.AnyWidget):
         answers : array_like
             True answers, as for `randomize` of the design; only the reports are stored.
         rng : numpy.random.Generator, optional
-            A generator, for reproducible simulations; by default the system's randomness.
+            A generator for simulations; by default, the operating system's randomness.
         """
         draw, truths = drawer(check_rng(rng)), _encode_answers(self._design, answers)
         self._store({secrets.token_hex(16): self._design._draw_report(truth, draw) for truth in truths})
@@ -212,7 +213,7 @@ class AnswerCard(anywidget.AnyWidget):
     def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
         """Store a report from the browser and confirm it; any other message is ignored."""
         if self._is_report(content) and self._store({content["id"]: content["r"]}):
-            # With the counter the receipt changes even if a report arrives again, so that the browser is notified.
+            # With the counter, the receipt changes even if a report arrives again, so the browser is notified.
             self._confirmed += 1
             self.set_trait("receipt", {"id": content["id"], "number": self._confirmed})
 

@@ -38,9 +38,9 @@ class CollectorView(Explorer):
     """The number of reports and the estimates so far, with the link and its QR code.
 
     The view updates every two seconds while it is on the screen. Estimates appear when the survey's minimum number of
-    reports is reached, because earlier ones would be misleading. They change in steps, so that no observer can infer
-    one person's report. `history` contains the estimates of the first randomized yes/no question that were shown, and
-    the view draws them. Do not stop a collection because you like the estimate.
+    reports is reached, because earlier estimates would be misleading. Estimates change in steps, so that no observer
+    can infer one person's report. `history` contains the estimates of the first randomized yes/no question that were
+    shown, and the view draws them. Do not stop a collection because you like its estimate.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _yes_no_question(results: Results) -> Question | None:
 
 
 def _first_yes_no_numbers(results: Results) -> list[float]:
-    """Return the count, and in percent the low limit, estimate and high limit, of the first yes/no question, if any."""
+    """Return the count of the first yes/no question, if any, and its low limit, estimate and high limit in percent."""
     question = _yes_no_question(results)
     if question is None:
         return []

@@ -22,7 +22,7 @@ VERDICT = "You guessed {guess} {unit}; at this setting it is {truth}."
 QUESTION = """\
 from toolkit import Question, warner
 Question("name", "Have you ever …?", design=warner(epsilon={epsilon}))"""
-"""Code of a question with Warner's design, for explorers whose epsilon belongs to one answer."""
+"""The code of a question with Warner's design, for explorers whose epsilon belongs to one answer."""
 
 Factory = TypeVar("Factory", bound=Callable[..., anywidget.AnyWidget])
 
@@ -98,7 +98,7 @@ _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MU
 
 
 def bundle_module(path: Path) -> str:
-    """Return the code of an ES module after that of all modules that it imports, as one scope without imports."""
+    """Return the code of an ES module and of all modules that it imports, as one scope without imports."""
     return "\n".join(_modules_in_order(path.resolve(), []).values())
 
 
@@ -113,7 +113,7 @@ def imported_names(code: str) -> dict[str, set[str]]:
 
 
 def _modules_in_order(path: Path, importers: list[Path]) -> dict[Path, str]:
-    """Return the code of a module and of its imports by path, each module after the modules that it imports."""
+    """Return the code of a module and of its imports by path; each module follows the modules that it imports."""
     if path in importers:
         raise RuntimeError(f"{path.name} imports itself, by way of {importers[-1].name}")
     code = path.read_text(encoding="utf-8")
@@ -151,8 +151,8 @@ class Explorer(anywidget.AnyWidget):
 
     A subclass sets `_esm = browser_code("its_name.js")`, defines synced traits (`BoundedFloat`, `BoundedInt`,
     `TextChoice`) and overrides `setting_text`, `describe` and `picture`. It fills `table` once; `row` is for settings
-    that the user types and that are not in the table. Both are sent to the browser, so they contain only plain numbers,
-    texts, lists and dicts.
+    that the user types and that are not in the table. `table` and `row` are sent to the browser, so they contain only
+    plain numbers, texts, lists and dicts.
 
     With `guess=True` the live widget asks for a prediction before it shows the answer, and then draws both;
     `prediction` is the user's prediction. The still figure of a saved notebook always shows the answer. A class with
@@ -242,7 +242,7 @@ class Explorer(anywidget.AnyWidget):
         Returns
         -------
         tuple of float and str
-            The number, and the text that shows it in sentences.
+            The number, and its text in sentences.
         """
         raise NotImplementedError
 
@@ -252,7 +252,7 @@ class Explorer(anywidget.AnyWidget):
         Returns
         -------
         str
-            A sentence, empty if nothing was predicted.
+            A sentence; empty if there is no prediction.
         """
         if self.prediction_question is None or self.prediction is None:
             return ""

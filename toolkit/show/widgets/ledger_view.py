@@ -39,8 +39,8 @@ class ChargeRow:
 class LedgerView(Explorer):
     """The spent and the remaining part of a privacy budget, as a bar and a table.
 
-    The view reads the ledger again after every cell of the notebook. Its button reads the ledger again for charges by
-    other processes. The view cannot charge the ledger.
+    The view reads the ledger again after every cell of the notebook. A button does the same, for charges by other
+    processes. The view cannot charge the ledger.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def _with_nonbreaking_spaces(loss: Loss) -> str:
 
 
 def _n_more_charges(last: Entry, ledger: Ledger) -> str:
-    """Return how many more charges like the last one the remaining budget allows."""
+    """Return the number of further charges, each like the last charge, that the remaining budget allows."""
     pairs = zip(components(ledger.remaining), components(last.charged), strict=True)
     return f"{min((amount // cost for amount, cost in pairs if cost), default=0):,}"
 

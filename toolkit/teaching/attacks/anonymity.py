@@ -77,7 +77,7 @@ class HomogeneousClass:
     size : int
         The number of members.
     value : object
-        Their sensitive value.
+        The sensitive value of the members.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> lis
 
     Returns
     -------
-    list of GivenAway
+    list of HomogeneousClass
         The classes in decreasing order of their size.
 
     Examples
@@ -182,7 +182,7 @@ def bands(*widths: int) -> list[CoarseningFunction]:
     Returns
     -------
     list of callable
-        A function for each width, and one that returns the star.
+        A function for each width, and a function that returns the star.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def prefixes(*lengths: int) -> list[CoarseningFunction]:
     Returns
     -------
     list of callable
-        A function for each length, and one that returns the star.
+        A function for each length, and a function that returns the star.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class GeneralizedTable:
     columns : dict
         The coarser columns of the remaining rows.
     steps : dict
-        The number of steps taken in each column.
+        The number of coarsening steps in each column.
     kept_rows : NDArray
         A mask of the remaining rows.
 
@@ -281,7 +281,7 @@ def generalize(
     Raises
     ------
     ValueError
-        If classes are smaller than k with every column at its coarsest.
+        If classes are smaller than k even if every column is at its coarsest.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def _classes(columns: Mapping[str, npt.NDArray[Any]]) -> Codes:
 
 
 def _coarser(values: npt.NDArray[Any], step: CoarseningFunction) -> npt.NDArray[Any]:
-    """Apply a step to each distinct value."""
+    """Apply a coarsening step to each distinct value."""
     _, first_rows, inverse = np.unique(value_codes(as_column(values)), return_index=True, return_inverse=True)
     cells = values.tolist()
     return np.array([step(cells[i]) for i in first_rows], dtype=object)[inverse].astype(str)
@@ -328,7 +328,7 @@ def possible_values(sensitive: ArrayLike, releases: Sequence[GeneralizedTable]) 
     ----------
     sensitive : array-like
         The value of each person.
-    releases : sequence of Generalized
+    releases : sequence of GeneralizedTable
         Releases made from all of these people. A release rules nothing out for a person who was dropped from it.
 
     Returns

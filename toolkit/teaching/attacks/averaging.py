@@ -1,4 +1,4 @@
-"""Repeated questions to one respondent: fresh reports reveal the truth, a repeated first report does not."""
+"""Repeated questions to one respondent: fresh reports reveal the truth, but a repeated first report does not."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class Belief:
     beliefs: Array
 
     def sure_after(self, belief: float = 0.99) -> int | None:
-        """Return the number of reports after which an option has at least this probability.
+        """Return the number of reports after which the belief in an option is at least `belief`.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool
     Parameters
     ----------
     design : object
-        A randomizer with `options` and a law (integer weights, or `law(answer)`).
+        A randomizer with `options` and a distribution of reports (integer weights, or `law(answer)`).
     answer : object
         The true answer.
     times : int
@@ -62,7 +62,7 @@ def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool
     remembered : bool
         Whether the person repeats the first report, as in waves with memoization; the observer knows this.
     rng : Generator, optional
-        For simulation; by default, the operating system's randomness.
+        A generator for simulations; by default, the operating system's randomness.
 
     Returns
     -------

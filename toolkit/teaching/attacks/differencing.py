@@ -20,11 +20,11 @@ def resignation(before: float, n: int, after: float) -> float:
     Parameters
     ----------
     before : float
-        The mean before, of n people.
+        The mean of n people, before the resignation.
     n : int
-        The number of people before.
+        The number of people before the resignation.
     after : float
-        The mean after, of n - 1 people.
+        The mean of n - 1 people, after the resignation.
 
     Returns
     -------
@@ -72,7 +72,7 @@ class GuardedTable:
         group : Mask
             The members of the group.
         column : str, optional
-            The column to add up; None counts people.
+            The column to add up; with None, people are counted.
 
         Returns
         -------
@@ -88,9 +88,10 @@ class GuardedTable:
 
 
 def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | None = None) -> float:
-    """Compute an answer that the server refuses as the difference of two answers that it gives: a tracker attack.
+    """Compute an answer that the server refuses as the difference of two other answers.
 
-    The sum over "common and special" is the sum over "common" less the sum over "common and not special".
+    This is a tracker attack. The sum over "common and special" is the sum over "common" minus the sum over "common and
+    not special".
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
     special : Mask
         The people with the target's property.
     column : str, optional
-        The column to add up; None counts people.
+        The column to add up; with None, people are counted.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
 
 @dataclass(frozen=True)
 class Outlier:
-    """The largest value in a group, as its mean implies it.
+    """The largest value in a group, as implied by the mean.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def read_without_quoting(
 
 
 def join_codes(columns: list[Codes]) -> tuple[Codes, int]:
-    """Combine several columns of codes into one column; return it and an exclusive upper bound of its codes."""
+    """Combine several columns of codes into one column; also return an exclusive upper bound on its codes."""
     total, n_codes = columns[0], int(columns[0].max()) + 1
     for codes in columns[1:]:
         n_column_codes = int(codes.max()) + 1

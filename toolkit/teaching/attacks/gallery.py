@@ -1,8 +1,8 @@
-"""A gallery of broken mechanisms. Each claims epsilon = 1 and is wrong, although it looks right or was even published.
+"""A gallery of broken mechanisms, each of which falsely claims epsilon = 1. Some of them were even published.
 
 Use them for lessons and for testing audits, never for real data. Each exhibit has a repaired version, which is the same
-code without the fault. All noise except in "float noise" lies on a grid of 1/64, so that an audit can detect
-nothing but the planted fault.
+code without the fault. All noise except in "float noise" lies on a grid of 1/64, so that an audit can detect only the
+planted fault.
 """
 
 import math
@@ -110,7 +110,7 @@ def _two_releases(value: float, rng: Generator, scale: float) -> Array:
 
 
 def _coarse_count(value: float, rng: Generator, *, adds_noise: bool) -> float:
-    """Round a count to a multiple of ten, after adding noise or without any noise."""
+    """Round a count to a multiple of ten, after adding noise or, as the fault, without any noise."""
     return 10.0 * round(_count(value, rng, 1 / EPSILON) / 10 if adds_noise else value / 10)
 
 
@@ -121,7 +121,7 @@ def _whole_count(value: float, rng: Generator, *, rounds_sum: bool) -> float:
 
 
 def _mean(salaries: Array, rng: Generator, *, clamps: bool) -> float:
-    """Release the mean of salaries "from 0 to 100" with noise for that range."""
+    """Release the mean of salaries with noise for values from 0 to 100; the fault is that values are not clamped."""
     values = np.clip(salaries, 0, 100) if clamps else salaries
     return float(round(values.mean() * _GRID) / _GRID + _laplace((100 / len(values) + 1 / _GRID) / EPSILON, rng))
 
@@ -145,7 +145,8 @@ def _float_laplace(value: float, rng: Generator) -> float:
     Mironov (2012); Haney et al. (2022).
     """
     uniform = rng.random() - 0.5
-    # An audit reads the last bits. Those of NumPy's logarithm depend on the processor, those of Decimal's do not.
+    # An audit reads the last bits. The last bits of NumPy's logarithm depend on the processor, but those of Decimal's
+    # do not.
     logarithm = float(Decimal(1 - 2 * abs(uniform)).ln())
     return float(value - np.sign(uniform) * logarithm / EPSILON)
 
@@ -166,7 +167,7 @@ def _rappor(answer: int, rng: Generator, *, keeps_ones: bool) -> Any:
 def _one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any:
     """Answer one of two yes/no questions, drawn at random; the answer to the other is -1 or faked by a coin flip.
 
-    The fault is that less noise is used with a faked answer.
+    The fault is that there is less noise if the other answer is faked.
     """
     budget = np.log(2 * np.expm1(EPSILON) + 1) if fakes else EPSILON
     question = int(rng.integers(2))
@@ -178,7 +179,7 @@ def _one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any
 def _sparse_vector(
     answers: Array, rng: Generator, *, threshold_scale: float = 2.0, query_scale: float = 4.0, max_above: int = 1
 ) -> Any:
-    """Report which answers exceed 1, until `max_above` of them did: algorithm 1 of Lyu, Su and Li (2017).
+    """Report which answers exceed 1, until `max_above` of them do: algorithm 1 of Lyu, Su and Li (2017).
 
     `threshold_scale` and `query_scale` are epsilon times the scale of the noise on the threshold and on each answer.
     The result is 1 for above, 0 for below, and -1 for answers that are no longer tested.
@@ -339,7 +340,7 @@ EXHIBITS: dict[str, Exhibit] = {
         "ten answers with the noise for one",
     ),
 }
-"""Broken mechanisms by name. An audit of 20,000 runs refutes each of them, and none of the repaired ones."""
+"""Broken mechanisms by name. An audit of 20,000 runs refutes each of them, and none of the repaired mechanisms."""
 
 MISSED = Exhibit(
     partial(_noisy_answer, draws_fresh_noise=False),
@@ -347,14 +348,15 @@ MISSED = Exhibit(
     _NEIGHBORS,
     "the answer tells about the threshold's noise",
 )
-"""A broken mechanism that 20,000 runs do not refute, and 200,000 runs not always, because the event that reveals the
-fault is rare. See `telling_event`.
+"""A broken mechanism that audits of 20,000 runs never refute and audits of 200,000 runs sometimes miss.
+
+The event that reveals the fault is rare; see `telling_event`.
 """
 
 
 # `SLIDE` is a mechanism from a lecture slide: Laplace noise in p dimensions of scale S / epsilon, where S is the smooth
-# sensitivity with beta = epsilon / (4 (p + 2 ln(2/delta))), the beta of Gaussian noise. With that scale a shift by S
-# uses all of epsilon, and nothing is left for the scale itself, which may differ by a factor of e**beta. The event that
+# sensitivity with beta = epsilon / (4 (p + 2 ln(2/delta))), the beta of Gaussian noise. With that scale, a shift by S
+# uses all of epsilon, and nothing remains for the change of the scale by a factor of up to e**beta. The event that
 # refutes the claim is too rare for an audit of a few hundred thousand runs, but `laplace_delta` computes its
 # probability. The repaired mechanism doubles the noise, as in one dimension.
 
@@ -400,9 +402,9 @@ def laplace_delta(epsilon: float, first: tuple[float, float], second: tuple[floa
     epsilon : float
         The epsilon of the claim.
     first : tuple of float
-        Center and scale of p.
+        The center and scale of p.
     second : tuple of float
-        Center and scale of q.
+        The center and scale of q.
 
     Returns
     -------

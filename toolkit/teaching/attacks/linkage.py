@@ -57,13 +57,13 @@ def uniqueness(
     frame : frame or mapping
         A table of any engine, or a mapping from names to arrays.
     columns : sequence of str, optional
-        Columns that an attacker may know; None for all.
+        Columns that an attacker may know; all columns if left out.
     sizes : sequence of int
         The numbers of columns in a set.
 
     Returns
     -------
-    Profile
+    UniquenessProfile
         The shares of unique rows by set of columns, as in "87 % are unique by ZIP, birth date and sex".
 
     References
@@ -95,7 +95,7 @@ class Links:
     anonymous : NDArray
         Indices in the anonymous table.
     public : NDArray
-        Indices in the public table, in the same order.
+        The indices of the same rows in the public table.
     ambiguous : int
         The number of anonymous rows whose combination occurs in both tables, but more than once in one of them.
 
@@ -184,7 +184,7 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Match:
-    """The user who is the most likely to be the person searched for.
+    """The user who is most likely to be the person in question.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class Match:
     score : float
         The score of the user.
     eccentricity : float
-        The difference to the second best score, in standard deviations.
+        The difference from the second best score, in standard deviations.
 
     Examples
     --------
@@ -214,7 +214,7 @@ class Match:
 
 
 def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0) -> Match:
-    """Find a person among anonymous ratings from a few approximately known ones: the Netflix attack.
+    """Find a person among anonymous ratings from a few approximately known ratings: the Netflix attack.
 
     For each known item that a user rated, the score is ``e**(-|stars - stars'| / 1.5) + e**(-|days - days'| / 30)``,
     divided by ln(1 + raters of the item), so that rare items count more.
@@ -226,9 +226,9 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     released : Ratings
         The ratings of everybody.
     stars_scale : float
-        Difference of stars at which the weight falls by a factor of e.
+        The difference in stars at which the weight falls by a factor of e.
     day_scale : float
-        Difference of days at which the weight falls by a factor of e.
+        The difference in days at which the weight falls by a factor of e.
 
     Returns
     -------

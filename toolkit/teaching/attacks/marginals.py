@@ -85,7 +85,7 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
 
     Returns
     -------
-    FittingTable
+    ConsistentTable
         The guess, and bounds on each cell.
 
     References

@@ -1,7 +1,7 @@
 """Membership inference from a mean, a table of frequencies, or a classifier: was this person in the data?
 
-The statistic is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on average. The power of the
-attack therefore depends on the number of columns divided by the number of people.
+The statistic is Q_i = mean . x_i. For a person in the data, the statistic is larger by |x_i|**2 / n on average. The
+power of the attack therefore depends on the number of columns divided by the number of people.
 """
 
 from collections.abc import Callable
@@ -134,9 +134,9 @@ def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | N
 def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance: float = 0.0) -> float:
     """Compute the theoretical area under the curve of Q_i, for independent columns of variance 1.
 
-    Phi(d/n / sqrt(v_in + v_out)): outsiders have variance d (1/n + s), members d ((n-1)/n**2 + s) + d
-    kurtosis / n**2, where s is the variance of noise on each mean and kurtosis the variance of a squared
-    entry (0 for +1 and -1, 2 for normal ones).
+    The area is Phi(d/n / sqrt(v_in + v_out)). Outsiders have variance v_out = d (1/n + s), and members have variance
+    v_in = d ((n-1)/n**2 + s) + d kurtosis / n**2. Here s is the variance of the noise in each mean, and `kurtosis` is
+    the variance of a squared entry (0 for +1 and -1, 2 for normal entries).
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
 
 
 def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
-    """Fit a linear classifier by (ridge) least squares, as a hospital might publish one.
+    """Fit a linear classifier by (ridge) least squares, such as a hospital might publish.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng
     studies : int
         The number of studies.
     rng : Generator, optional
-        For simulation; by default, a new generator.
+        A generator for simulations; by default, a new generator.
 
     Returns
     -------
@@ -297,7 +297,7 @@ def canary_game(
     labels : array-like
         A label per person.
     canary : tuple
-        A row and its label; it replaces the first row in half of the models.
+        A row and its label, which replace the first row in half of the models.
     games : int
         The number of models with the canary, and of models without it.
 

@@ -27,14 +27,14 @@ _CHUNK = 256  # queries per step of the progress bar
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """The reconstructed bits.
+    """The reconstructed secret bits.
 
     Parameters
     ----------
     bits : Mask
         The bits.
     fractional : Array
-        The numbers that were rounded to the bits.
+        The fractional solution before rounding.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def queries(n: int, n_queries: int | None = None, rng: Rng = None) -> Mask:
     n_queries : int, optional
         The number of sets; by default n log2(n)**2, rounded up.
     rng : Generator, optional
-        For simulation; by default, a new generator.
+        A generator for simulations; by default, a new generator.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def answers(secret: ArrayLike, subsets: Mask, mechanism: object = None, rng: Rng
     mechanism : object, optional
         An object with `release(value, rng)`, or a function of all counts; None answers exactly.
     rng : Generator, optional
-        For simulation.
+        A generator for simulations.
 
     Returns
     -------
@@ -194,8 +194,8 @@ def reconstruct(
         "least_squares" minimizes the sum of squared errors. "linear_program" minimizes the sum of absolute errors
         with every bit between 0 and 1 (HiGHS); it is slower, and robust to a few outlying answers.
     noise_sd : float
-        The standard deviation of the noise, if known. The least squares solution is then shrunk toward one half, which
-        gives the best linear estimate and is much better if there are hardly more answers than people.
+        The standard deviation of the noise, if known. The least squares solution is then shrunk toward one half. This
+        is the best linear estimate, which is much better if there are hardly more answers than people.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def _linear_program(subsets: Mask, answers: Array) -> Array:
 
 
 def exhaustive(responses: ArrayLike, alpha: float) -> Reconstruction:
-    """Find a table that agrees with all 2**n subset sums, and so has at most 4 alpha wrong bits.
+    """Find a table that agrees with all 2**n subset sums and therefore has at most 4 alpha wrong bits.
 
     Parameters
     ----------
@@ -340,13 +340,13 @@ def sweep(
     noise : callable
         A function that makes the mechanism of a level; by default, its noise is uniform from -level to level.
     n_queries : int, optional
-        The number of queries; by default 4 n, so that the threshold is near the root of n.
+        The number of queries; by default 4 n, so that the threshold is near the square root of n.
     repeats : int
         The number of tables per level.
     method : str
         The method of `reconstruct`.
     rng : Generator, optional
-        For simulation; by default, a new generator.
+        A generator for simulations; by default, a new generator.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Attacks on totals that are published every week: was this person counted, and in which week?
 
-The attacker knows the counts of everybody else. For exact totals, one difference is enough. For totals with fresh noise
-every week, averaging over the weeks cancels the noise, because a person who came early is in every later total. For a
-`RunningTotal`, all weeks together reveal no more than its loss allows.
+The attacker knows the counts of everybody else. For exact totals, a single difference is enough. For totals with fresh
+noise every week, averaging over the weeks cancels the noise, because a person who came early is in every later total.
+For a `RunningTotal`, all weeks together reveal no more than its loss allows.
 """
 
 import math
@@ -116,9 +116,9 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
     week : int
         The week in which the person comes, from 1.
     runs : int
-        The number of runs; half of them estimate the noise, half are scored.
+        The number of runs; half of them estimate the noise, and half are scored.
     rng : Generator, optional
-        For simulation; by default, a new generator.
+        A generator for simulations; by default, a new generator.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
 
 @dataclass(frozen=True)
 class Canaries:
-    """The result of guessing which canary records were added to the data, each by a coin flip.
+    """The result of guessing which canary records were added to the data; a coin flip decides about each record.
 
     If all weeks together are Pure(epsilon), each guess is right with probability at most e**epsilon / (1 +
     e**epsilon), given all other guesses. The number of right guesses therefore refutes every epsilon below `epsilon`,
@@ -177,7 +177,7 @@ class Canaries:
 
     @property
     def epsilon(self) -> float:
-        """The lower bound of epsilon; 0 if the guesses are no better than chance."""
+        """The lower bound on epsilon; 0 if the guesses are no better than chance."""
         share = float(clopper_pearson(self.right, self.guesses, 1 - self.level)[0])
         return math.log(share / (1 - share)) if share > 0.5 else 0.0
 
@@ -194,7 +194,7 @@ def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rn
     level : float
         Confidence level of the bound.
     rng : Generator, optional
-        For simulation; by default, a new generator.
+        A generator for simulations; by default, a new generator.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 from toolkit.core.extras import check_extras
 
-check_extras("matplotlib", "anywidget", "pandas")  # a clear error before any of them is imported
+check_extras("matplotlib", "anywidget", "pandas")  # raises a clear error before any of them is imported
 
 from toolkit.teaching.explorers.budget_explorer import budget
 from toolkit.teaching.explorers.composition_explorer import composition

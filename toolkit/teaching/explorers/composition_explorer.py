@@ -171,14 +171,14 @@ def composition_table() -> dict[str, Any]:
 
 
 def composition_row(releases: int, epsilon: float, delta: float) -> dict[str, Any]:
-    """Return the numbers of one setting, and those of all numbers of releases for the curves."""
+    """Return the numbers of one setting, and the curves over all numbers of releases."""
     cell, curve = _cell(releases, epsilon, delta), [_cell(k, epsilon, delta) for k in RELEASES]
     return {"releases": releases, "epsilon": epsilon, "delta": delta, "cell": cell, "curve": curve}
 
 
 @lru_cache(maxsize=4096)
 def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
-    """Return the total under each rule, and the odds factor and the right guesses of 100 under the best rule."""
+    """Return the total under each rule, and the odds factor and the right guesses out of 100 under the best rule."""
     sums = stored_totals().get((releases, epsilon, delta)) or total_epsilons(releases, epsilon, delta)
     right = min(advantage(sums[0]), advantage(min(sums), delta))
     return [*sums, round_for_browser(math.exp(min(*sums, _EPSILON_CAP))), round_for_browser(50 + 50 * right)]

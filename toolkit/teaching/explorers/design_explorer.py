@@ -46,7 +46,7 @@ EPSILONS = tuple(i / 20 for i in range(2, 101))
 PREVALENCES = tuple(i / 100 for i in (*range(1, 11), 12, 15, *range(20, 100, 5)))
 SIZES = (50, 70, *(lead * 10**power for power in (1, 2, 3) for lead in (10, 15, 20, 30, 50, 70)), 100_000)
 DEVICES = (("a die, true on 5–6", "2/3"), ("two coins", "3/4"), ("a die, true on 3–6", "5/6"))
-"""Familiar devices, and the p of the Warner design that each one realizes."""
+"""Familiar devices, with the p of the Warner design that each device realizes."""
 
 SENTENCES = {
     "icons": "Of 100 people whose true answer is yes, on average {yes} report yes and {no} report no.",

@@ -160,7 +160,7 @@ def mechanism(
 
 @lru_cache(maxsize=1)
 def mechanism_table() -> dict[str, Any]:
-    """Return the noise scale of each law, epsilon and delta, and its error by sensitivity and level."""
+    """Return the noise scale for each distribution, epsilon and delta, and the error by sensitivity and level."""
     laws = [(law, delta) for law in LAWS for delta in (DELTAS if law != "laplace" else DELTAS[:1])]
     # One mechanism for each shape of noise. With a sensitivity below 1, its error is not rounded to whole numbers.
     standards = {

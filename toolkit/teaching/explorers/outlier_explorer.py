@@ -1,7 +1,7 @@
 """An explorer of the effect of one salary on statistics, and of the noise that each statistic needs.
 
 Python computes statistics and errors on a grid, and the browser looks them up. The errors can be shown because the
-salaries are simulated; computed from real people's data, they would be private.
+salaries are simulated. Errors that are computed from real data are confidential.
 """
 
 import math
@@ -55,7 +55,7 @@ class OutlierExplorer(Explorer):
     Parameters
     ----------
     salary : float, default 30.0
-        Salary of that person, in thousands, from 0 to 1000.
+        Salary of the additional person, in thousands, from 0 to 1000.
     epsilon : float, default 1.0
         Privacy loss of each release, from 0.25 to 4; smaller values give more privacy.
     guess : bool, default False

@@ -1,6 +1,6 @@
 """An explorer of precision and sample size under four trust models: direct, curator, shuffler and local.
 
-A table has all margins, computed by the same functions as `plan(...).trust_models()`, and the browser looks them up.
+A table holds all margins, computed by the functions of `plan(...).trust_models()`; the browser looks them up.
 """
 
 import json
@@ -49,13 +49,13 @@ FILE = STATIC / "ways.json"
 
 
 def local_epsilon(epsilon: float, n: int) -> float:
-    """Return the local epsilon of each of n reports with which the shuffled reports have (epsilon, delta)."""
+    """Return the local epsilon of each of n reports for which the shuffled reports have (epsilon, delta)."""
     models = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).trust_models(DELTA)
     return next(model.local_epsilon for model in models if model.name == "shuffled")
 
 
 def people_needed(epsilon: float, prevalence: float, goal: float) -> dict[str, float]:
-    """Return the number of people who are needed for a margin of `goal` under each trust model."""
+    """Return the number of people needed for a margin of `goal` under each trust model."""
     models = plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).trust_models(DELTA)
     return {model.name: model.n_needed for model in models}
 

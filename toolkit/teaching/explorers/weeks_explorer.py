@@ -92,7 +92,7 @@ class WeeksExplorer(Explorer):
         return fill_sentences(self.table["words"], self.row)
 
     def picture(self) -> Figure:
-        row, errors = self.row, dict(list(self.errors.items())[1:])  # the first is much larger than the others
+        row, errors = self.row, dict(list(self.errors.items())[1:])  # the first error is much larger than the others
         titles = {"bars": "How far off, at most?", "weeks": "And after every week?"}
         setting = f"{row['weeks']} weeks, epsilon {row['epsilon']:.3g} in all"
         canvas, panels = self._new_panels(4.6, setting, [["bars", "weeks"], ["left", "right"]], [1.1, 1], **titles)

@@ -1,9 +1,9 @@
-"""Noise from the gross-error sensitivity: its asymptotic guarantee, and why no ledger accepts it.
+"""Noise from the gross-error sensitivity, whose guarantee is only asymptotic, so that no ledger accepts it.
 
 The module has two results about populations. Chaudhuri and Hsu bound the smooth sensitivity of most samples by the
 influence function. The bound fails for a share of all data sets, so it must not set the scale of noise. Avella-Medina
-adds noise in proportion to an influence that is estimated from the data. This is private as n grows, for regular
-populations; on worst-case data the exact delta is near 1 for every n.
+adds noise in proportion to an influence that is estimated from the data. For regular populations this is private as n
+grows. On worst-case data the exact delta is near 1 for every n.
 
 References: Chaudhuri and Hsu (2012); Avella-Medina, Privacy-preserving parametric inference: a case for
 robust statistics (2021).
@@ -125,7 +125,7 @@ class AvellaMedina:
 
 
 def normal_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
-    """Compute the integral of (p - e**epsilon q)+ for two normal distributions, each as (mean, standard deviation).
+    """Compute the integral of (p - e**epsilon q)+ for two normal distributions (mean, standard deviation).
 
     The logarithm of p / q is quadratic in the output, so p > e**epsilon q holds either inside or outside an interval.
     """
@@ -163,11 +163,11 @@ def chaudhuri_hsu(*, gamma: Number, n: int, beta: Number, eta: Number, diameter:
     gamma : Number
         The largest gross-error sensitivity at the scale 1/n among all distributions within `radius` of the population.
     n : int
-        Number of people.
+        The number of people.
     beta : Number
         The smoothness: the sensitivity at distance k is discounted by e**(-beta k).
     eta : Number
-        Share of samples that may exceed the bound.
+        The share of samples that may exceed the bound.
     diameter : Number
         The width of the statistic's range, from public bounds.
 

@@ -49,7 +49,7 @@ class NoisyDescent:
     loss : Pure or Zcdp
         The loss of all steps together.
     n : int
-        A public number: the number of values under "replace", a guess of this number under "add_remove".
+        A public number: the number of values under "replace", or a guess of this number under "add_remove".
     steps : int
         The number of steps.
     rate : number
@@ -133,7 +133,7 @@ class NoisyDescent:
         values : array-like
             The values.
         rng : numpy.random.Generator, optional
-            A generator, for simulation only; by default the noise comes from the operating system.
+            A generator for simulations; by default, the operating system's randomness.
 
         Returns
         -------
