@@ -103,7 +103,7 @@ def _csv_columns(path: Path, header: bool | None, types: Mapping[str, str]) -> l
     """Return the columns, named by the first line or by position; the list is empty if `header` is None."""
     if header is None:
         return []
-    # Empty lines are skipped, but an unreadable first line is not, because the next line is a person's record.
+    # Only empty lines are skipped. After an unreadable first line, the next line would be a person's record.
     first = next((record for record in _csv_records(path) if record != []), None) or []
     names = _distinct(first) if header else [f"column_{position}" for position in range(1, len(first) + 1)]
     return [FileColumn(name, "number" if types.get(name) == "number" else "text") for name in names]

@@ -38,7 +38,7 @@ class Status:
     state : str
         "draft", "open", "paused" or "closed".
     n_reports : int
-        Number of reports in the results, which grows in steps.
+        Number of reports in the results; this number grows in steps.
     cap : int or None
         Largest number of reports that the survey accepts.
     is_serving : bool
@@ -194,7 +194,7 @@ class Collector:
         by : str or sequence of str, optional
             Plain questions whose answers define the groups.
         method : str, optional
-            "mle" for shares between 0 and 1; by default the estimates are unbiased.
+            "mle" for maximum likelihood, which keeps shares between 0 and 1; by default the estimates are unbiased.
         minimum : int, optional
             Number of people below which an estimate is withheld; by default the survey's minimum. If a different number
             is given, the results mention it.
@@ -248,7 +248,7 @@ class Collector:
         level : float
             Confidence level of the intervals.
         method : str, optional
-            "mle" for shares between 0 and 1; by default the estimates are unbiased.
+            "mle" for maximum likelihood, which keeps shares between 0 and 1; by default the estimates are unbiased.
         registration : str or Path, optional
             Preregistration file; the report marks results that were not registered as exploratory.
 

@@ -55,9 +55,9 @@ def rehearse(
         The number of people, who then answer at random, or the true answers: a frame with a column per question, a
         mapping from question to answers, or, for a single question, a list. Answers are labels or numbers, or lists of
         labels for questions with several answers. A column "understood" has the results of the comprehension check,
-        and without this column everybody passes the check. In a survey with waves, row i is the same person with the
-        same phone in each wave; if the rows are in a different order, a column "person" identifies the people. The
-        generator `rng` may be given as the last positional argument.
+        and without this column everybody passes the check. In a survey with waves, row i belongs to the same person and
+        phone in each wave; if the order of the rows changes, a column "person" must identify the people. The generator
+        `rng` may be given as the last positional argument.
     rng : numpy.random.Generator, optional
         A generator for simulations; the default is the operating system's randomness.
     links : sequence of str, optional

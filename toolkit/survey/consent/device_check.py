@@ -139,7 +139,7 @@ def _three(
 
 
 def _apart(mark: str, code: str) -> str:
-    """Prefix a Latin letter with a direction mark in right-to-left languages, as browsers go by the first letter."""
+    """Prefix a Latin letter with a direction mark in right-to-left languages, as browsers use the first letter."""
     return f"{_FROM_RIGHT}{mark}" if is_right_to_left(code) else mark
 
 
