@@ -167,7 +167,7 @@ def test_what_cannot_be_is_refused(frame, few) -> None:
     with pytest.raises(ValueError, match="column of the data"):
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
     for term in ("(1 | g)", "(1|g)", "x + (x | g)"):
-        with pytest.raises(ValueError, match=r"covariates only, got a term with \|: write .* as group='g'"):
+        with pytest.raises(ValueError, match=r"no random effects, got a term with \|: write .* group='school'"):
             mixed_logistic(f"y ~ x + {term}", frame, DESIGNS, group="g", design_by="d")
     with pytest.raises(ValueError, match="`design` must have two options, got 3"):
         mixed_logistic("y ~ x", frame, k_ary(3, epsilon=1.0), group="g")

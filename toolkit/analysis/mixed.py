@@ -18,7 +18,7 @@ from toolkit.analysis.random_intercepts import (
     maximum,
     maximum_without_groups,
 )
-from toolkit.analysis.regression.covariates import Covariates, split_formula, standardize
+from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fit import (
     MAX_PREDICTIONS_WITH_COV,
     Comparison,
@@ -503,11 +503,6 @@ def mixed_logistic(
     if not 9 <= check_integer(nodes, "nodes") <= MOST_NODES:
         reject(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "fewer give no gradient of the sum")
     check_row_order(data)
-    if "|" in split_formula(formula)[1]:
-        rule = "`formula` must have covariates only"
-        reject(
-            rule, "a term with |", f"write the random intercept (1 | {group}) as group={group!r}; there are no slopes"
-        )
     rows = read_model_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
     if len(rows.channel.options) != 2:
         reject("`design` must have two options", len(rows.channel.options), "the truth is yes or no")

@@ -36,6 +36,9 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"formula": "forced ~ female + * age"}, "must be one that formulaic reads"),
         ({"formula": "forced ~ female + frobnicate(age)"}, "covariates must be columns"),
         ({"formula": "forced ~ ."}, "must be one that formulaic reads"),
+        ({"formula": "forced ~ female + (1 | age)"}, r"no random effects, got a term with \|"),
+        ({"formula": "forced ~ female | age"}, r"no random effects, got a term with \|"),
+        ({"formula": "forced ~ female + offset(age)"}, "no offset, got a term offset"),
         ({"formula": "forced ~ __import__('os').getcwd()"}, "must be one that formulaic reads"),
         ({"formula": "forced ~ `1`"}, "the name of a column in a formula must not be a number, got `1`"),
         (

@@ -111,10 +111,7 @@ class JointDistribution:
             short, long = self._response_matrices[carrier]
             derivatives = np.where(is_long, slopes @ long, slopes @ short)
             tables.append((np.where(is_long, law @ long, law @ short), derivatives))
-        (others_law, d_others), (carriers_law, d_carriers) = tables
-        derivatives = trait * d_carriers + (1 - trait) * d_others
-        derivatives[0] += trait * (1 - trait) * (carriers_law - others_law)
-        return trait * carriers_law + (1 - trait) * others_law, derivatives
+        return _mixture(trait, tables[1], tables[0])
 
     def _control(self, eta: Array, carrier: bool) -> tuple[Array, Array]:
         """Return the distribution over `_cells` in one class, and its derivatives with respect to all predictors."""
@@ -188,18 +185,14 @@ class ListDistribution:
 
         Responses are counts, or 2 * count + direct with a direct question.
         """
-        predictors = dict(zip(self.names, eta, strict=True))
-        trait, is_long = expit(eta[0])[:, None], self.treated[:, None]
-        others_law, d_others = self._control(predictors, "")
-        short, d_short = (others_law, d_others) if self.constrained else self._control(predictors, " of carriers")
-        long, d_long = self._long_list(short, d_short, predictors)
-        carriers_law, d_carriers = np.where(is_long, long, short), np.where(is_long, d_long, d_short)
+        predictors, is_long = dict(zip(self.names, eta, strict=True)), self.treated[:, None]
+        others = self._control(predictors, "")
+        short = others if self.constrained else self._control(predictors, " of carriers")
+        long = self._long_list(*short, predictors)
+        carriers = np.where(is_long, long[0], short[0]), np.where(is_long, long[1], short[1])
         if self.direct:
-            confession = expit(predictors["confession"])[:, None]
-            return self._with_direct(trait, (carriers_law, d_carriers), (others_law, d_others), confession)
-        derivatives = trait * d_carriers + (1 - trait) * d_others
-        derivatives[0] += trait * (1 - trait) * (carriers_law - others_law)
-        return trait * carriers_law + (1 - trait) * others_law, derivatives
+            carriers, others = self._with_direct(*carriers, predictors), self._with_direct(*others)
+        return _mixture(expit(eta[0])[:, None], carriers, others)
 
     def _control(self, predictors: dict[str, Array], suffix: str) -> tuple[Array, Array]:
         """Return the distribution of the control count, and its derivatives with respect to all predictors.
@@ -244,19 +237,18 @@ class ListDistribution:
         return long, d_long
 
     def _with_direct(
-        self, trait: Array, carriers: tuple[Array, Array], others: tuple[Array, Array], confession: Array
+        self, law: Array, derivatives: Array, predictors: dict[str, Array] | None = None
     ) -> tuple[Array, Array]:
-        """Return the joint distribution of count and direct answer; nobody confesses falsely."""
-        (carriers_law, d_carriers), (others_law, d_others) = carriers, others
-        slope = trait * (1 - trait)
-        yes, d_yes = trait * confession * carriers_law, trait * confession * d_carriers
-        no = trait * (1 - confession) * carriers_law + (1 - trait) * others_law
-        d_no = trait * (1 - confession) * d_carriers + (1 - trait) * d_others
-        d_yes[0] += slope * confession * carriers_law
-        d_no[0] += slope * ((1 - confession) * carriers_law - others_law)
-        by_confession = trait * confession * (1 - confession) * carriers_law
-        d_yes[self.names.index("confession")] += by_confession
-        d_no[self.names.index("confession")] -= by_confession
-        rows, width = carriers_law.shape
-        table = np.stack([no, yes], axis=2).reshape(rows, 2 * width)
-        return table, np.stack([d_no, d_yes], axis=3).reshape(len(d_no), rows, 2 * width)
+        """Return the joint distribution of count and direct answer in one class; only carriers confess."""
+        confession = np.zeros((len(law), 1)) if predictors is None else expit(predictors["confession"])[:, None]
+        shares = np.stack([1 - confession, confession], axis=2)
+        table, slopes = law[:, :, None] * shares, derivatives[:, :, :, None] * shares
+        slopes[self.names.index("confession")] += law[:, :, None] * confession[:, :, None] * shares[:, :, :1] * [-1, 1]
+        return table.reshape(len(law), -1), slopes.reshape(*slopes.shape[:2], -1)
+
+
+def _mixture(trait: Array, carriers: tuple[Array, Array], others: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return the distribution over both classes, whose derivatives include that with respect to the trait."""
+    law, derivatives = (trait * own + (1 - trait) * other for own, other in zip(carriers, others, strict=True))
+    derivatives[0] += trait * (1 - trait) * (carriers[0] - others[0])
+    return law, derivatives

@@ -19,7 +19,6 @@ from toolkit.analysis.latent.model import (
     LatentFit,
     LatentModel,
     Predictor,
-    checked_penalty,
     fit_latent,
     further_share,
     influence_on,
@@ -31,7 +30,14 @@ from toolkit.analysis.latent.model import (
 from toolkit.analysis.regression.covariates import split_formula, standardize
 from toolkit.analysis.regression.fit import Comparison, FitProvenance, coefficient_estimate, covers_of
 from toolkit.analysis.regression.rows import AnswerRows, Codes, People, read_answer_rows
-from toolkit.analysis.regression.scoring import ErrorKind, Evaluation, maximize, newton, smallest_remaining_share
+from toolkit.analysis.regression.scoring import (
+    ErrorKind,
+    Evaluation,
+    checked_penalty,
+    maximize,
+    newton,
+    smallest_remaining_share,
+)
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values

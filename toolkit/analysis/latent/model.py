@@ -38,7 +38,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import check_choice, reject
+from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped
 from toolkit.core.inference.special import chdtrc, expit
@@ -511,8 +511,3 @@ def block_diagonal(blocks: Sequence[Array]) -> Array:
     for block, end in zip(blocks, ends, strict=True):
         matrix[end - len(block) : end, end - len(block) : end] = block
     return matrix
-
-
-def checked_penalty(penalty: str | None) -> bool:
-    """Return whether the fit has Jeffreys' penalty."""
-    return penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"

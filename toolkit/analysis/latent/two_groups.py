@@ -30,7 +30,6 @@ from toolkit.analysis.latent.model import (
     FitSettings,
     LatentFit,
     Predictor,
-    checked_penalty,
     fit_latent,
     further_share,
     intercept_start,
@@ -38,7 +37,7 @@ from toolkit.analysis.latent.model import (
     trait_share,
 )
 from toolkit.analysis.regression.rows import read_answer_rows
-from toolkit.analysis.regression.scoring import ErrorKind
+from toolkit.analysis.regression.scoring import ErrorKind, checked_penalty
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values

@@ -187,8 +187,17 @@ def _parse_right_side(right_side: str) -> Any:
         formula = formulaic.Formula(right_side)
         formula.required_variables  # noqa: B018  # raises if a term is not a Python expression
     except (formulaic.errors.FormulaicError, SyntaxError):
+        formula = None
+    # A | outside of Python expressions is an error, or separates the parts of a structured formula.
+    if "|" in right_side and not isinstance(formula, formulaic.SimpleFormula):
+        remedy = "write (1 | school) as mixed_logistic(…, group='school'); there are no random slopes"
+        reject("`formula` must have no random effects", "a term with |", remedy)
+    if formula is None:
         grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"
         reject("`formula` must be one that formulaic reads", repr(right_side), grammar)
+    if any(factor.expr.startswith("offset(") for term in formula for factor in term.factors):
+        remedy = "every covariate has a coefficient; in a linear model, subtract the offset from the outcome"
+        reject("`formula` must have no offset", "a term offset(…)", remedy)
     return formula
 
 

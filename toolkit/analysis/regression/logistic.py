@@ -16,6 +16,7 @@ from toolkit.analysis.regression.scoring import (
     ErrorKind,
     Evaluation,
     checked_error_kind,
+    checked_penalty,
     covariance,
     finish_by_newton,
     influence_of,
@@ -329,7 +330,7 @@ def logistic(
     rows = read_model_rows(formula, data, design, design_by, sampling, missing)
     if (count := len(rows.channel.options)) != 2:
         reject("`design` must have two options", count, "for more than two there is multinomial()")
-    with_jeffreys = penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    with_jeffreys = checked_penalty(penalty)
     return _fit(rows, link_named(link), checked_error_kind(se, rows.people, with_jeffreys), with_jeffreys)
 
 

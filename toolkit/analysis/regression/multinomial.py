@@ -14,6 +14,7 @@ from toolkit.analysis.regression.scoring import (
     ErrorKind,
     Evaluation,
     checked_error_kind,
+    checked_penalty,
     covariance,
     finish_by_newton,
     influence_of,
@@ -26,7 +27,7 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import check_choice, explain_call, reject
+from toolkit.core.checks import explain_call, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import softmax
 from toolkit.local.design import Design
@@ -261,7 +262,7 @@ def multinomial(
         reject("`base` must be one of the options", repr(base), f"they are {', '.join(map(str, options))}")
     first = 0 if base is None else options.index(base)
     option_order = (first, *(index for index in range(len(options)) if index != first))
-    with_jeffreys = penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    with_jeffreys = checked_penalty(penalty)
     return _fit(rows, option_order, checked_error_kind(se, rows.people, with_jeffreys), with_jeffreys)
 
 

@@ -36,6 +36,7 @@ from toolkit.analysis.regression.scoring import (
     Likelihood,
     PenalizedLikelihood,
     checked_error_kind,
+    checked_penalty,
     covariance,
     interior_maximum,
     maximize,
@@ -301,7 +302,7 @@ def predictor(
     check_choice(family, "family", tuple(FAMILIES))
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_predictor_rows(formula, data, designs, truth, sampling, missing)
-    with_jeffreys = penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    with_jeffreys = checked_penalty(penalty)
     error_kind = checked_error_kind(se, rows.people, with_jeffreys)
     error_kind = "observed" if se is None and error_kind == "expected" else error_kind
     if error_kind == "expected":

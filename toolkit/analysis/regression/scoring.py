@@ -36,6 +36,11 @@ class RandomizedLikelihood(Likelihood, Protocol):
     def randomization_variance(self, params: Array, sampling_fraction: Array) -> Array: ...
 
 
+def checked_penalty(penalty: str | None) -> bool:
+    """Return whether a fit has Jeffreys' penalty, the only one there is."""
+    return penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+
+
 def checked_error_kind(se: str | None, people: People, with_jeffreys: bool) -> str:
     """Return the kind of standard errors: by default "robust" for a complex sample, "expected" for a penalized fit."""
     if people.sample_rows is not None and isinstance(people.sample_rows.sample, Replicates):
