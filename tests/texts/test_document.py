@@ -30,7 +30,7 @@ WHOLE = Document(
 
 def test_markdown_says_what_was_said_and_nothing_in_it_is_a_mark():
     assert WHOLE.markdown() == (
-        "# A \\<title> \\| with #marks\n\n\\- no list; \\*no\\* stress \\[no\\](link)\n\n- one\n- two\n\n*caption*\n\n"
+        "# A \\<title> \\| with #marks\n\n\\- no list; \\*no\\* stress \\[no\\](link)\n\n- one\n- two\n\n*Table 1. caption*\n\n"
         "| a | b\\|c |\n|---|---|\n| 1 | \\<b> |\n\n```\nx <- 1\n*y*\n```\n\nPicture: what is seen\n"
     )
 
@@ -57,7 +57,7 @@ def test_a_page_is_well_formed_and_loads_nothing():
     assert "A <title> | with #marks" in tags.text
     assert "<ul><li>one</li><li>two</li></ul>" in WHOLE.html()
     assert "<body><ul><li>1</li><li>2</li></ul></body>" in Document((Block("li", "1"), Block("li", "2"))).html()
-    assert "<caption>caption</caption><thead><tr><th>a</th><th>b|c</th></tr></thead>" in WHOLE.html()
+    assert "<caption>Table 1. caption</caption><thead><tr><th>a</th><th>b|c</th></tr></thead>" in WHOLE.html()
     assert "<tbody><tr><th scope='row'>1</th><td>&lt;b&gt;</td></tr></tbody>" in WHOLE.html()
     assert "<pre>x &lt;- 1\n*y*</pre>" in WHOLE.html()
     assert "<body><p>a<br>b</p></body>" in Document((Block("p", "a\nb"),)).html()
@@ -82,6 +82,12 @@ def test_a_word_document_has_all_of_it(tmp_path):
     texts = [one.text for one in made.paragraphs]
     assert {"A <title> | with #marks", "one", "x <- 1\n*y*", "bell \N{REPLACEMENT CHARACTER} end"} <= set(texts)
     assert [cell.text for row in made.tables[0].rows for cell in row.cells] == ["a", "b|c", "1", "<b>"]
+    rows = made.tables[0].rows
+    flags = [[child.tag.rpartition("}")[2] for child in row._tr.trPr] for row in rows]
+    assert flags == [["cantSplit", "tblHeader"], ["cantSplit"]]  # the head is repeated, and no row is split
+    assert "Table 1. caption" in texts
+    assert made.styles["Heading 1"].font.name == made.styles["Normal"].font.name == "Arial"
+    assert 'w:instr="PAGE"' in made.sections[0].footer.paragraphs[0]._p.xml
     fonts = [
         (run.bold, run.font.size.pt)
         for row in made.tables[0].rows

@@ -8,25 +8,38 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import reject
 from toolkit.core.extras import check_extras, extra
 
-_CSS = (
-    "@page{margin:2cm}body{font:11pt/1.5 serif;max-width:46em;margin:2em auto;padding:0 1em;color:#000;background:#fff;"
-    "overflow-wrap:break-word}"
-    "h1,h2,h3{line-height:1.25;break-after:avoid}table{border-collapse:collapse;margin:.6em 0;font-size:.92em}"
-    "th,td{border:1px solid #999;padding:.2em .5em;text-align:start;vertical-align:top;overflow-wrap:break-word}"
-    "thead{background:#eee}tr,figure{break-inside:avoid}figure{margin:1em 0}img{max-width:100%}"
-    "@media screen and (max-width:40em){table{display:block;overflow-x:auto}}"
-    "@media print{body{max-width:none;margin:0;padding:0}table{font-size:.8em}"
-    "th,td{padding:.2em .35em;hyphens:auto}}"
-    "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.5em;font-size:.85em}"
-)
+_CSS = """
+@page { margin: 2cm; @bottom-center { content: counter(page); font: 9pt sans-serif; color: #555 } }
+body { font: 10.5pt/1.5 Arial, Helvetica, "Liberation Sans", sans-serif; max-width: 46em; margin: 2em auto;
+  padding: 0 1em; color: #1a1a1a; background: #fff; overflow-wrap: break-word }
+h1, h2, h3 { line-height: 1.25; break-after: avoid; color: #0b4f5c }
+h1 { font-size: 1.9em; border-bottom: 2px solid #0b4f5c; padding-bottom: .2em }
+h2 { font-size: 1.35em; margin-top: 1.8em }
+h3 { font-size: 1.08em; margin-top: 1.4em }
+table { border-collapse: collapse; width: 100%; margin: .8em 0; font-size: .9em; font-variant-numeric: tabular-nums;
+  border-top: 1.5px solid #1a1a1a; border-bottom: 1.5px solid #1a1a1a }
+caption { text-align: start; padding: .3em 0; font-weight: bold }
+th, td { padding: .3em .6em; text-align: start; vertical-align: top; overflow-wrap: break-word;
+  border-bottom: 1px solid #d5dadb }
+thead th { border-bottom: 1px solid #1a1a1a }
+tbody th { font-weight: normal }
+tr, figure { break-inside: avoid }
+figure { margin: 1em 0 }
+img { max-width: 100% }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; padding: .5em; font-size: .85em }
+@media screen and (max-width: 40em) { table { display: block; overflow-x: auto } }
+@media print { body { max-width: none; margin: 0; padding: 0 } table { font-size: .82em } th, td { hyphens: auto } }
+"""
+_FONT = "Arial"  # of Word documents; LibreOffice replaces it by a font of the same widths
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _MARKDOWN_CHARACTERS = re.compile(r"([\\`*<\[\]|])")
@@ -37,7 +50,8 @@ _MARKDOWN_PREFIX = re.compile(r"^(?=[#\-+>])|^(?=\d+[.)])")
 class Block:
     """A block of a document.
 
-    The kinds are "h1", "h2", "h3", "p", "li", "code", "table" (header row first) and "picture" (alt text and PNG).
+    The kinds are "h1", "h2", "h3", "p", "li", "code", "table" (header row first) and "picture" (alt text and PNG). The
+    text of a table is its caption; tables with a caption are numbered.
     """
 
     kind: str
@@ -52,6 +66,13 @@ class Document:
 
     blocks: tuple[Block, ...]
     language: str = "en"
+
+    def _numbered(self) -> Iterator[Block]:
+        """Yield the blocks, with "Table 1." and so on before the captions of tables."""
+        numbers = count(1)
+        for block in self.blocks:
+            has_caption = block.kind == "table" and block.text
+            yield replace(block, text=f"Table {next(numbers)}. {block.text}") if has_caption else block
 
     @classmethod
     def from_markdown(cls, text: str, language: str = "en") -> "Document":
@@ -72,7 +93,7 @@ class Document:
     def markdown(self) -> str:
         """Return the document as Markdown, with pictures replaced by their alt text."""
         parts: list[str] = []
-        for index, block in enumerate(self.blocks):
+        for index, block in enumerate(self._numbered()):
             near = index and block.kind == "li" == self.blocks[index - 1].kind
             parts += [*([] if near or not index else [""]), *_block_markdown(block)]
         return "\n".join(parts) + "\n"
@@ -80,7 +101,7 @@ class Document:
     def html(self) -> str:
         """Return the document as a printable, self-contained HTML page."""
         body: list[str] = []
-        for index, block in enumerate(self.blocks):
+        for index, block in enumerate(self._numbered()):
             before, after = (self.blocks[i].kind if 0 <= i < len(self.blocks) else "" for i in (index - 1, index + 1))
             markup = _block_html(block)
             if block.kind == "li":
@@ -111,7 +132,8 @@ class Document:
     def _docx(self) -> bytes:
         check_extras("docx")
         document = extra("docx").Document()
-        for block in self.blocks:
+        _style_docx(document)
+        for block in self._numbered():
             _add_docx_block(document, block)
         document.core_properties.title = _replace_illegal(self.blocks[0].text if self.blocks else "")[:255]
         document.core_properties.author = ""
@@ -191,9 +213,14 @@ def _add_docx_block(document: Any, block: Block) -> None:
         shape = document.add_picture(io.BytesIO(block.png), width=extra("docx.shared").Inches(6))
         shape._inline.docPr.set("descr", _replace_illegal(block.text))
     elif block.kind == "table":
-        table = document.add_table(rows=0, cols=len(block.rows[0]), style="Table Grid")
+        if block.text:
+            document.add_paragraph(_replace_illegal(block.text), style="Caption").paragraph_format.keep_with_next = True
+        table = document.add_table(rows=0, cols=len(block.rows[0]), style="Light Shading")
         for index, row in enumerate(block.rows):
-            _fill_docx_row(table.add_row().cells, row, is_bold=not index)
+            docx_row = table.add_row()
+            _fill_docx_row(docx_row.cells, row, is_bold=not index)
+            _set_docx_flag(docx_row._tr.get_or_add_trPr(), "w:cantSplit")
+        _set_docx_flag(table.rows[0]._tr.get_or_add_trPr(), "w:tblHeader")  # repeated on every page
         document.add_paragraph()
     elif block.kind.startswith("h"):
         document.add_heading(_replace_illegal(block.text), int(block.kind[1]))
@@ -202,6 +229,29 @@ def _add_docx_block(document: Any, block: Block) -> None:
         run = document.add_paragraph(style=style).add_run(_replace_illegal(block.text))
         if block.kind == "code":
             run.font.name, run.font.size = "Courier New", extra("docx.shared").Pt(8)
+
+
+def _style_docx(document: Any) -> None:
+    """Set one sans-serif font for text, headings and captions, and page numbers at the foot."""
+    colour = extra("docx.shared").RGBColor(0x0B, 0x4F, 0x5C)
+    for name in ("Normal", "Caption", "Title", "Heading 1", "Heading 2", "Heading 3"):
+        style = document.styles[name]
+        fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
+        for theme in [name for name in fonts.attrib if name.endswith("Theme")]:
+            del fonts.attrib[theme]  # the theme's font would replace the named one
+        style.font.name = _FONT
+        if name != "Normal":
+            style.font.color.rgb = colour
+    document.styles["Normal"].font.size = extra("docx.shared").Pt(10.5)
+    footer = document.sections[0].footer.paragraphs[0]
+    footer.alignment = extra("docx.enum.text").WD_ALIGN_PARAGRAPH.CENTER
+    field = extra("docx.oxml").OxmlElement("w:fldSimple")
+    field.set(extra("docx.oxml.ns").qn("w:instr"), "PAGE")
+    footer._p.append(field)
+
+
+def _set_docx_flag(properties: Any, name: str) -> None:
+    properties.append(extra("docx.oxml").OxmlElement(name))
 
 
 def _fill_docx_row(docx_cells: Sequence[Any], texts: Sequence[str], *, is_bold: bool) -> None:

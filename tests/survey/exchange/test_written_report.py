@@ -12,7 +12,7 @@ from toolkit import Ledger, Pure, Question, warner
 from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
 from toolkit.survey.client import code_hash
-from toolkit.survey.exchange.written_report import _differences, _people, methods, report_document
+from toolkit.survey.exchange.written_report import _differences, _people, _summary, methods, report_document
 from toolkit.survey.storage import NewReport, State, open_store
 
 pytest.importorskip("matplotlib")
@@ -43,6 +43,29 @@ def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
     assert "at most epsilon 1.504" in text
     assert "Who must be trusted, with what" in text
     assert f"program {code_hash()}" in text
+
+
+@pytest.mark.parametrize(("n_yes", "interval"), [(90, "0.0 to 3.7 %"), (5, "no share fits")])
+def test_the_summary_gives_a_share_outside_its_range_by_its_interval(n_yes, interval):
+    """Even if all answers are no, 100 of 400 reports are expected to be yes. Wilson's upper limit of 90 / 400 is 0.2685."""
+    frame = pd.DataFrame({"cheated": ["yes"] * n_yes + ["no"] * (400 - n_yes), "understood": True})
+    found = estimate(survey(cheated(design=warner("3/4"))), frame)
+    title, line, explained = _summary(found, 0.95)
+    assert (title.kind, title.text, line.kind) == ("h2", "Summary", "li")
+    assert float(found["cheated"].value) == pytest.approx((n_yes / 400 - 1 / 4) / (1 / 2))
+    text = line.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert text == f"Have you ever cheated on an exam? Yes: {interval} (the unbiased estimate lies outside 0 to 100 %)."
+    assert "95\N{NO-BREAK SPACE}% intervals" in explained.text
+
+
+def test_the_summary_of_groups_has_an_estimate_for_each():
+    both = estimate(ASKED, ASKED.simulate(400, np.random.default_rng(3)), "faculty")
+    line = next(block.text for block in _summary(both, 0.95) if "cheated" in block.text)
+    rows = both.summary().set_index("question").loc["cheated"]
+    for row in rows.to_dict("records"):
+        assert f"{row['faculty']}: {row['estimate']} ({row['95 % interval']})" in line.replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
 
 
 @pytest.mark.slow

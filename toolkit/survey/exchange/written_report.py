@@ -8,7 +8,7 @@ from toolkit import __version__
 from toolkit.core.inference.digits import short
 from toolkit.survey.dpia import assessment
 from toolkit.survey.questions.question import Question, estimates_shares
-from toolkit.survey.results.survey_results import Results, footnotes, group_label, option_label, table_rows
+from toolkit.survey.results.survey_results import ResultRow, Results, footnotes, group_label, option_label, table_rows
 from toolkit.texts.document import Block, Document
 from toolkit.texts.multilingual import text_in
 
@@ -21,17 +21,20 @@ _READERS = (
 _SERVER = (
     "This describes a collection by the toolkit's own server. Another program stores what it collects in its own way."
 )
+_MAX_HEADLINES = 6
 _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 
 
 def report_document(results: Results, level: float, title: str) -> Document:
     """Return the report on the results that may be shown; groups with too few people are left out."""
     survey = results.survey
-    blocks = [Block("h1", title), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]
+    blocks = [Block("h1", title), *(Block("p", note) for note in results.remarks), *_summary(results, level)]
+    blocks.append(Block("h2", "What was asked"))
     wordings = [
         (question.name, text_in(question.text, survey.languages[0]), _hidden(question)) for question in survey.questions
     ]
-    blocks += [Block("table", rows=(("question", "wording", "how it was protected"), *wordings))]
+    head = ("question", "wording", "how it was protected")
+    blocks += [Block("table", "The questions, and how their answers were protected", (head, *wordings))]
     blocks += [Block("h2", "Who answered"), *_people(results)]
     blocks += [Block("li", note) for note in results.notes() if note not in results.remarks]
     blocks.append(Block("h2", "Estimates" if not results.by else f"Estimates by {', '.join(results.by)}"))
@@ -52,6 +55,33 @@ def report_document(results: Results, level: float, title: str) -> Document:
     return Document(tuple(blocks), "en")
 
 
+def _summary(results: Results, level: float) -> list[Block]:
+    """Return one line per question with its estimates and intervals, for readers of the first page only."""
+    lines = []
+    for question in results.estimated:
+        rows = table_rows(results, question.name, level)
+        has_options = not results.by or len({row.option for row in rows}) > 1
+        headlines = [_headline(row, has_option=has_options) for row in rows[:_MAX_HEADLINES]]
+        headlines += ["the other rows are in the table below"] * (len(rows) > _MAX_HEADLINES)
+        lines.append(Block("li", f"{text_in(question.text, results.survey.languages[0])} {'; '.join(headlines)}."))
+    if not lines:
+        return []
+    explained = (
+        f"The {100 * level:g}\N{NO-BREAK SPACE}% intervals are in brackets. Chance changed the answers to protected "
+        "questions before they were sent; estimates and intervals account for that."
+    )
+    return [Block("h2", "Summary"), *lines, Block("p", explained)]
+
+
+def _headline(row: ResultRow, *, has_option: bool) -> str:
+    """Return an estimate with its interval; a share outside 0 to 100 % is given by its interval alone."""
+    name = ", ".join((*row.group, row.option) if has_option else row.group)
+    value = f"{row.estimate} ({row.interval})"
+    if row.estimate.endswith("*"):
+        value = f"{row.interval} (the unbiased estimate lies outside 0 to 100 %)"
+    return f"{name}: {value}".replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 def _hidden(question: Question) -> str:
     if question.design is None:
         return "not: a plain answer"
@@ -65,7 +95,8 @@ def _people(results: Results) -> list[Block]:
         counts = [finding.counts for finding in results.group_estimates if finding.question == question.name]
         rows.append((question.name, *(f"{sum(count[name] for count in counts):,}" for name in counts[0])))
     head = ("question", "answered", "refused", "missing", "not asked")
-    return [Block("table", rows=(head, *rows))] if rows else [Block("p", "There is nothing to show.")]
+    caption = "The number of people by question"
+    return [Block("table", caption, (head, *rows))] if rows else [Block("p", "There is nothing to show.")]
 
 
 def _estimated(results: Results, question: Question, level: float) -> list[Block]:
@@ -76,7 +107,7 @@ def _estimated(results: Results, question: Question, level: float) -> list[Block
         for row in table_rows(results, question.name, level)
     ]
     head = (*results.by, "answer", "estimate", "standard error", f"{100 * level:g} % interval", "people")
-    table = Block("table", rows=(head, *rows))
+    table = Block("table", f"Estimates for {question.name}", (head, *rows))
     title = Block("h3", text_in(question.text, results.survey.languages[0]))
     below = [Block("p", line) for line in footnotes(results, question)]
     return [title, *_picture(replace(results, group_estimates=estimates), level), table, *below]
@@ -112,8 +143,9 @@ def _differences(results: Results, level: float) -> list[Block]:
     ]
     head = ("question", "group", "answer", "difference", f"{100 * level:g} % interval", "p (Holm)")
     reference_label = group_label(results, groups[0])
-    table = Block("table", rows=((*head, *(["status"] if results.registration else [])), *rows))
-    return [Block("h2", f"Differences from {reference_label}"), table]
+    columns = (*head, *(["status"] if results.registration else []))
+    title = f"Differences from {reference_label}"
+    return [Block("h2", title), Block("table", title, (columns, *rows))]
 
 
 def _in_unit(question: Question, row: Any) -> tuple[str, str]:
