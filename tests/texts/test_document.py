@@ -30,7 +30,8 @@ WHOLE = Document(
 
 def test_markdown_says_what_was_said_and_nothing_in_it_is_a_mark():
     assert WHOLE.markdown() == (
-        "# A \\<title> \\| with #marks\n\n\\- no list; \\*no\\* stress \\[no\\](link)\n\n- one\n- two\n\n*Table 1. caption*\n\n"
+        "# A \\<title> \\| with #marks\n\n\\- no list; \\*no\\* stress \\[no\\](link)\n\n- one\n- two\n\n"
+        "*Table 1. caption*\n\n"
         "| a | b\\|c |\n|---|---|\n| 1 | \\<b> |\n\n```\nx <- 1\n*y*\n```\n\nPicture: what is seen\n"
     )
 

@@ -47,7 +47,7 @@ def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
 
 @pytest.mark.parametrize(("n_yes", "interval"), [(90, "0.0 to 3.7 %"), (5, "no share fits")])
 def test_the_summary_gives_a_share_outside_its_range_by_its_interval(n_yes, interval):
-    """Even if all answers are no, 100 of 400 reports are expected to be yes. Wilson's upper limit of 90 / 400 is 0.2685."""
+    """If all answers are no, 100 of 400 reports are expected to be yes. Wilson's upper limit of 90 / 400 is 0.2685."""
     frame = pd.DataFrame({"cheated": ["yes"] * n_yes + ["no"] * (400 - n_yes), "understood": True})
     found = estimate(survey(cheated(design=warner("3/4"))), frame)
     title, line, explained = _summary(found, 0.95)
