@@ -1,9 +1,9 @@
 """`audit`: lower confidence bounds on the epsilon and delta of any mechanism that can be run.
 
-`audit(mechanism, neighbors)` runs the mechanism on pairs of neighboring inputs, looks for events that are much likelier
-on one input than on the other, and confirms the best events on fresh runs, which are assumed to be independent. If a
-mechanism declares its output distribution, the distribution is enumerated exactly, and outputs are compared with it. An
-audit can refute a claim, but it cannot prove a claim.
+`audit(mechanism, neighbors)` runs the mechanism on pairs of neighboring inputs, and looks for events that are much
+likelier on one input than on the other. It confirms the best events on fresh runs, which are assumed to be independent.
+If a mechanism declares its output distribution, the distribution is enumerated exactly, and outputs are compared with
+it. An audit can refute a claim, but it cannot prove a claim.
 """
 
 import math

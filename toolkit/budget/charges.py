@@ -115,7 +115,7 @@ def zero_loss(ceiling: Loss) -> Loss:
 
 
 def add_charge(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
-    """Add a charge; return it as it is recorded and the total, or raise an error if the total exceeds the ceiling."""
+    """Return the charge as recorded and the total after it; raise an error if the total exceeds the ceiling."""
     before, limits = components(spent), components(ceiling)
     exact = list(zip(before, components(charge), strict=True))
     charged = [part if (total + part).denominator < _DIGITS else _rounded_up(part) for total, part in exact]

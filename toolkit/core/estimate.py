@@ -257,10 +257,10 @@ class Estimate(Publishable):
         """Divide by an estimate from an independent group, or by another entry of the same estimate.
 
         The interval is Fieller's, computed from the limits of both estimates; it has no upper limit if the denominator
-        could be 0. `interval(method="log")` is the delta method on the logarithm. Test a ratio against 1. For a die or
-        Warner's design, 50 to 500 people in each group and shares of 0.02 to 0.5, Fieller's interval covers the truth
-        in 94.8 to 96.1 % of surveys (42 cells, by enumeration of all counts), and the interval of the logarithm in 31
-        to 99 %.
+        could be 0. `interval(method="log")` is the delta method on the logarithm. Test a ratio against 1. Both were
+        compared for a die and Warner's design, 50 to 500 people in each group and shares of 0.02 to 0.5 (42 cells, by
+        enumeration of all counts). Fieller's interval covers the truth in 94.8 to 96.1 % of surveys, and the interval
+        of the logarithm in 31 to 99 %.
 
         >>> from toolkit import forced
         >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))

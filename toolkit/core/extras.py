@@ -20,8 +20,8 @@ _EXTRAS = {
     "learning": ("sklearn",),
 }
 
-# Older engines are not safe. pandas 2 stores text as objects, which would be added up as numbers. polars before 1.37
-# fails on a lazy frame after the charge, or its error prints a value of the frame.
+# Older engines are not safe: pandas 2 stores text as objects, which would be added up as numbers, and polars before
+# 1.37 fails on a lazy frame after the charge, or its error prints a value of the frame.
 _OLDEST = {"pandas": (3, 0), "polars": (1, 37), "pyarrow": (18, 0), "duckdb": (1, 5), "pyspark": (4, 0)}
 
 

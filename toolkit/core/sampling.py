@@ -198,7 +198,7 @@ class Inversion:
         return cell if decided else self._refine(prefix, rng)
 
     def _fill(self, out: npt.NDArray[np.int64], table: npt.NDArray[np.signedinteger], rng: Rng) -> None:
-        """Fill `out` with outcomes from the lookup table; draw more bits only where 16 do not decide."""
+        """Fill `out` with outcomes from the lookup table; draw more bits only if 16 bits do not decide."""
         leading = words(len(out), _LEADING, rng)
         out[:] = np.take(table, leading, mode="clip")
         undecided = np.flatnonzero(out == _UNDECIDED)
@@ -213,7 +213,7 @@ class Inversion:
         return np.where(decided, cell, _UNDECIDED)
 
     def _decide(self, uniform: npt.NDArray[np.unsignedinteger], rng: Rng) -> npt.NDArray[np.int64]:
-        """Return the outcome of each 64-bit prefix, with more bits for those that do not decide it."""
+        """Return the outcome of each 64-bit prefix, with more bits for prefixes that do not decide it."""
         cell = self._cells(uniform).astype(np.int64, copy=False)
         for i in np.flatnonzero(cell == _UNDECIDED):
             cell[i] = self._refine(int(uniform[i]), rng)

@@ -179,7 +179,8 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
+            The treatment of missing values: "drop", or a number that replaces them. For several columns, it may be a
+            mapping.
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
@@ -226,7 +227,8 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
+            The treatment of missing values: "drop", or a number that replaces them. For several columns, it may be a
+            mapping.
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
@@ -270,7 +272,8 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
+            The treatment of missing values: "drop", or a number that replaces them. For several columns, it may be a
+            mapping.
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
@@ -314,7 +317,8 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
+            The treatment of missing values: "drop", or a number that replaces them. For several columns, it may be a
+            mapping.
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
@@ -361,7 +365,8 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
+            The treatment of missing values: "drop", or a number that replaces them. For several columns, it may be a
+            mapping.
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
@@ -411,7 +416,8 @@ class ReleaseMethods(Generic[Result]):
         bounds : pair of numbers, or mapping
             Public limits to which values are clamped; for several columns, a mapping from column to limits.
         missing : "drop", number or mapping
-            "drop" to drop missing values, or the number that replaces them; for several columns, possibly a mapping.
+            The treatment of missing values: "drop", or a number that replaces them. For several columns, it may be a
+            mapping.
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.

@@ -198,7 +198,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     epsilon : Number, optional
         The epsilon of the cost, which is Pure(epsilon) or, with `delta`, Approx(epsilon, delta).
     rho : Number, optional
-        The rho of the cost Zcdp(rho), instead of `epsilon`; only for "output" and "descent".
+        The rho of the cost Zcdp(rho), which replaces `epsilon`; only for "output" and "descent".
     delta : Number, optional
         The delta of the cost; requires `epsilon`.
     method : str

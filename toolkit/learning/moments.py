@@ -117,7 +117,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
     epsilon : Number, optional
         The epsilon of the cost Approx(epsilon, delta).
     rho : Number, optional
-        The rho of the cost Zcdp(rho), instead of `epsilon` and `delta`.
+        The rho of the cost Zcdp(rho), which replaces `epsilon` and `delta`.
     delta : Number, optional
         The delta of the cost; required with `epsilon`.
     target_bounds : tuple
@@ -270,7 +270,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
     epsilon : Number, optional
         The epsilon of the cost Approx(epsilon, delta).
     rho : Number, optional
-        The rho of the cost Zcdp(rho), instead of `epsilon` and `delta`.
+        The rho of the cost Zcdp(rho), which replaces `epsilon` and `delta`.
     delta : Number, optional
         The delta of the cost; required with `epsilon`.
     bounds : tuple or list or dict, optional

@@ -22,8 +22,8 @@ from toolkit.core.inference.special import gamma
 
 # M-estimators of regression with clipped rows and their influence functions.
 #
-# beta solves sum psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) scales every row to a norm of at most
-# `clip`. Without clipping, one distant row could change beta without limit, for every psi.
+# The coefficients beta solve sum psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) scales every row to a norm
+# of at most `clip`. Without clipping, one distant row could change beta without limit, for every psi.
 
 _ROUNDS = 1000
 

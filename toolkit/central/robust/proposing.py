@@ -37,7 +37,7 @@ class ProposeTestRelease:
     Parameters
     ----------
     statistic : RankStatistic
-        The statistic of a public number of values.
+        The statistic, whose number of values is public.
     bounds : Bounds
         The limits to which values are clamped, and the grid to which they are rounded.
     proposed : number

@@ -64,7 +64,7 @@ class SmoothSensitivity:
     Parameters
     ----------
     statistic : RankStatistic
-        The statistic of a public number of values.
+        The statistic, whose number of values is public.
     bounds : Bounds
         Public limits to which values are clamped, and the grid to which they are rounded.
     noise : PowerLaw, SmoothLaplace or SmoothGaussian

@@ -33,9 +33,9 @@ class RunningTotal:
     """A total that is published with noise after each of a fixed number of periods.
 
     All periods together cost a single loss. The factorization of the matrix of totals depends on the loss and the
-    number of periods: fresh noise for every period or for blocks of periods (Pure, integer noise), or the square root
-    of the matrix (Zcdp). Counts may depend on earlier releases. Late data count in the period in which they arrive;
-    past periods are never computed again.
+    number of periods. Under Pure, there is fresh integer noise for every period or for blocks of periods; under Zcdp,
+    the square root of the matrix is used. Counts may depend on earlier releases. Late data count in the period in which
+    they arrive; past periods are never computed again.
 
     The object holds the counts, and its noise must not be drawn twice, so it cannot be copied, pickled, or used in a
     forked process. It is lost when its process ends; `Ledger.every` stores a running total in a file.
