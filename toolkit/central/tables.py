@@ -251,7 +251,7 @@ def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> f
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
-    """Return the smallest and largest value in -1 to 1 with a `tail` of at least 1 - level, or -1 and 1 if none has."""
+    """Return the limits of the values in -1 to 1 whose `tail` is at least 1 - level, or -1 and 1 if there are none."""
     ends = [np.full(best.shape, end) for end in (-1.0, 1.0)]
     allowed = 1 - level
     open_ends = [tail(end) >= allowed for end in ends]

@@ -64,7 +64,7 @@ class Covers(str):
         return _unpickle, (str(self), vars(self))
 
     def replaced(self, old: ErrorSource, *new: ErrorSource) -> "Covers":
-        """Replace a source by others, or remove it."""
+        """Replace a source with other sources, or remove it."""
         sources, *rest = self._arguments
         replacements = (new if source is old else [source] for source in sources)
         return Covers([source for group in replacements for source in group], *rest)

@@ -35,7 +35,7 @@ from toolkit.core.inference.special import ndtr, ndtri
 class Mover:
     """The difference D = a - b of two estimates with uncut limits (l, u) and (l', u') and correlation r.
 
-    The interval reaches from D - sqrt((a - l)**2 + (u' - b)**2 - 2 r (a - l) (u' - b)) to D + sqrt((u - a)**2 + (b -
+    The interval extends from D - sqrt((a - l)**2 + (u' - b)**2 - 2 r (a - l) (u' - b)) to D + sqrt((u - a)**2 + (b -
     l')**2 - 2 r (u - a) (b - l')), and is then cut to the possible range.
     """
 
