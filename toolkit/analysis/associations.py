@@ -71,7 +71,7 @@ class Association:
     sample_test: TableTest | None = None
 
     def odds_ratio(self) -> Estimate:
-        """Estimate the odds ratio: the odds of the second trait with the first one, divided by the odds without it.
+        """Estimate the odds ratio: the odds of the second trait with the first trait, divided by the odds without it.
 
         Returns
         -------

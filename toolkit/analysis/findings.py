@@ -188,7 +188,7 @@ class Findings:
     def difference(self, first: str, second: str) -> Any:
         """Compare two yes/no questions that were asked of the same people.
 
-        Their reports are paired person by person; people who miss one of them are left out.
+        Their reports are paired person by person; people with only one report are left out.
 
         Parameters
         ----------

@@ -361,7 +361,7 @@ def _root(function: Callable[[float, int], float], column: int) -> float:
     for after in (*np.linspace(0, 1, 21)[1:-1], 0.999):
         end = function(float(after), column)
         if math.isnan(end) and not math.isnan(start):
-            # The model has no maximum there, but the sign may change before the last share at which it has one.
+            # The model has no maximum at this share, but the sign may change before the last share with a maximum.
             share, value = _last_finite(function, column, before, float(after))
             after, end = (share, value) if start * value <= 0 else (after, end)
         if start * end <= 0:

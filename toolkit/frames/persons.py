@@ -4,9 +4,9 @@ Which rows of a person are used depends on that person's rows alone, not on othe
 A hash with a secret key, generated once per curator, selects them, so that nobody can choose a value in order to be
 selected.
 
-For a threshold, the people with each key of a column are counted. A key is the value of a cell, read by its type alone.
-Missing values, infinite numbers and objects of unknown type are not keys; equal numbers of different types are the same
-key.
+The people with each key of a column can be counted and compared with a threshold. A key is the value of a cell, read by
+its type alone. Missing values, infinite numbers and objects of unknown type are not keys; equal numbers of different
+types are the same key.
 """
 
 import datetime as dt

@@ -149,7 +149,7 @@ class ReportEstimator(ABC):
         Returns
         -------
         Estimate
-            Shares, or a mean.
+            The estimated shares or mean.
         """
 
     @abstractmethod
@@ -206,7 +206,7 @@ class ReportEstimator(ABC):
         Returns
         -------
         Estimate
-            Shares, or a mean.
+            The estimated shares or mean.
         """
 
     def _liar_weight(self, share: float) -> float:

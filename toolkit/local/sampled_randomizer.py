@@ -47,7 +47,7 @@ class MatrixFreeRandomizer(Randomizer):
         Returns
         -------
         Estimate
-            Shares, or a mean.
+            The estimated shares or mean.
         """
 
     def _estimate_from_raw_reports(

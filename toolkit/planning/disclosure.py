@@ -1,4 +1,4 @@
-"""What an observer learns from one report: epsilon interpreted as odds, as a bet, as a guess and as a test."""
+"""Information that an observer gains from one report: epsilon interpreted as odds, a bet, a guess and a test."""
 
 import math
 from dataclasses import dataclass

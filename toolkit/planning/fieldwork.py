@@ -40,7 +40,7 @@ class Field:
         The design effect, 1 + (people per cluster - 1) * intraclass correlation. It multiplies the sampling variance,
         not the variance of the randomization.
     weighting : float
-        1 + the squared coefficient of variation of the weights, which multiplies every variance.
+        The factor by which unequal weights multiply every variance: 1 + their squared coefficient of variation.
 
     Examples
     --------

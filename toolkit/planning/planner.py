@@ -287,7 +287,7 @@ def plan(
         The design effect, 1 + (people per cluster - 1) * intraclass correlation. It applies to the sampling variance,
         not to the variance of the randomization.
     weighting : number
-        1 + the squared coefficient of variation of the weights.
+        The factor by which unequal weights multiply every variance: 1 + their squared coefficient of variation.
     assurance : number, optional
         The share of surveys whose interval does not exceed the margin, such as 0.9. By default, the margin is that of
         the expected width, which about half of the surveys exceed. For one yes/no question to up to a million people, n

@@ -109,7 +109,7 @@ class PeopleNeeded:
         Returns
         -------
         pandas.DataFrame
-            The people needed for each goal, and a mark on the goal that needs the most.
+            The people needed for each goal; `binding` marks the goal that needs the most people.
         """
         return extra("pandas").DataFrame([vars(row) for row in self.rows])
 

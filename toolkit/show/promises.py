@@ -48,7 +48,9 @@ def output_laws(
     laws : mapping of str to mapping
         For each table, the probability of each output.
     x_label : str, default "what is released"
-        Label of the x axis, which shows the outputs. title : str, optional Title of the figure.
+        Label of the x axis, which shows the outputs.
+    title : str, optional
+        Title of the figure.
 
     Examples
     --------

@@ -116,7 +116,7 @@ def sensitivities(
     beta: Number,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the local, smooth and global sensitivities of statistics for assumed values, never for people's data.
+    """Draw the local, smooth and global sensitivities of statistics for assumed values, never for real data.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Numbe
     Parameters
     ----------
     values : array_like
-        The other values, which are assumed and never people's data.
+        The other values, which must be assumed values, never real data.
     bounds : tuple of numbers
         The lowest and the highest possible value.
     beta : number

@@ -11,7 +11,7 @@ from toolkit.teaching.mistakes import find_mistake
 
 
 def attempt(function: Callable[..., Any], *arguments: Any, like: Any, repeat: int = 1) -> Any:
-    """Call a function that a student wrote, and name the wrong step if the result is that of a known mistake.
+    """Call a function that a student wrote, and name the wrong step if a known mistake gives the same result.
 
     If the function fails or returns a result of the wrong form, the error states what was expected and what was
     received. Any other wrong result is returned, because the caller compares it.
@@ -104,7 +104,7 @@ def _remedy_text(error: Exception, arguments: tuple[Any, ...]) -> str:
 
 
 def _as_array(name: str, result: Any, expected: Any) -> Any:
-    """Convert a result to an array of numbers; if that is impossible, describe what was returned."""
+    """Convert a result to an array of numbers; if that is impossible, describe the returned value."""
     __tracebackhide__ = True
     try:
         return np.asarray(result, dtype=float)

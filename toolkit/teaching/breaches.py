@@ -1,4 +1,4 @@
-"""Figures of attacks, of what an attacker learns and of protection. Each function takes and returns `ax`."""
+"""Figures of attacks and of the protection against them. Each function takes and returns `ax`."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle

@@ -66,7 +66,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class FitProvenance:
-    """What two fits must share to be compared: rows, reports, designs and weights, and how they were fitted."""
+    """The properties that two fits must share to be compared: rows, reports, designs, weights, and fitting options."""
 
     shared_data: tuple[Any, ...]
     covariates: Array
@@ -92,7 +92,7 @@ class Fit:
     title : str
         Kind of model, as it appears above tables.
     provenance : FitProvenance
-        What another fit must share with this one to be compared with it.
+        The properties that another fit must share to be compared with this fit.
 
     Examples
     --------
@@ -612,7 +612,7 @@ def coefficient_estimate(
 
 
 def provenance_of(rows: ModelRows, model_form: str, error_kind: str, is_penalized: bool) -> FitProvenance:
-    """Return what another fit must share to be compared with a fit to these rows."""
+    """Return the properties that another fit must share to be compared with a fit to these rows."""
     matrices = tuple(design.matrix for design in rows.channel.designs)
     shared = (model_form, *matrices, rows.channel.design_index, rows.channel.codes, rows.people.row_weights)
     df = rows.people.df if rows.people.is_complex else None

@@ -142,7 +142,7 @@ def linear(
         {outcome: design}, with None for a plain number.
     treatment : str or array, optional
         For an item sum: true for people whose sum includes the sensitive quantity. The coefficients of the sensitive
-        quantity come first, followed by those of the other items.
+        quantity come first, followed by the coefficients of the other items.
     se : {"HC1", "HC3"}, optional
         Kind of heteroskedasticity-consistent errors: "HC1" has the factor n / (n - k); "HC3" divides each residual by
         one minus its leverage (Long and Ervin 2000). The default is HC3, with errors no smaller than those that follow
@@ -223,8 +223,8 @@ def _fit(
 ) -> LinearFit:
     """Fit all outcomes together by least squares.
 
-    An item sum is regressed on two sets of covariates: those of the sensitive quantity, which are 0 for people whose
-    sum does not include it, and those of the other items.
+    An item sum is regressed on two sets of covariates. The set for the sensitive quantity is 0 for people whose sum
+    does not include it; the other set is for the other items.
     """
     people, covariates = answers.people, answers.covariates
     columns, back = standardize(covariates)

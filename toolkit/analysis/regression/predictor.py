@@ -331,7 +331,7 @@ def _outcome_location_and_scale(outcome: Array, matrix: Array) -> tuple[float, f
 
 
 def _maximum_likelihood(model: MixtureModel, with_jeffreys: bool) -> tuple[Array, Likelihood]:
-    """Return the maximum of the likelihood, and the likelihood whose curvature there determines the errors.
+    """Return the maximum of the likelihood, and the likelihood whose curvature at the maximum determines the errors.
 
     EM steps come first, because they increase the likelihood from any start; Newton's method then converges in few
     steps.

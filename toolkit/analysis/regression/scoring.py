@@ -226,7 +226,7 @@ def line_search(evaluate: Evaluate, point: Evaluation, step: Array, relative_err
 
 
 def is_maximum(ascent: Maximization, information: Array) -> bool:
-    """Return whether an iteration ended at a maximum; `information` is the observed information there.
+    """Return whether an iteration ended at a maximum; `information` is the observed information at its end.
 
     A log-likelihood without a maximum levels off exponentially: score and information shrink together, and Newton's
     step keeps its length. At a maximum Newton's step vanishes, however little information is left.

@@ -151,7 +151,7 @@ def compare_models(
     fits : sequence or mapping of fits
         The fits in the order of the columns; the keys of a mapping are the names of the columns.
     below : {"se", "interval", "p"}
-        What is printed below each coefficient.
+        The quantity that is printed below each coefficient.
     stars : bool
         Whether to mark p-values below 0.05, 0.01 and 0.001 with stars.
     exp : bool

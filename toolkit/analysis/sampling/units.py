@@ -220,7 +220,7 @@ def _numbered(row_stratum: Codes, clusters: Column, strata: int) -> tuple[Codes,
     """Return the cluster of each row, the stratum of each cluster, and the number of clusters in each stratum."""
     code = np.arange(len(row_stratum)) if clusters is None else codes(clusters, "clusters")[0]
     span = int(code.max()) + 1
-    # One code for the pair of stratum and cluster, because clusters may be numbered within strata.
+    # Each pair of stratum and cluster has its own code, because clusters may be numbered within strata.
     pairs, unit = np.unique(row_stratum * span + code, return_inverse=True)
     return unit, pairs // span, np.bincount(pairs // span, minlength=strata)
 

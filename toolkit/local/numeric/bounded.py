@@ -173,7 +173,7 @@ class Hybrid(FiniteMeanRandomizer):
 
     @cached_property
     def bit(self) -> OneBit:
-        """The randomizer of one bit."""
+        """The one-bit randomizer of the mixture."""
         return OneBit(self.low, self.high, self.steps, self.keep, self.lie)
 
     @cached_property

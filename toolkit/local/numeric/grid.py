@@ -77,7 +77,7 @@ class AnswerGrid:
         return float(self.high - self.low)
 
     def nearest_indices(self, answers: Values) -> tuple[Steps, bool]:
-        """Return the index of the point nearest to each answer, and whether there was a single answer."""
+        """Return the index of the point nearest to each answer, and whether a single answer was given."""
         numbers, single = checked_answers(answers, self.low, self.high)
         indices = np.rint((numbers - float(self.low)) / self.span * self.steps).astype(np.int64)
         return np.clip(indices, 0, self.steps), single
@@ -91,7 +91,7 @@ class AnswerGrid:
 
 
 def checked_answers(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, bool]:
-    """Read answers as floats; reject missing ones and any out of bounds, without quoting an answer."""
+    """Read answers as floats; reject missing answers and answers out of bounds, without quoting them."""
     try:
         numbers = np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -79,7 +79,7 @@ class Scrambled(MeanRandomizer):
     @cached_property
     def unit(self) -> Fraction:
         """The step of the grid of reports; 1 if answers and deck are whole numbers."""
-        # All reports are integer combinations of those of the two lowest answers.
+        # All reports are integer combinations of the reports of the two lowest answers.
         corners = [self._scrambled_answer(index, value) for index in (0, 1) for value in self.values]
         return Fraction(1, math.lcm(*(corner.denominator for corner in corners)))
 

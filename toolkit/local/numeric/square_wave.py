@@ -312,7 +312,7 @@ class SquareWave(WindowRandomizer):
 def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int | None = None) -> SquareWave:
     """Make a randomizer for the distribution of bounded numbers, which estimates shares and quantiles.
 
-    A report within a distance b of the answer is e**epsilon times as likely as any other report. As a share of the
+    A report within a distance b of the answer is e**epsilon times as likely as a report farther away. As a share of the
     range, with E = e**epsilon, b = (epsilon E - E + 1) / (2 E (E - 1 - epsilon)).
 
     Parameters

@@ -178,7 +178,7 @@ def tick_boxes(
     most : int, optional
         The largest number of boxes that may be ticked; no cap if left out.
     how : {"random", "capped"}, optional
-        The kind of randomizer; the one with the smaller variance if left out. The result's `reason` explains the
+        The kind of randomizer; the kind with the smaller variance if left out. The result's `reason` explains the
         choice.
 
     Returns

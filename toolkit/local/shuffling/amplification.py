@@ -50,7 +50,7 @@ def worst_case_epsilon(yes: Fraction, no: Fraction, n: int, delta: float, local:
     """
     p, q = max(yes, no), min(yes, no)
     sides = [Side(p, q)]
-    if p + q != 1:  # otherwise a no is a yes with the answers exchanged
+    if p + q != 1:  # otherwise the second side equals the first
         sides.append(Side(1 - q, 1 - p))
     least, epsilon = 0.0, 0.0
     for side in sides:
@@ -68,7 +68,7 @@ class _Search:
     local: float
 
     def bounds_over_all_compositions(self, least: float, epsilon: float) -> tuple[float, float]:
-        """Raise both bounds until the upper one holds for all compositions."""
+        """Raise both bounds until the upper bound holds for all compositions."""
         least, epsilon = self._raise_bounds(np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon)
         ranges = _split_ranges(
             np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES
@@ -286,7 +286,7 @@ class _KAry:
 
 
 def _yes_probabilities(reports: object) -> tuple[Fraction, Fraction] | None:
-    """Return the probabilities of the second report given the second and the first answer, if there are two of each."""
+    """Return the probabilities of the second report given the second and the first answer, if there are two."""
     if isinstance(reports, _KAry):
         lie = reports.lie
         return (1 - lie, lie) if reports.options == 2 else None

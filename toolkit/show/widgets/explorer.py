@@ -49,7 +49,7 @@ def document_widget(widget: type[anywidget.AnyWidget]) -> Callable[[Factory], Fa
 
 
 def new_still_figure(height: float, setting: str, live_part: str = "sliders") -> Figure:
-    """Return an empty still figure, whose title names the setting and what running the cell adds."""
+    """Return an empty still figure, whose title names the setting and the part that only the live widget has."""
     canvas = new_figure(width=8.2, height=height)
     canvas.suptitle(f"{setting}; run the cell for the {live_part}", x=0.01, ha="left", fontsize=10, color=GREY)
     return canvas

@@ -152,7 +152,7 @@ def _float_laplace(value: float, rng: Generator) -> float:
 
 
 def _five_retries(answer: int, rng: Generator, *, remembers: bool) -> Any:
-    """Send Warner's report five times, as if the network failed: the same report or, as the fault, fresh ones."""
+    """Send Warner's report five times, as if the network failed: the same report or, as the fault, fresh reports."""
     lies = rng.random(1 if remembers else 5) < 1 / (np.exp(EPSILON) + 1)
     return np.resize(answer ^ lies, 5).astype(int)
 

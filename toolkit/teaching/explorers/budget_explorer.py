@@ -222,7 +222,7 @@ def _odds_factor(total: float) -> float:
 
 
 def _epsilon_per_answer(answers: int) -> str:
-    """Return the epsilon of each answer if their total is that of two coins, rounded down to three digits."""
+    """Return the epsilon of each answer if the total is the epsilon of two coins, rounded down to three digits."""
     share = _TWO_COINS_EPSILON / answers
     digits = 2 - math.floor(math.log10(share))
     return f"{math.floor(share * 10**digits) / 10**digits:.{digits}f}"

@@ -1,6 +1,6 @@
 """An explorer of the accuracy of private classifiers, by number of people, epsilon and penalty.
 
-All people are simulated, because accuracies on real people's data would be releases.
+All people are simulated, because accuracies on real data would be releases.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A game in which the user publishes noisy sums, and an attacker computes people's secrets from these sums.
+"""A game in which the user publishes noisy sums, and an attacker computes secrets from these sums.
 
 Python plays all games in `play_games`, and the browser only shows the results.
 """
