@@ -6,8 +6,10 @@ complex step gives without differences.
 
 import math
 from functools import cache
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.slowly import each
@@ -241,6 +243,23 @@ def test_shares_of_floor_and_ceiling_of_affirmative_action_are_finite_with_a_pen
     assert fit.labels[2:] == ("floor: Intercept", "ceiling: Intercept")
     assert np.abs(fit.value).max() < 5
     assert abs(fit.value[0] - plain.value[0]) < 0.2 * plain.se[0]
+
+
+@pytest.mark.slow
+def test_floor_and_ceiling_with_covariates_have_finite_estimates_with_a_penalty() -> None:
+    """As in table 7 of Blair and Imai (2012), where R's package list has a weak prior: the likelihood has no maximum,
+    because few people are at the floor or the ceiling.
+    """
+    race = pd.read_csv(Path(__file__).parents[2] / "reference" / "race.csv")
+    options: dict = {"treatment": "treat", "items": 3, "method": "ml", "floor": "~ south", "ceiling": "~ south"}
+    with pytest.raises(ValueError, match="use penalty='jeffreys'"):
+        list_experiment("y ~ south", race, **options)
+    fit = list_experiment("y ~ south", race, **options, penalty="jeffreys")
+    assert fit.labels[4:] == ("floor: Intercept", "floor: south", "ceiling: Intercept", "ceiling: south")
+    assert np.abs(fit.value).max() < 2
+    # The trait is more frequent in the South, as without floor and ceiling.
+    plain = list_experiment("y ~ south", race, treatment="treat", items=3, method="ml")
+    assert abs(fit.value[1] - plain.value[1]) < fit.se[1]
 
 
 @pytest.mark.slow
