@@ -32,6 +32,16 @@ def test_the_names_of_other_packages_say_what_they_say_there() -> None:
     assert (narrow.high - narrow.low).tolist() == pytest.approx((2 * 1.6448536269514722 * FIT.se).tolist())
 
 
+def test_small_coefficients_are_shown_with_the_digits_of_their_errors() -> None:
+    """In a unit in which a coefficient is about 0.0001, it is not shown as 0."""
+    fit = logistic("forced ~ wide", DATA.assign(wide=1000 * DATA.age10), DIE)
+    (_, value, se, *_), row = fit.summary().rows[1], compare_models([fit]).to_frame().loc["wide"]
+    assert 1e-5 < fit.se[1] < 1e-3
+    assert float(value) == pytest.approx(fit.value[1], abs=fit.se[1] / 10)
+    assert float(se) == pytest.approx(fit.se[1], rel=0.05)
+    assert value in str(row.tolist())
+
+
 def test_all_parameters_of_a_likelihood_count() -> None:
     frame = DATA.assign(g=np.arange(len(DATA)) % 40)
     assert mixed_logistic("forced ~ female", frame, DIE, group="g")._n_parameters == 3

@@ -108,10 +108,10 @@ def only_with_formula(options: Mapping[str, object]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class LatentModel:
-    """The log-likelihood of responses under a distribution; `with_jeffreys` adds half the log determinant of the
-    expected information.
+    """The log-likelihood of responses under a distribution.
 
     `columns` holds the covariates of each linear predictor, one row per person, and `responses` the coded responses.
+    `with_jeffreys` adds half the log determinant of the expected information.
     """
 
     distribution: Distribution
