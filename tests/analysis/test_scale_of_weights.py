@@ -11,6 +11,7 @@ from toolkit import forced, k_ary
 from toolkit.analysis import (
     LogisticFit,
     MultinomialFit,
+    OrdinalFit,
     PredictorFit,
     Replicates,
     Sample,
@@ -20,6 +21,7 @@ from toolkit.analysis import (
     logistic,
     mixed_logistic,
     multinomial,
+    ordinal,
     predictor,
 )
 
@@ -63,6 +65,12 @@ WEIGHTED: dict[str, Any] = {
     "multinomial": by(multinomial, "k ~ x", THREE),
     "multinomial, penalized": by(multinomial, "k ~ x", THREE, penalty="jeffreys"),
     "multinomial, finite": by(multinomial, "k ~ x", THREE, weights=None, sample=Sample("w", population=900)),
+    "ordinal": by(ordinal, "k ~ x", THREE),
+    "ordinal, penalized": by(ordinal, "k ~ x", THREE, penalty="jeffreys"),
+    "ordinal, finite": by(ordinal, "k ~ x", THREE, weights=None, sample=Sample("w", population=900)),
+    "ordinal, replicates": by(
+        ordinal, "k ~ x", THREE, weights=None, sample=Replicates.given("w", ["half", "other"], kind="BRR", df=2)
+    ),
     "predictor": by(predictor, "pay ~ r", {"r": DIE}),
     "predictor, penalized": by(predictor, "pay ~ r", {"r": DIE}, penalty="jeffreys"),
     "predictor, logistic": by(predictor, "ill ~ r", {"r": DIE}, family="logistic", penalty="jeffreys"),
@@ -78,7 +86,7 @@ def results(fit: Any) -> list[float]:
     numbers = [fit.value, fit.se, fit.llf, fit.n]
     if hasattr(fit, "margins") and not isinstance(fit, PredictorFit):
         numbers += [fit.margins().value, fit.margins().se]
-    if isinstance(fit, LogisticFit | MultinomialFit) and not fit.provenance.is_penalized:
+    if isinstance(fit, LogisticFit | MultinomialFit | OrdinalFit) and not fit.provenance.is_penalized:
         numbers += [fit.margins(respondents="sample").se]
     if hasattr(fit, "agreement"):
         numbers += [float(fit.difference), fit.difference.se, fit.agreement.p]

@@ -23,6 +23,7 @@ from toolkit.analysis.regression.fit import Comparison, Fit, PredictiveFit
 from toolkit.analysis.regression.linear import LinearFit, linear
 from toolkit.analysis.regression.logistic import LogisticFit, logistic
 from toolkit.analysis.regression.multinomial import MultinomialFit, multinomial
+from toolkit.analysis.regression.ordinal import OrdinalFit, ordinal
 from toolkit.analysis.regression.predictor import PredictorFit, predictor
 from toolkit.analysis.regression.tables import FitTable, compare_models
 from toolkit.analysis.reports import GroupEstimate
@@ -50,6 +51,7 @@ __all__ = [
     "MixedFit",
     "ModelTest",
     "MultinomialFit",
+    "OrdinalFit",
     "PredictiveFit",
     "PredictorFit",
     "Replicates",
@@ -74,6 +76,7 @@ __all__ = [
     "logistic",
     "mixed_logistic",
     "multinomial",
+    "ordinal",
     "plain",
     "predictor",
     "tipping_point",

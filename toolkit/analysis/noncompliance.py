@@ -405,7 +405,8 @@ def compliance_sensitivity(
     Parameters
     ----------
     result : fit, Estimate, or mapping of two estimates
-        A fit of `logistic` or `multinomial`; an estimate of a share; or two estimates by name, which are subtracted.
+        A fit of `logistic`, `multinomial` or `ordinal`; an estimate of a share; or two estimates by name, which are
+        subtracted.
     quantity : str or callable, optional
         The quantity of interest in a fit: the label of a coefficient, or a function of the fit such as ``lambda fit:
         fit.margins("job")``.

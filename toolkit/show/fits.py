@@ -49,8 +49,7 @@ def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Ax
     <Picture: 95 % intervals of coefficients: x 0.00 (-0.78 to 0.78)>
     """
     low, high = (np.atleast_1d(limit) for limit in fit.interval(check_level(level)))
-    slopes = [index for index, label in enumerate(fit.labels) if str(label).rpartition(": ")[2] != "Intercept"]
-    indices = slopes or list(range(len(fit.labels)))
+    indices = fit._slope_indices or list(range(len(fit.labels)))
     ax = axes(ax, height=1.3 + 0.36 * len(indices))
     descriptions = []
     for row, index in enumerate(indices):

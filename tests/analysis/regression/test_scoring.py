@@ -151,8 +151,8 @@ def test_a_penalized_climb_that_has_not_arrived_goes_on_by_newton() -> None:
         return Evaluation(at, float(-at @ at / 2), -at, np.eye(2))
 
     start = evaluate(np.ones(2))
-    assert penalized_maximum(evaluate, Maximization(start, False, start)) == pytest.approx(np.zeros(2), abs=1e-6)
-    assert penalized_maximum(evaluate, Maximization(start, True, start)).tolist() == [1, 1]
+    assert penalized_maximum(evaluate, Maximization(start, False, start)).params == pytest.approx(np.zeros(2), abs=1e-6)
+    assert penalized_maximum(evaluate, Maximization(start, True, start)).params.tolist() == [1, 1]
 
     def slope(at: np.ndarray) -> Evaluation:
         return Evaluation(at, float(at.sum()), np.ones(2) - 1e-3 * at, np.eye(2))

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from toolkit.analysis.homogeneity import wald_f
 from toolkit.analysis.regression.covariates import Covariates
-from toolkit.analysis.regression.margins import Effect, margin_effects, margin_estimate, split_by_group
+from toolkit.analysis.regression.margins import Effect, interval_basis, margin_effects, margin_estimate, split_by_group
 from toolkit.analysis.regression.rows import Channel, ModelRows, People
-from toolkit.analysis.regression.tables import FitTable, format_p_value
+from toolkit.analysis.regression.scoring import Likelihood, influence_of
+from toolkit.analysis.regression.tables import Cells, FitTable, format_p_value
 from toolkit.analysis.reports import Data
 from toolkit.core.arrays import Array, ArrayLike, Values
 from toolkit.core.checks import check_choice, exact_fraction, reject
@@ -280,6 +281,11 @@ class Fit:
         return self.n
 
     @property
+    def _slope_indices(self) -> list[int]:
+        """Indices of the coefficients without the intercepts."""
+        return [index for index, label in enumerate(self.labels) if str(label).rpartition(": ")[2] != "Intercept"]
+
+    @property
     def _n_parameters(self) -> int:
         """Number of parameters of the likelihood, including those that are not coefficients."""
         return len(self.labels)
@@ -334,7 +340,7 @@ class Fit:
         head = ("", "estimate", "se", letter, "p", f"{100 * level:g} % interval")
         measures = tuple((name, text, "", "", "", "") for name, text in self._fit_measures())
         notes = (f"covers {self.covers}; {self.method}", *self._note_lines())
-        return FitTable(self.title, head, tuple(rows), measures, notes)
+        return FitTable(self.title, head, self._table_rows(rows), measures, notes)
 
     def to_latex(self, path: str | Path | None = None, level: float = 0.95) -> str | None:
         """Write the summary as a LaTeX tabular (with booktabs).
@@ -404,11 +410,7 @@ class Fit:
         if len(added) != len(self.labels) - len(smaller.labels):
             rule = "the smaller model must have the coefficients of the larger, less some"
             reject(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
-        if self.provenance.df < len(added):
-            rule = "there must be more sampling units than coefficients to test"
-            reject(rule, str(self.provenance.df), "compare with a model that lacks fewer coefficients")
-        test = wald_f(self.value[added], self.cov[np.ix_(added, added)], self.provenance.df)
-        return Comparison(test.statistic, len(added), test.p, "Wald, F")
+        return wald_comparison(self.value[added], self.cov[np.ix_(added, added)], self.provenance.df, "Wald, F")
 
     def _added_coefficients(self, smaller: "Fit") -> list[int]:
         """Return the indices of the coefficients that the smaller model lacks."""
@@ -445,7 +447,11 @@ class Fit:
             for (label, value, se, limits), p in zip(self.coefficients.text_rows(), pvalues, strict=True)
         ]
         head = ("", "estimate", error_title, "95 % interval", "p")
-        return FitTable(self.title, head, tuple(rows), (), (self._footer(), *self._note_lines()))
+        return FitTable(self.title, head, self._table_rows(rows), (), (self._footer(), *self._note_lines()))
+
+    def _table_rows(self, rows: Sequence[Cells]) -> tuple[Cells, ...]:
+        """Arrange the rows of the coefficients; a model with coefficients of several kinds adds headings."""
+        return tuple(rows)
 
     def _note_lines(self) -> tuple[str, ...]:
         return tuple(f"note: {note}" for note in self.notes)
@@ -470,8 +476,10 @@ class PredictiveFit(Fit):
     (True, 200)
     """
 
-    predicts_means: ClassVar[bool] = False
-    """Whether predictions are means in the unit of the outcome, rather than shares."""
+    @property
+    def predicts_means(self) -> bool:
+        """Whether predictions are means in the unit of the outcome, rather than shares."""
+        return False
 
     @property
     def covariates(self) -> Covariates:
@@ -497,7 +505,21 @@ class PredictiveFit(Fit):
         return self._predict(matrix)
 
     def _predict(self, matrix: Array) -> Estimate:
-        raise NotImplementedError
+        predicted = self._predictions(matrix)
+        value = np.stack([effect.value for effect in predicted], axis=1).ravel()
+        gradient = np.stack([effect.gradient for effect in predicted], axis=1).reshape(len(value), -1)
+        se = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
+        names = [effect.label for effect in predicted]
+        return replace(
+            self.coefficients,
+            value=value,
+            se=se,
+            labels=tuple(f"{row}: {name}" if name else row for row in range(len(matrix)) for name in names),
+            cov=gradient @ self.cov @ gradient.T if len(value) <= MAX_PREDICTIONS_WITH_COV else None,
+            notes=(),
+            method=f"prediction; {self.method}",
+            basis=interval_basis(self.coefficients, value, se, are_shares=not self.predicts_means),
+        )
 
     def margins(
         self,
@@ -526,8 +548,8 @@ class PredictiveFit(Fit):
         by : str, optional
             A variable with few values: averages are then over the people with each value, instead of over all people.
         respondents : {"fixed", "sample"}
-            Whether the covariates are treated as fixed or as sampled. "sample" is available for `logistic` and
-            `multinomial` fits without a penalty.
+            Whether the covariates are treated as fixed or as sampled. "sample" is available for `logistic`,
+            `multinomial` and `ordinal` fits without a penalty.
 
         Returns
         -------
@@ -560,7 +582,7 @@ class PredictiveFit(Fit):
         raise NotImplementedError
 
     def _influence(self) -> Array:
-        rule = "respondents='sample' needs a fit of logistic() or multinomial()"
+        rule = "respondents='sample' needs a fit of logistic(), multinomial() or ordinal()"
         reject(rule, type(self).__name__, "use respondents='fixed'")
 
 
@@ -588,6 +610,24 @@ class AnswerFit(PredictiveFit):
         """Fit the same model again under different randomization designs."""
         raise NotImplementedError
 
+    def _model(self) -> Likelihood:
+        """Return the log-likelihood of the rows of the fit, with covariates in their own units."""
+        raise NotImplementedError
+
+    def _influence(self) -> Array:
+        if self.provenance.is_penalized:
+            reject("respondents='sample' needs a fit without penalty", "penalty='jeffreys'", "use respondents='fixed'")
+        return influence_of(self._model(), self.value)
+
+
+def wald_comparison(value: Array, cov: Array, df: int, method: str) -> Comparison:
+    """Test by Wald's F whether all these numbers are zero, with the degrees of freedom of the sample."""
+    if df < len(value):
+        rule = "there must be more sampling units than coefficients to test"
+        reject(rule, str(df), "compare with a model that lacks fewer coefficients")
+    test = wald_f(value, cov, df)
+    return Comparison(test.statistic, len(value), test.p, method)
+
 
 def covers_of(people: People) -> Covers:
     """Return the sources of error that are covered, with a description of the sample if it is complex."""
@@ -609,6 +649,34 @@ def coefficient_estimate(
     se = np.sqrt(np.diag(cov))
     basis = Student(value, se, people.df) if people.is_complex else Normal(value, se)
     return Estimate(value, se, labels, cov, people.n, loss, covers_of(people), method, notes, basis)
+
+
+AnswerFitFields = tuple[Estimate, float, Mapping[str, int], str, FitProvenance, ModelRows]
+
+
+def answer_fit_fields(
+    name: str,
+    rows: ModelRows,
+    point: tuple[Array, Array, tuple[str, ...], float],
+    form: str,
+    error_kind: str,
+    with_jeffreys: bool,
+) -> AnswerFitFields:
+    """Return the fields of an `AnswerFit`.
+
+    `point` holds coefficients, covariance, labels and log-likelihood; `form` says which model of this name was fitted.
+    """
+    value, cov, labels, loglike = point
+    estimator = "penalized" if with_jeffreys else "maximum"
+    method = f"{rows.channel.description}, {form}, {estimator} likelihood, {error_kind} errors"
+    return (
+        coefficient_estimate(value, cov, labels, rows.people, rows.channel.loss, method, rows.notes),
+        loglike,
+        {"used": rows.people.n, **rows.dropped},
+        f"{name} regression through a randomized answer ({form}{', Jeffreys penalty' if with_jeffreys else ''})",
+        provenance_of(rows, form, error_kind, with_jeffreys),
+        rows,
+    )
 
 
 def provenance_of(rows: ModelRows, model_form: str, error_kind: str, is_penalized: bool) -> FitProvenance:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, split_formula, standardize
-from toolkit.analysis.regression.fit import MAX_PREDICTIONS_WITH_COV, FitProvenance, PredictiveFit, covers_of
+from toolkit.analysis.regression.fit import FitProvenance, PredictiveFit, covers_of
 from toolkit.analysis.regression.margins import Effect
 from toolkit.analysis.regression.rows import AnswerRows, People, as_matrix_design, read_answer_rows, report_codes
 from toolkit.analysis.reports import Data
@@ -51,7 +51,10 @@ class LinearFit(PredictiveFit):
 
     answers: AnswerRows
     outcomes: tuple[str, ...]
-    predicts_means = True
+
+    @property
+    def predicts_means(self) -> bool:
+        return True
 
     @property
     def covariates(self) -> Covariates:
@@ -60,25 +63,6 @@ class LinearFit(PredictiveFit):
     @property
     def _people(self) -> People:
         return self.answers.people
-
-    def _predict(self, matrix: Array) -> Estimate:
-        means = self._predictions(matrix)
-        value = np.stack([mean.value for mean in means], axis=1).ravel()
-        gradient = np.stack([mean.gradient for mean in means], axis=1).reshape(len(value), -1)
-        se = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
-        return Estimate(
-            value=value,
-            se=se,
-            labels=tuple(
-                f"{row}: {name}" if name else row for row in range(len(matrix)) for name in self._predicted_outcomes
-            ),
-            cov=gradient @ self.cov @ gradient.T if len(value) <= MAX_PREDICTIONS_WITH_COV else None,
-            n=self.n,
-            loss=self.loss,
-            covers=self.covers,
-            method=f"prediction; {self.method}",
-            basis=Student(value, se, self.coefficients.basis.df),  # type: ignore[union-attr]
-        )
 
     @property
     def _predicted_outcomes(self) -> tuple[str, ...]:

@@ -9,20 +9,16 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.regression.covariates import standardize
-from toolkit.analysis.regression.fit import MAX_PREDICTIONS_WITH_COV, AnswerFit, coefficient_estimate, provenance_of
+from toolkit.analysis.regression.fit import MAX_PREDICTIONS_WITH_COV, AnswerFit, answer_fit_fields
 from toolkit.analysis.regression.margins import Effect
-from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_model_rows
+from toolkit.analysis.regression.rows import SMALLEST_LIKELIHOOD, Channel, ModelRows, People, read_model_rows
 from toolkit.analysis.regression.scoring import (
     ErrorKind,
     Evaluation,
     checked_error_kind,
     checked_penalty,
     covariance,
-    finish_by_newton,
-    influence_of,
-    interior_maximum,
-    maximize,
-    penalized_maximum,
+    find_maximum,
     weighted_gram,
 )
 from toolkit.analysis.reports import Asked, Data
@@ -157,7 +153,7 @@ class BinaryModel:
         report_variance = np.zeros_like(eta)
         for rows, matrix in self.channel.rows_by_design():
             probability = matrix[0][:, None] * no[rows] + matrix[1][:, None] * yes[rows]
-            factor = (matrix[1] - matrix[0])[:, None] / np.maximum(probability, 1e-150)
+            factor = (matrix[1] - matrix[0])[:, None] / np.maximum(probability, SMALLEST_LIKELIHOOD)
             for truth, reports in ((no, matrix[0]), (yes, matrix[1])):
                 report_variance[rows] += truth[rows] * (reports @ factor**2 - (reports @ factor) ** 2)
         weight = sampling_fraction * (self._weights * self.link.slope(eta)) ** 2 * report_variance
@@ -245,11 +241,8 @@ class LogisticFit(AnswerFit):
         eta = matrix @ self.value
         return [Effect("", self.link.probability(eta), self.link.slope(eta)[:, None] * matrix)]
 
-    def _influence(self) -> Array:
-        if self.provenance.is_penalized:
-            reject("respondents='sample' needs a fit without penalty", "penalty='jeffreys'", "use respondents='fixed'")
-        model = BinaryModel(self.data.covariates.matrix, self.link, self.data.channel, self.data.people)
-        return influence_of(model, self.value)
+    def _model(self) -> BinaryModel:
+        return BinaryModel(self.data.covariates.matrix, self.link, self.data.channel, self.data.people)
 
 
 @explain_call('logistic("report ~ age", frame, forced("1/6", "1/6"))', design="reports are read through it")
@@ -338,31 +331,12 @@ def _fit(rows: ModelRows, link: Link, error_kind: str, with_jeffreys: bool) -> L
     """Maximize the likelihood; return coefficients and errors for the covariates in their own units."""
     columns, to_original = standardize(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, with_jeffreys)
-    ascent = maximize(model.evaluate, np.zeros(columns.shape[1]))
+    start, advice = np.zeros(columns.shape[1]), "use penalty='jeffreys'"
+    point = find_maximum(model.evaluate, model.observed_information, start, with_jeffreys, advice)
     if with_jeffreys:
-        params = penalized_maximum(model.evaluate, ascent)
-        point = replace(model, with_jeffreys=False).evaluate(params)
-    else:
-        ascent = finish_by_newton(model.evaluate, model.observed_information, ascent)
-        params, point = interior_maximum(model.observed_information, ascent, "use penalty='jeffreys'"), ascent.point
-    cov = covariance(model, params, error_kind, point.information)
-    estimator = "penalized" if with_jeffreys else "maximum"
-    method = f"{rows.channel.description}, {link.name} link, {estimator} likelihood, {error_kind} errors"
-    form = f"{link.name} link{', Jeffreys penalty' if with_jeffreys else ''}"
+        point = replace(model, with_jeffreys=False).evaluate(point.params)
+    cov = covariance(model, point.params, error_kind, point.information)
+    result = (to_original @ point.params, to_original @ cov @ to_original.T, rows.covariates.labels, point.loglike)
     return LogisticFit(
-        coefficient_estimate(
-            to_original @ params,
-            to_original @ cov @ to_original.T,
-            rows.covariates.labels,
-            rows.people,
-            rows.channel.loss,
-            method,
-            rows.notes,
-        ),
-        point.loglike,
-        {"used": rows.people.n, **rows.dropped},
-        f"logistic regression through a randomized answer ({form})",
-        provenance_of(rows, link.name, error_kind, with_jeffreys),
-        rows,
-        link,
+        *answer_fit_fields("logistic", rows, result, f"{link.name} link", error_kind, with_jeffreys), link
     )

@@ -7,28 +7,23 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.regression.covariates import standardize
-from toolkit.analysis.regression.fit import AnswerFit, coefficient_estimate, provenance_of
-from toolkit.analysis.regression.margins import Effect, interval_basis
-from toolkit.analysis.regression.rows import Channel, ModelRows, People, read_model_rows
+from toolkit.analysis.regression.fit import AnswerFit, answer_fit_fields
+from toolkit.analysis.regression.margins import Effect
+from toolkit.analysis.regression.rows import SMALLEST_LIKELIHOOD, Channel, ModelRows, People, read_model_rows
 from toolkit.analysis.regression.scoring import (
     ErrorKind,
     Evaluation,
+    block_gram,
     checked_error_kind,
     checked_penalty,
     covariance,
-    finish_by_newton,
-    influence_of,
-    interior_maximum,
-    maximize,
-    penalized_maximum,
-    weighted_gram,
+    find_maximum,
     with_jeffreys_penalty,
 )
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import explain_call, reject
-from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import softmax
 from toolkit.local.design import Design
 
@@ -63,7 +58,7 @@ class MultinomialModel:
         likelihood = joint.sum(axis=0)
         factors = self.people.row_weights * (joint / likelihood - shares)
         loglike = float(self.people.row_weights @ np.log(likelihood))
-        information = self._block_gram(self._expected_information(shares))
+        information = self._information(self._expected_information(shares))
         return Evaluation(params, loglike, (factors[1:] @ self.columns).ravel(), information)
 
     def scores(self, params: Array) -> Array:
@@ -79,7 +74,7 @@ class MultinomialModel:
         """Return the observed information: the prior covariance of the truth minus its covariance given the report."""
         shares = self.shares(params)
         joint = self._joint_probabilities(shares)
-        return self._block_gram(_truth_covariance(shares) - _truth_covariance(joint / joint.sum(axis=0)))
+        return self._information(_truth_covariance(shares) - _truth_covariance(joint / joint.sum(axis=0)))
 
     def randomization_variance(self, params: Array, sampling_fraction: Array) -> Array:
         """Return the variance of the sum of scores given the truths, times each person's `sampling_fraction`."""
@@ -88,13 +83,9 @@ class MultinomialModel:
         for rows, matrix in self.channel.rows_by_design():
             reports = matrix[list(self.option_order)]
             prior = shares[:, rows]
-            posterior = reports[:, :, None] * prior[:, None] / np.maximum(reports.T @ prior, 1e-150)
-            mean = np.einsum("ty,syi->tsi", reports, posterior)
-            variance[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", prior, reports, posterior, posterior)
-            variance[:, :, rows] -= np.einsum("ti,tsi,tri->sri", prior, mean, mean)
-        return self._block_gram(
-            variance * sampling_fraction * self.people.row_weights
-        )  # _blocks multiplies by the weights again
+            posterior = reports[:, :, None] * prior[:, None] / np.maximum(reports.T @ prior, SMALLEST_LIKELIHOOD)
+            variance[:, :, rows] = score_variance_given_truth(reports, prior, posterior)
+        return self._information(variance * sampling_fraction * self.people.row_weights)
 
     def _joint_probabilities(self, shares: Array) -> Array:
         return np.asarray(shares * self.channel.report_likelihood[list(self.option_order)])
@@ -105,27 +96,32 @@ class MultinomialModel:
         information = np.zeros((k, k, shares.shape[1]))
         for rows, matrix in self.channel.rows_by_design():
             reports = matrix[list(self.option_order)]
-            likelihood = reports.T @ shares[:, rows]
-            inner = np.einsum("sy,ty,yi->sti", reports, reports, 1 / likelihood) - 1
+            inner = report_information(reports, reports.T @ shares[:, rows]) - 1
             information[:, :, rows] = inner * shares[:, None, rows] * shares[None, :, rows]
         return information
 
-    def _block_gram(self, weights: Array) -> Array:
-        """Return the sum over people of weights[s, t] x x', as one matrix with a block for each pair of options."""
-        k, p = len(self.option_order) - 1, self.columns.shape[1]
-        blocks = np.empty((k, p, k, p))
-        for s in range(k):
-            for t in range(s, k):
-                weight = self.people.row_weights * weights[s + 1, t + 1]
-                blocks[s, :, t] = weighted_gram(self.columns, weight)
-                blocks[t, :, s] = blocks[s, :, t]
-        return blocks.reshape(k * p, k * p)
+    def _information(self, weights: Array) -> Array:
+        """Return the information of all reports, from that of each report on the log odds of the options."""
+        return block_gram(self.columns, weights[1:, 1:] * self.people.row_weights)
 
 
 def option_shares(columns: Array, params: Array, n_options: int) -> Array:
     """Return the softmax of the linear predictors (0 for the base): one row per option, one column per person."""
     eta = np.vstack([np.zeros(len(columns)), params.reshape(n_options - 1, -1) @ columns.T])
     return np.asarray(softmax(eta, axis=0))
+
+
+def report_information(slopes: Array, likelihood: Array) -> Array:
+    """Return for each person the sum over reports y of slopes[s, y] slopes[t, y] / likelihood[y], as [s, t, person]."""
+    products = slopes[:, None] * slopes[None]
+    return np.asarray(products @ (1 / np.maximum(likelihood, SMALLEST_LIKELIHOOD)))
+
+
+def score_variance_given_truth(reports: Array, prior: Array, scores: Array) -> Array:
+    """Return the variance of each person's scores[s, y, person] given the truth, averaged over truths."""
+    mean = np.einsum("ty,syi->tsi", reports, scores)
+    second_moment = np.einsum("yi,syi,ryi->sri", reports.T @ prior, scores, scores)
+    return np.asarray(second_moment - np.einsum("ti,tsi,tri->sri", prior, mean, mean))
 
 
 def _truth_covariance(shares: Array) -> Array:
@@ -166,22 +162,6 @@ class MultinomialFit(AnswerFit):
         """The options, the base first."""
         return tuple(self.data.channel.options[index] for index in self.option_order)
 
-    def _predict(self, matrix: Array) -> Estimate:
-        predicted = self._predictions(matrix)
-        value = np.stack([effect.value for effect in predicted], axis=1)
-        variance = [np.einsum("ij,jk,ik->i", effect.gradient, self.cov, effect.gradient) for effect in predicted]
-        se = np.sqrt(np.stack(variance, axis=1))
-        return replace(
-            self.coefficients,
-            value=value.ravel(),
-            se=se.ravel(),
-            labels=tuple(f"{row}: {option}" for row in range(len(matrix)) for option in self.options),
-            cov=None,
-            notes=(),
-            method="prediction of a multinomial regression",
-            basis=interval_basis(self.coefficients, value.ravel(), se.ravel(), are_shares=True),
-        )
-
     def _refit(self, channel: Channel) -> "MultinomialFit":
         rows = replace(self.data, channel=channel)
         return _fit(rows, self.option_order, self.provenance.error_kind, self.provenance.is_penalized)
@@ -195,9 +175,8 @@ class MultinomialFit(AnswerFit):
             predicted.append(Effect(str(option), share, gradient))
         return predicted
 
-    def _influence(self) -> Array:
-        model = MultinomialModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.option_order)
-        return influence_of(model, self.value)
+    def _model(self) -> MultinomialModel:
+        return MultinomialModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.option_order)
 
 
 @explain_call(
@@ -271,39 +250,14 @@ def _fit(rows: ModelRows, option_order: tuple[int, ...], error_kind: str, with_j
     options = rows.channel.options
     columns, back = standardize(rows.covariates)
     model = MultinomialModel(columns, rows.channel, rows.people, option_order)
-    evaluate = (
-        with_jeffreys_penalty(model.evaluate, lambda params: model.evaluate(params).information)
-        if with_jeffreys
-        else model.evaluate
-    )
-    ascent = maximize(evaluate, np.zeros(model.n_parameters))
-    if with_jeffreys:
-        params = penalized_maximum(evaluate, ascent)
-    else:
-        params = interior_maximum(
-            model.observed_information, finish_by_newton(evaluate, model.observed_information, ascent), _ADVICE
-        )
+    evaluate = with_jeffreys_penalty(model.evaluate) if with_jeffreys else model.evaluate
+    start = np.zeros(model.n_parameters)
+    params = find_maximum(evaluate, model.observed_information, start, with_jeffreys, _ADVICE).params
     point = model.evaluate(params)
     cov = covariance(model, params, error_kind, point.information)
     back_of_all = np.kron(np.eye(len(option_order) - 1), back)
     labels = tuple(f"{options[index]}: {name}" for index in option_order[1:] for name in rows.covariates.labels)
-    estimator = "penalized" if with_jeffreys else "maximum"
-    method = f"{rows.channel.description}, {estimator} likelihood, {error_kind} errors"
-    against = f"against {options[option_order[0]]!r}{', Jeffreys penalty' if with_jeffreys else ''}"
-    return MultinomialFit(
-        coefficient_estimate(
-            back_of_all @ params,
-            back_of_all @ cov @ back_of_all.T,
-            labels,
-            rows.people,
-            rows.channel.loss,
-            method,
-            rows.notes,
-        ),
-        point.loglike,
-        {"used": rows.people.n, **rows.dropped},
-        f"multinomial regression through a randomized answer ({against})",
-        provenance_of(rows, f"against {options[option_order[0]]!r}", error_kind, with_jeffreys),
-        rows,
-        option_order,
-    )
+    result = (back_of_all @ params, back_of_all @ cov @ back_of_all.T, labels, point.loglike)
+    form = f"against {options[option_order[0]]!r}"
+    fields = answer_fit_fields("multinomial", rows, result, form, error_kind, with_jeffreys)
+    return MultinomialFit(*fields, option_order)

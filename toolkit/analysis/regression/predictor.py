@@ -350,7 +350,7 @@ def _maximum_likelihood(model: MixtureModel, with_jeffreys: bool) -> tuple[Array
             reject("a linear outcome must have errors", "one that columns and truths explain", consequence)
     ascent = replace(maximize(by_newton, near.point.params), start=near.start)
     if with_jeffreys:
-        return penalized_maximum(by_newton, ascent), PenalizedLikelihood(model, by_newton)
+        return penalized_maximum(by_newton, ascent).params, PenalizedLikelihood(model, by_newton)
     return interior_maximum(model.observed_information, ascent, _ADVICE), newton
 
 

@@ -39,12 +39,13 @@ from toolkit.frames.table import (
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import codes_are_ambiguous, encode
+from toolkit.local.questionnaire import Likert
 
 Codes = npt.NDArray[np.intp]
 TIMES = "number of people"
 SAMPLING = ("weights", "times", "strata", "clusters")
 _ADVICE = "leave cells without an answer empty, or list the codes for missing answers in missing=(…)"
-_SMALLEST_LIKELIHOOD = 1e-150  # its square does not underflow
+SMALLEST_LIKELIHOOD = 1e-150  # its square does not underflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,7 @@ class Channel:
         """Return Pr(observed report) if the trait has this probability; `complement` is 1 minus the probability."""
         return np.asarray(
             np.maximum(
-                self.report_likelihood[0] * complement + self.report_likelihood[1] * probability, _SMALLEST_LIKELIHOOD
+                self.report_likelihood[0] * complement + self.report_likelihood[1] * probability, SMALLEST_LIKELIHOOD
             )
         )
 
@@ -110,7 +111,7 @@ class Channel:
                     # Computed in place: with a million people a temporary array is as large as a covariate.
                     term = if_no * complement[rows]
                     term += if_yes * probability[rows]
-                    np.divide((if_yes - if_no) ** 2, np.maximum(term, _SMALLEST_LIKELIHOOD, out=term), out=term)
+                    np.divide((if_yes - if_no) ** 2, np.maximum(term, SMALLEST_LIKELIHOOD, out=term), out=term)
                     information[rows] += term
                     term *= term
                     derivative[rows] -= term / (if_yes - if_no)
@@ -187,7 +188,9 @@ def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> C
 
 
 def as_matrix_design(design: object) -> Design:
-    """Return a design that has a matrix; accept a design, the dictionary of its `to_dict`, or plain options."""
+    """Return a design that has a matrix; accept a design, the dictionary of its `to_dict`, a scale or plain options."""
+    if isinstance(design, Likert):
+        design = design.distribution
     restored: Any = restore(design) if isinstance(design, dict) else as_design(design)
     if (
         isinstance(restored, type)

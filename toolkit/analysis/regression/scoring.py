@@ -85,7 +85,7 @@ def covariance(
     bread = inverse_information(
         model.observed_information(params) if observed_information is None else observed_information
     )
-    return np.asarray(bread @ _score_sum_variance(model, params, scores) @ bread)
+    return np.asarray(bread @ score_sum_variance(model, params, scores) @ bread)
 
 
 def weighted_gram(columns: Array, weights: Array) -> Array:
@@ -97,6 +97,16 @@ def weighted_gram(columns: Array, weights: Array) -> Array:
     return total
 
 
+def block_gram(columns: Array, weights: Array) -> Array:
+    """Return the sum over people of weights[s, t] x x', as one matrix with a block for each pair (s, t)."""
+    count, width = len(weights), columns.shape[1]
+    blocks = np.empty((count, width, count, width))
+    for s in range(count):
+        for t in range(s, count):
+            blocks[s, :, t] = blocks[t, :, s] = weighted_gram(columns, weights[s, t])
+    return blocks.reshape(count * width, count * width)
+
+
 def _replicate_covariance(model: Any, params: Array) -> Array:
     """Fit the model again with each replicate, starting from the estimates of the whole sample."""
     rows = model.people.sample_rows
@@ -104,8 +114,7 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
     def refit(weights: Array) -> Array:
         people = replace(model.people, weights=weights[rows.used], sample_rows=None)
         replicate = replace(model, people=people)
-        ascent = maximize(replicate.evaluate, params)
-        ascent = finish_by_newton(replicate.evaluate, replicate.observed_information, ascent)
+        ascent = ascend(replicate.evaluate, replicate.observed_information, params)
         has_maximum = is_maximum(ascent, replicate.observed_information(ascent.point.params))
         return ascent.point.params if has_maximum else np.full(len(params), np.nan)
 
@@ -116,7 +125,7 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
     return cov
 
 
-def _score_sum_variance(model: Likelihood, params: Array, scores: Array) -> Array:
+def score_sum_variance(model: Likelihood, params: Array, scores: Array) -> Array:
     """Return the variance of the sum of scores.
 
     The finite population correction reduces the sampling variance, but must not reduce the variance from randomization.
@@ -303,6 +312,27 @@ def finish_by_newton(
     return replace(ascent, point=point, converged=converged)
 
 
+def ascend(evaluate: Evaluate, observed_information: Callable[[Array], Array], start: Array) -> Maximization:
+    """Maximize by Fisher scoring, and by Newton's method from where scoring ran out of steps."""
+    return finish_by_newton(evaluate, observed_information, maximize(evaluate, start))
+
+
+def find_maximum(
+    evaluate: Evaluate,
+    observed_information: Callable[[Array], Array],
+    start: Array,
+    with_jeffreys: bool,
+    advice: str,
+    ascend: Callable[..., Maximization] = ascend,
+) -> Evaluation:
+    """Return the maximum of a log-likelihood, which `evaluate` has penalized if `with_jeffreys`."""
+    if with_jeffreys:
+        return penalized_maximum(evaluate, maximize(evaluate, start))
+    ascent = ascend(evaluate, observed_information, start)
+    interior_maximum(observed_information, ascent, advice)
+    return ascent.point
+
+
 def negative_hessian(score: Callable[[Array], Array], params: Array) -> Array:
     """Return minus the Hessian, by finite differences of the score."""
     hessian = -_derivatives(score, params)
@@ -333,8 +363,12 @@ def _solve_positive_definite(matrix: Array, vector: Array) -> Array | None:
 _DIFFERENCE_STEP = 1e-3  # in a coefficient of a standardized column
 
 
-def with_jeffreys_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> Evaluate:
-    """Add Jeffreys' penalty to a log-likelihood; its gradient is computed by differences of the information."""
+def with_jeffreys_penalty(evaluate: Evaluate, information_of: Callable[[Array], Array] | None = None) -> Evaluate:
+    """Add Jeffreys' penalty to a log-likelihood; its gradient is computed by differences of the information.
+
+    The information is the expected information that `evaluate` returns, unless another one is given.
+    """
+    information = information_of or (lambda params: evaluate(params).information)
 
     def penalized(params: Array) -> Evaluation:
         point, penalty = evaluate(params), _half_log_determinant(information(params))
@@ -369,7 +403,7 @@ def _half_log_determinant(information: Array) -> float:
     return float(log_determinant) / 2 if sign > 0 else -np.inf
 
 
-def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Array:
+def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Evaluation:
     """Return the maximum of a penalized likelihood, which exists because the likelihood falls to 0 everywhere."""
     point, converged = ascent.point, ascent.converged
     if not converged:
@@ -377,7 +411,7 @@ def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Array:
     if not converged:
         rule = "the penalized likelihood must lead to its maximum"
         reject(rule, "none within 60 steps", "rescale or leave out covariates")
-    return point.params
+    return point
 
 
 @dataclass(frozen=True, eq=False)
