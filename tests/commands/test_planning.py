@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -15,6 +16,20 @@ def test_plan_solves_for_what_is_left_out(capsys):
     assert "4,613 people" in told
     assert "invite 9,226 people" in told
     assert main(["plan", "_hidden", "--prevalence", "0.2"]) == 2
+
+
+def test_plan_prints_json(capsys):
+    options = ("--prevalence", "0.2", "--margin", "0.03", "--epsilon", "1", "--response", "0.5")
+    facts, solved = (
+        json.loads(said(capsys, "plan", "warner", *options, "--json")),
+        plan(warner, prevalence=0.2, margin=0.03, epsilon=1, response=0.5),
+    )
+    numbers = {"design": "warner", "n": solved.n, "invited": solved.invited, "margin": solved.margin, "power": None}
+    assert facts | numbers == facts
+    infinite = json.loads(
+        said(capsys, "plan", "forced", "yes=0", "no=1/6", "--prevalence", "0.2", "--n", "50", "--json")
+    )
+    assert infinite["epsilon"] == "inf"
 
 
 def test_plan_takes_a_design_with_its_arguments(capsys):

@@ -1,3 +1,6 @@
+import json
+from contextlib import closing
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,3 +75,32 @@ def test_a_closed_collection_is_reported_and_exported_with_labels(folder, capsys
     assert "exploratory" in said(capsys, "results", "--registration", "prereg.md")
     assert said(capsys, "export", "r.sav", "--language", "en").startswith("wrote r.sav\n")
     assert list(read_reports("r.sav")["cheated"]) == list(Collector.attach("sqlite:///mine.db").reports()["cheated"])
+
+
+def _json(capsys, *arguments):
+    return json.loads(said(capsys, *arguments, "--json"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_status_and_results_print_json(capsys, monkeypatch):
+    """Estimates have the keys of `Results.to_frame`, and a number that is not known is null."""
+    monkeypatch.setenv("TOOLKIT_DATABASE", "sqlite:///mine.db")
+    with closing(open_store("sqlite:///mine.db")) as store:
+        store.create(survey(closes="2999-12-31"))
+        store.set_state(State.OPEN)
+        body = '{"answers":{"faculty":0,"cheated":%d},"understood":true}'
+        store.add([NewReport(bytes([i]) * 16, body % (i % 2)) for i in range(40)])
+        store.set_state(State.CLOSED)
+    status = _json(capsys, "status")
+    expected = {"title": "Exams", "rehearsal": False, "closes": "2999-12-31", "state": "closed", "n_stored": 40}
+    assert status | expected == status
+    assert (status["url"], status["log"], status["is_serving"]) == (None, [], False)
+    results, frame = _json(capsys, "results"), Collector.attach("sqlite:///mine.db").results().to_frame()
+    assert (results["title"], results["by"], results["minimum"]) == ("Exams", [], 30)
+    assert [list(row) for row in results["estimates"]] == [list(frame.columns)] * len(frame)
+    for row, numbers in zip(results["estimates"], frame.to_dict("records"), strict=True):
+        assert row["estimate"] == numbers["estimate"]
+        assert [name for name, value in row.items() if value is None] == [
+            name for name, value in numbers.items() if value is None or value != value
+        ]
+    assert _json(capsys, "results", "--by", "faculty", "--minimum", "50")["estimates"] == []

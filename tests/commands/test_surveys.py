@@ -1,3 +1,4 @@
+import json
 import warnings
 
 import pytest
@@ -16,6 +17,21 @@ def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
     (folder / "bad.toml").write_text('title = "x"\nconsent = "y"\nquotas = 3\n')
     assert main(["check", "bad.toml"]) == 2
     assert "bad.toml" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_check_prints_json(capsys):
+    facts, asked = json.loads(said(capsys, "check", "exams.toml", "--json", "--n", "400")), survey()
+    assert (facts["title"], facts["hash"], facts["consent"]) == ("Exams", asked.hash, asked.consent_text())
+    assert facts["questions"] == [
+        {"name": "faculty", "design": None, "epsilon": None},
+        {"name": "cheated", "design": "warner", "epsilon": asked["cheated"].loss.epsilon},
+    ]
+    assert "contact" in facts["missing"]
+    assert [(row["question"], row["n_people"]) for row in facts["plan"]] == [
+        (planned.question, planned.n_people) for planned in asked.plan(400).questions
+    ]
+    assert json.loads(said(capsys, "check", "exams.toml", "--json"))["plan"] is None
 
 
 def _serials(form: str) -> list[str]:

@@ -1,6 +1,8 @@
 """The commands of the command line by subject, and their shared code for parsers, the database and output."""
 
 import argparse
+import json
+import math
 import os
 import sys
 import warnings
@@ -74,6 +76,26 @@ def running_servers_in_errors() -> Iterator[None]:
 
 def echo(*lines: str) -> None:
     print(*lines, sep="\n")  # noqa: T201  # output of a command
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON for other programs instead of text")
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as one JSON document, with null for a number that is not known and "inf" for an infinite one."""
+    echo(json.dumps(_json_value(value), ensure_ascii=False, indent=1, allow_nan=False))
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _json_value(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(entry) for entry in value]
+    value = value.item() if hasattr(value, "item") else value  # a number of NumPy
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
 
 
 def print_error(line: str) -> None:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from toolkit.commands import (
@@ -10,8 +11,10 @@ from toolkit.commands import (
     Options,
     Subparsers,
     add_command,
+    add_json_option,
     attach_collector,
     echo,
+    echo_json,
     print_error,
     running_servers_in_errors,
 )
@@ -27,6 +30,8 @@ def add(commands: Subparsers) -> None:
     _add_open(commands)
     for command, run, about in _COMMANDS_WITHOUT_OPTIONS:
         add_command(commands, command, run, about)
+    about = "how a collection stands, and what other servers you run here"
+    add_json_option(add_command(commands, "status", _status, about))
     close = add_command(commands, "close", _close, "end a collection for good, and its server")
     close.add_argument("--anyway", action="store_true", help="give up what waits on tablets: nobody can open it then")
     invite = add_command(
@@ -133,13 +138,12 @@ def _open(options: Options) -> None:
     from toolkit.survey.spec import Survey
 
     _, prepared = prepare(Survey.load(options.survey), options.database, ServeOptions.from_namespace(options))
-    _status(options)
+    _print_status(attach_collector(options))
     if prepared.issuer_key is not None:
         echo(f"The key that signs blind tokens is in {prepared.issuer_key}: every server needs it, and a backup of it.")
 
 
-def _status(options: Options) -> None:
-    collection = attach_collector(options)
+def _print_status(collection: "Collector") -> None:
     status = collection.status()
     kind = "rehearsal, " if collection.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
@@ -169,12 +173,18 @@ def _last_day_lines(collection: "Collector") -> list[str]:
     return [f"Reports are taken until {day} is over everywhere, at noon (UTC) of the day after."]
 
 
-def _list_servers(options: Options) -> None:
+def _status(options: Options) -> None:
     """Print the status of the collection and the other servers of this user."""
     from toolkit.survey.serving.background import find_server, list_servers
     from toolkit.survey.storage import absolute_url
 
-    _status(options)
+    collection = attach_collector(options)
+    if options.json:
+        survey = collection.survey
+        facts = {"title": survey.name, "rehearsal": survey.rehearsal, "closes": survey.closes and str(survey.closes)}
+        echo_json(facts | asdict(collection.status()))
+        return
+    _print_status(collection)
     mine = find_server(absolute_url(options.database))
     for server in list_servers():
         if server != mine:
@@ -183,8 +193,9 @@ def _list_servers(options: Options) -> None:
 
 def _state_command(command: str) -> Callable[[Options], None]:
     def run(options: Options) -> None:
-        getattr(attach_collector(options), command)()
-        _status(options)
+        collection = attach_collector(options)
+        getattr(collection, command)()
+        _print_status(collection)
 
     return run
 
@@ -195,7 +206,7 @@ def _close(options: Options) -> None:
     collection = attach_collector(options)
     alone = find_server(collection.database) is None and collection.status().state != "closed"
     collection.close(anyway=options.anyway)
-    _status(options)
+    _print_status(collection)
     if alone:
         echo(
             "No server of yours was found. One that another account or another machine runs may still run: "
@@ -213,7 +224,6 @@ def _migrate(options: Options) -> None:
 
 
 _COMMANDS_WITHOUT_OPTIONS = (
-    ("status", _list_servers, "how a collection stands, and what other servers you run here"),
     ("pause", _state_command("pause"), "take no more reports for now"),
     ("resume", _state_command("resume"), "take reports again"),
     (
@@ -241,11 +251,13 @@ _REGISTRATION_HELP = "what `toolkit register` wrote: everything then says whethe
 
 
 def _add_reading(commands: Subparsers) -> None:
-    add_result = add_command(commands, "results", _results, "print the estimates").add_argument
+    results = add_command(commands, "results", _results, "print the estimates")
+    add_result = results.add_argument
     add_result("--by", action="append", help="a plain question; may be repeated")
     add_result("--minimum", type=int, help="people below which no estimate is shown, if not the survey's; it is noted")
     add_result("--method", help=_METHOD_HELP)
     add_result("--registration", help=_REGISTRATION_HELP)
+    add_json_option(results)
     about = "write a report of a closed collection, for readers: .html, .docx, .pdf or .md"
     report = add_command(commands, "report", _report, about).add_argument
     report("path", help="the file, whose ending says its format")
@@ -262,6 +274,11 @@ def _results(options: Options) -> None:
     results = attach_collector(options).results(options.by, method=options.method, minimum=options.minimum)
     if options.registration is not None:
         results = results.registered(options.registration)
+    if options.json:
+        rows = results.to_frame().to_dict("records") if results.group_estimates else []
+        title = {"title": results.survey.name, "by": results.by, "minimum": results.minimum}
+        echo_json(title | {"estimates": rows, "notes": [*results.notes()]})
+        return
     table = results.summary().to_string(index=False) if results.group_estimates else "There is nothing to show yet."
     echo(results.survey.name, table, *results.notes())
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from toolkit.commands import Options, Subparsers, add_command, echo
+from toolkit.commands import Options, Subparsers, add_command, add_json_option, echo, echo_json
 from toolkit.core.checks import reject
 
 
@@ -70,6 +70,7 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", type=int, help=words)
     sides = "of the test: 2 (default), or 1 if only a truth on the side of --detect would be looked for"
     parser.add_argument("--sides", type=int, choices=(1, 2), help=sides)
+    add_json_option(parser)
 
 
 def _plan(options: Options) -> None:
@@ -83,6 +84,10 @@ def _plan(options: Options) -> None:
         raise ValueError(str(problem)) from problem
     except OverflowError:
         reject("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
+    if options.json:
+        names = ("epsilon", "n", "invited", "margin", "level", "se", "prevalence", "detect", "power", "bias", "notes")
+        echo_json({"design": solution.design.name} | {name: getattr(solution, name) for name in names})
+        return
     echo(repr(solution), f"invite {solution.invited:,} people", *solution.notes)
 
 

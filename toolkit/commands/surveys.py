@@ -2,10 +2,11 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from toolkit.commands import Options, Subparsers, add_command, echo, print_error
+from toolkit.commands import Options, Subparsers, add_command, add_json_option, echo, echo_json, print_error
 from toolkit.core.checks import reject
 from toolkit.survey.plan import plan_table
 from toolkit.survey.questions.survey_fields import statements
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
 
 def add(commands: Subparsers) -> None:
     about = "read a survey, say what is wrong with it, or what people would agree to"
-    check = add_command(commands, "check", _check, about, with_database=False).add_argument
+    check_parser = add_command(commands, "check", _check, about, with_database=False)
+    check = check_parser.add_argument
     check("survey", help="a .toml or .json file")
     check("--language", help="of the text; the first if left out")
     check("--n", type=int, help="people who answer: then also how precise each question would be")
     check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
     check("--dpia", help="also write a data protection assessment to this file, .md or .html", metavar="PATH")
+    add_json_option(check_parser)
     about = "write what was asked, hidden and how it is estimated: .json, .md, .html, .docx, .pdf or .xml (DDI 2.5)"
     book = add_command(commands, "codebook", _codebook, about, with_database=False).add_argument
     book("survey", help="a .toml or .json file")
@@ -72,6 +75,9 @@ def _check(options: Options) -> None:
     survey = Survey.load(options.survey)
     if options.n is None and options.subgroup is not None:
         reject("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
+    if options.json:
+        echo_json(_survey_facts(survey, options.language, options.n, options.subgroup))
+        return
     echo(repr(survey), f"hash {survey.hash}", f"program {code_hash()}", "", survey.consent_text(options.language))
     echo(*_reminder_lines(survey, options.language))
     if options.dpia is not None:
@@ -79,6 +85,33 @@ def _check(options: Options) -> None:
     if options.n is not None:
         plan = survey.plan(options.n, subgroup=options.subgroup)
         echo("", *_aligned_lines(plan_table(plan)), *plan.notes)
+
+
+def _survey_facts(survey: "Survey", language: str | None, n: int | None, subgroup: str | None) -> dict[str, Any]:
+    """Return what `check` prints, for other programs."""
+    from toolkit.survey.client import code_hash
+    from toolkit.survey.consent.statement import missing
+
+    questions = [
+        {
+            "name": question.name,
+            "design": None if question.design is None else question.design.name,
+            "epsilon": None if question.design is None else question.loss.epsilon,  # a plain answer is not protected
+        }
+        for question in survey.questions
+    ]
+    plan = None if n is None else survey.plan(n, subgroup=subgroup)
+    return {
+        "title": survey.name,
+        "hash": survey.hash,
+        "program": code_hash(),
+        "epsilon": survey.loss.epsilon,
+        "questions": questions,
+        "consent": survey.consent_text(language),
+        "missing": list(missing(statements(survey))),
+        "plan": None if plan is None else [asdict(question) for question in plan.questions],
+        "notes": [] if plan is None else list(plan.notes),
+    }
 
 
 def _reminder_lines(survey: "Survey", language: str | None) -> list[str]:
