@@ -1,4 +1,4 @@
-"""From reports to findings, without a `Survey`: estimates by group, samples, models, from a frame and its designs."""
+"""Analysis of reports without a `Survey`: estimates by group, samples and models, from a frame and its designs."""
 
 from toolkit.analysis.associations import Association, association
 from toolkit.analysis.estimating import estimates

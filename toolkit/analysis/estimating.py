@@ -246,7 +246,7 @@ class CountSource:
         return self._moments[name][group] - self._moments[name][other]
 
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
-        """Test whether all groups have the same shares, by the counts of reports."""
+        """Test whether all groups have the same shares, based on the counts of reports."""
         if method is not None:
             consequence = "the design determines the test of counts"
             reject("`method` must be left out without a sample", repr(method)[:40], consequence)

@@ -313,7 +313,7 @@ def _observed_boxes(
 
 
 def _covers_of(covers: Covers, *, plain: bool = False) -> Covers:
-    """Return the sources of error of answers, from those of scores; plain answers have no randomization."""
+    """Convert the sources of error of scores to those of answers; plain answers have no randomization."""
     return covers.replaced(ErrorSource.SCORES, *() if plain else (ErrorSource.RANDOMIZATION,))
 
 

@@ -62,7 +62,7 @@ def chi_squared(table: ArrayLike) -> TableTest:
 
 
 def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
-    """Test whether groups have the same shares, from counts of their reports through a design.
+    """Test whether groups have the same shares, based on the counts of their randomized reports.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """`Persons`: the owner of each row, and the selection of a person's rows if the caps do not allow all of them.
 
-Which rows of a person are used depends on that person's rows alone, not on other people's rows or on the order of rows.
-A hash with a secret key, generated once per curator, selects them, so that nobody can choose a value in order to be
-selected.
+The selection of a person's rows depends on that person's rows alone, not on other people's rows or on the order of
+rows. A hash with a secret key, generated once per curator, selects them, so that nobody can choose a value in order to
+be selected.
 
 The people with each key of a column can be counted and compared with a threshold. A key is the value of a cell, read by
 its type alone. Missing values, infinite numbers and objects of unknown type are not keys; equal numbers of different

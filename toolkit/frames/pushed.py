@@ -3,7 +3,7 @@
 Expressions of the engine filter the rows, assign them to public cells and to steps between public bounds, limit the
 rows of each person, and sum. The integers equal those of a table in memory. A column of text or whole numbers is
 grouped by its values, and the groups are then looked up among the public keys; ranges are found by bisection. Some
-tables are read in batches instead, because engines cannot express them exactly: those with a condition that is a
+tables are read in batches instead, because engines cannot express them exactly. They have a condition that is a
 function of a row, keys of more than 15 digits, more than 2**16 keys, or people who are not identified by whole numbers,
 dates or text.
 """

@@ -59,10 +59,10 @@ class Design(Randomizer):
     name : str
         The name of the design; nothing depends on it.
     procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
-        How people produce a report without a phone. In a forced procedure a device dictates some answers. The others
-        use an innocuous question. People compare its answer with the sensitive answer (crosswise), say whether either
-        answer is yes (triangular), or answer only one of the two questions (unrelated). If left out, the reports
-        "different" and "same" mean a crosswise design, and "neither" and "at least one" a triangular one.
+        The procedure by which people produce a report without a phone. In a forced procedure a device dictates some
+        answers. The others use an innocuous question. People compare its answer with the sensitive answer (crosswise),
+        say whether either answer is yes (triangular), or answer only one of the two questions (unrelated). If left out,
+        the reports "different" and "same" mean a crosswise design, and "neither" and "at least one" a triangular one.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class Design(Randomizer):
         name : str
             The name of the design.
         procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
-            How people produce a report, as for `Design`.
+            The procedure by which people produce a report, as for `Design`.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class Design(Randomizer):
         ----------
         counts : mapping or sequence
             Counts by label, as in {"no": 713, "yes": 287} or `value_counts()` of pandas, in any order; or a sequence in
-            the order of `report_options`, which the repr of the design shows: no first, yes second.
+            the order of `report_options`. The repr of the design shows this order: no first, yes second.
         method : {"moment", "mle", "simplex"}
             As for `estimate`.
 

@@ -38,7 +38,7 @@ RandomizerMaker = Callable[[Fraction], Randomizer]
 class Questionnaire:
     """Several questions with their randomizers, of which each person answers `asked` at random.
 
-    To draw a person's reports, draw `asked` of the d questions by Floyd's algorithm: for j = d-asked, …, d-1 draw a
+    To draw a person's reports, draw `asked` of the d questions by Floyd's algorithm. For j = d-asked, …, d-1, draw a
     uniform integer t below j + 1 and take t, or j if t is already taken. Then draw a report for each drawn question in
     order.
 

@@ -30,9 +30,10 @@ _ROUNDING = 1e-12  # forty times the largest observed error of the incomplete be
 class ScoreTest:
     """The score test of a null share against an alternative, based on the number of reports for the alternative.
 
-    It rejects if the Wilson interval, before it is clipped to [0, 1], excludes the null share toward the alternative:
-    if more than n * null + critical * sqrt(n * null * (1 - null)) reports favor the alternative. Power is a sawtooth in
-    n, because it falls whenever that threshold passes an integer: n people may be enough, and n + 1 people may not.
+    It rejects if the Wilson interval, before it is clipped to [0, 1], excludes the null share toward the alternative.
+    This is the case if more than n * null + critical * sqrt(n * null * (1 - null)) reports favor the alternative. Power
+    is a sawtooth in n, because it falls whenever that threshold passes an integer: n people may be enough, and n + 1
+    people may not.
 
     null, truth : the probability of such a report under the null share and under the alternative; null < truth.
     critical : the critical value, at least 0: 1.96 for a two-sided test at 5 %, 1.645 for a one-sided test.

@@ -177,7 +177,7 @@ def roc(design: Design) -> Array:
 
 
 def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
-    """Compute how many times as many people a yes/no design needs as Warner's design with the same epsilon.
+    """Compute the number of people that a yes/no design needs, relative to Warner's design with the same epsilon.
 
     Parameters
     ----------

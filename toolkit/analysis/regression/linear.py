@@ -108,11 +108,11 @@ def linear(
     Least squares on the scores is therefore unbiased for the coefficients of the truth. Several outcomes are fitted
     jointly, so that the covariance of their coefficients is known.
 
-    Simulated coverage: in 2,000 surveys each of 30 and of 100 people, with every randomizer and with item sums, and
-    with a binary covariate of mean 0.1 or 0.5, the default 95 % intervals covered the coefficients in 93.1 to 98.9 % of
-    the surveys. The exceptions are `one_bit` with epsilon 2 and `multiplicative`, with 30 people: their intervals
-    covered the intercept in 91.5 and 92.7 %, and the slope of a covariate that only three people have in 82.0 and
-    88.1 %.
+    Coverage was simulated for every randomizer and for item sums, with a binary covariate of mean 0.1 or 0.5, in 2,000
+    surveys each of 30 and of 100 people. The default 95 % intervals covered the coefficients in 93.1 to 98.9 % of the
+    surveys. The exceptions are `one_bit` with epsilon 2 and `multiplicative`, both with 30 people. Their intervals
+    covered the intercept in 91.5 and 92.7 %, and the slope of a covariate that only three people have in 82.0 and 88.1
+    %.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def check_frame(rows: int | None, index: "pd.Index[Any] | None", frame: object) 
 
 
 def check_index(index: "pd.Index[Any] | None", values: object, name: str) -> None:
-    """Reject values whose index differs from the index of a sample's columns: their rows are other people."""
+    """Reject values whose index differs from the index of a sample's columns, because their rows do not match."""
     other = index_of(values)
     if index is not None and other is not None and not index.equals(other):
         remedy = "weights would go to other people: make the Sample from the columns of this very frame"

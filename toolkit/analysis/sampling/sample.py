@@ -57,8 +57,8 @@ class Sample:
         If people were sampled within clusters, a tuple gives the sizes of both stages, ("clusters in all", "people of
         the cluster").
     lonely : {"refuse", "collapse", "centre"}
-        How to treat a stratum of one cluster: raise an error, merge it with the next stratum, or centre its total at
-        the mean of all clusters.
+        The treatment of a stratum of one cluster: raise an error, merge it with the next stratum, or centre its total
+        at the mean of all clusters.
     calibration : Calibration, optional
         Known totals, as set by `poststratified` and `raked`.
     index : pandas.Index, optional

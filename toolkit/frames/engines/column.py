@@ -157,7 +157,7 @@ class Column(ABC):
 
 
 class Cells(Column):
-    """A column of Python objects, which a function returns as a list and which are read in one loop."""
+    """A column of Python objects, which a function lists and one loop reads."""
 
     @np.errstate(all="ignore")
     def floats(self) -> Array:

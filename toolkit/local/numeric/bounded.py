@@ -27,9 +27,9 @@ TURN_DENOMINATOR = 1 << 16
 class OneBit(FiniteMeanRandomizer):
     """A randomizer that rounds the answer to 0 or 1 at random and randomizes this bit by Warner's design.
 
-    To draw a report for an answer `index` steps above `low`, draw a uniform integer below `steps`; the bit is 1 if
-    it is below the index, else 0. Then draw a uniform integer below keep + lie; if it is below `keep`, report the bit,
-    else its opposite.
+    To draw a report for an answer `index` steps above `low`, draw a uniform integer below `steps`; the bit is 1 if the
+    integer is below the index, else 0. Then draw a uniform integer below keep + lie; if it is below `keep`, report the
+    bit, else its opposite.
 
     Parameters
     ----------
@@ -130,8 +130,8 @@ class Piecewise(WindowRandomizer, FiniteMeanRandomizer):
 class Hybrid(FiniteMeanRandomizer):
     """A random mixture of a sliding window and one bit, which is better than either.
 
-    To draw a report, draw a uniform integer below 65536; if it is below `turn`, draw j as `Window` does and report
-    j + 2, else draw a bit as `OneBit` does and report it.
+    To draw a report, draw a uniform integer below 65536. If it is below `turn`, draw j as `Window` does and report j +
+    2. Otherwise draw a bit as `OneBit` does and report the bit.
 
     Parameters
     ----------

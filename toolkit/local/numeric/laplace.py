@@ -32,7 +32,7 @@ class LocalLaplace(MeanRandomizer):
     s and accept it with probability e**(-u/s), else start over. Let v be the number of successes of e**-1 before the
     first failure, and let z be the integer part of (u + s v) / t. Draw a sign, and start over if it is minus and z is
     0. To draw an event of probability e**-x for x at most 1, draw below the denominator of x/j for j = 1, 2, … as long
-    as the draw is below its numerator; the event occurs if the last j is odd.
+    as the draw is below its numerator. The event occurs if the last j is odd.
 
     Parameters
     ----------

@@ -171,9 +171,9 @@ class SquareWave(WindowRandomizer):
     ) -> Estimate:
         """Estimate the numbers below which the given shares of the answers lie, by maximum likelihood.
 
-        Answers are assumed to be evenly spread between the points. In simulations with three distributions, epsilon
-        0.5, 1 and 2, 21 and 65 points and 3000 people, nominal 95 % intervals of quartiles covered 88 to 99 % of the
-        time, but 67 to 93 % if the quartile lay in a heap of equal answers at the end of the range.
+        Answers are assumed to be evenly spread between the points. Intervals of quartiles were simulated with three
+        distributions, epsilon 0.5, 1 and 2, 21 and 65 points and 3000 people. Nominal 95 % intervals covered 88 to 99 %
+        of the time, but 67 to 93 % if the quartile was in a heap of equal answers at the end of the range.
 
         Parameters
         ----------

@@ -27,10 +27,10 @@ Residues = npt.NDArray[np.unsignedinteger[Any]]
 class LocalHash(Oracle):
     """A randomizer whose report is a hash and a value; it supports the options that the hash maps to the value.
 
-    The hash of an option with binary digits v_1 … v_t (lowest first; t is the number of digits that k options need) is
-    a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. For three different options, the differences
-    between their hashes are two independent uniform numbers for every g, so the probabilities of support are exact,
-    even for pairs.
+    Let v_1 … v_t be the binary digits of an option's code, lowest first, where t is the number of digits that k options
+    need. The hash of the option is a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. For three
+    different options, the differences between their hashes are two independent uniform numbers for every g, so the
+    probabilities of support are exact, even for pairs.
 
     To draw a report, draw uniform integers a_1 … a_t below g and then a uniform integer below inside + (g-1)
     outside. If it is below `inside`, the value is the answer's hash. Otherwise, with j the integer part of (integer -

@@ -35,8 +35,8 @@ class Subset(Oracle):
     options. With size 1 this is k-ary randomized response.
 
     To draw a report, draw a uniform integer below d a + (k-d) b; if it is below d a, the set contains the answer. The
-    other r = d or d - 1 options are drawn from the m = k - 1 options that are not the answer, numbered 0 … m-1 in
-    order, by Floyd's algorithm: for j = m-r, …, m-1 draw a uniform integer t below j + 1 and take t, or j if t is
+    other r = d or d - 1 options are drawn by Floyd's algorithm from the m = k - 1 options that are not the answer,
+    numbered 0 … m-1 in order. For j = m-r, …, m-1, draw a uniform integer t below j + 1 and take t, or j if t is
     already taken.
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`). With size 1 it is one option, of the same type

@@ -2,8 +2,8 @@
 
 Hiding k ticks costs more than hiding one. One way is to ask each person about one random box, which spends the whole
 budget on one yes or no. The other way is to cap the number of ticks at m and to divide the budget among the 2m bits in
-which two people can differ. Which is more precise depends on k, m and epsilon; `tick_boxes` compares the two and gives
-the reason.
+which two people can differ. Which way is more precise depends on k, m and epsilon; `tick_boxes` compares the two and
+gives the reason.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """Privacy amplification when nobody knows who sent which report.
 
-**Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses, times and the
-order of arrival from the reports before the analyst sees them, and mixes at least n reports. A server that logs the
-time or origin of a report has no amplification; claim the local epsilon. If the shuffler fails or colludes, only the
-local epsilon holds, so both numbers belong in every document.
+**Shuffling may be claimed only if** somebody whom the analyst does not control mixes at least n reports, and removes
+names, addresses, times and the order of arrival before the analyst sees the reports. A server that logs the time or
+origin of a report has no amplification; claim the local epsilon. If the shuffler fails or colludes, only the local
+epsilon holds, so both numbers belong in every document.
 """
 
 import math
@@ -181,8 +181,8 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     """Bound the privacy loss of a report from above when n reports are shuffled.
 
     For a yes/no design the bound is the worst over all compositions of the others' answers, usually to 0.1 %. For more
-    options, if a report is the truth or drawn from a fixed distribution, it is the privacy blanket, which for k-ary
-    reports is usually within 2 % at n = 1000 and 0.5 % at 10,000. For any other randomizer it is the clones bound,
+    options, it is the privacy blanket if a report is the truth or drawn from a fixed distribution. For k-ary reports
+    the blanket is usually within 2 % at n = 1000 and 0.5 % at 10,000. For any other randomizer it is the clones bound,
     which uses `epsilon` alone. The true epsilon is at least `.least`, which shows how tight the bound is; for clones
     `.least` is 0. The docstring of this module states when the result may be claimed.
 
