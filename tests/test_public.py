@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import toolkit
+from reference import expand
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,7 +30,7 @@ def test_importing_the_toolkit_imports_nothing_heavy() -> None:
 
 
 def test_every_public_name_is_documented_and_listed_by_what_it_is_for() -> None:
-    page = (ROOT / "docs" / "reference" / "toolkit.md").read_text()
+    page = expand((ROOT / "docs" / "reference" / "toolkit.md").read_text())
     for name in set(toolkit.__all__) - {"__version__"}:
         assert getattr(toolkit, name).__doc__, name
         assert f"`{name}" in page, name

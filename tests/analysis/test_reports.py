@@ -45,7 +45,7 @@ def test_estimates_have_a_label_for_each_thing_that_is_estimated() -> None:
     ("designs", "words"),
     [
         ({"report": "warner"}, "write warner\\('3/4'\\) and not 'warner'"),
-        ({"report": 0.75}, "must be a randomizer, or what its to_dict wrote, got float"),
+        ({"report": 0.75}, "must be a randomizer, or the dictionary of its `to_dict`, got float"),
         ({}, "`designs` must be randomizers by column"),
         ([warner("3/4")], "`designs` must be randomizers by column, got list"),
         ({1: warner("3/4")}, "named by text"),

@@ -96,7 +96,7 @@ def checked_designs(designs: object) -> dict[str, QuestionModel]:
     for name, design in designs.items():
         if not isinstance(name, str):
             reject("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
-        rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
+        rule = f"the design of {name!r} must be a randomizer, or the dictionary of its `to_dict`"
         if isinstance(design, str):
             reject(rule, "a text", "write warner('3/4') and not 'warner': its probabilities are needed", TypeError)
         model = restore(design) if isinstance(design, dict) else design

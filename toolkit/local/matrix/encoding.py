@@ -217,7 +217,7 @@ def format_labels(labels: Labels) -> str:
 
 def checked_counts(counts: ArrayLike, n_kinds: int, labels: Labels = ()) -> npt.NDArray[np.float64]:
     """Check that the counts of reports are whole and not all zero; messages quote the `labels`."""
-    order = "they are in the order of report_options"
+    order = "they are in the order of `report_options`"
     if labels:
         order = f"their order is {format_labels(labels)}; by label it is {{{labels[0]!r}: …, {labels[-1]!r}: …}}"
     numbers = checked_whole_counts(counts, n_kinds, "reports", order)
