@@ -246,8 +246,8 @@ class Findings:
         name : str
             The question.
         method : {"rao-scott", "wald"}, optional
-            For a sample, Rao and Scott's F of the reports (the default if there are few kinds of reports), or Wald's F
-            of the corrected shares.
+            The test for a sample: Rao and Scott's F of the reports (the default if there are few kinds of reports), or
+            Wald's F of the corrected shares.
 
         Returns
         -------

@@ -255,7 +255,7 @@ class ComplianceSensitivity:
     source: Any
 
     def at(self, *shares: float) -> Estimate:
-        """Return the estimate if these shares do not follow the instructions.
+        """Return the estimate if these shares of people do not follow the instructions.
 
         Parameters
         ----------

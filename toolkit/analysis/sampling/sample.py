@@ -52,10 +52,10 @@ class Sample:
         Primary sampling units, which may be numbered within strata. For two stages, a tuple of the clusters and the
         units within clusters.
     population : int, mapping, str or array, or tuple of two, optional
-        Population size for the finite population correction: the number of all clusters (of all people, without
-        clusters), for each stratum by name or in a column. Everybody in a sampled cluster must then be in the sample.
-        If people were sampled within clusters, a tuple gives the sizes of both stages, ("clusters in all", "people of
-        the cluster").
+        Population size for the finite population correction: the total number of clusters, or of people if there are no
+        clusters. It may be given for each stratum, by name or in a column. Everybody in a sampled cluster must then be
+        in the sample. If people were sampled within clusters, a tuple gives the sizes of both stages, ("clusters in
+        all", "people of the cluster").
     lonely : {"refuse", "collapse", "centre"}
         The treatment of a stratum of one cluster: raise an error, merge it with the next stratum, or centre its total
         at the mean of all clusters.

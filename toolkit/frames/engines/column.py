@@ -157,7 +157,7 @@ class Column(ABC):
 
 
 class Cells(Column):
-    """A column of Python objects, which a function lists and one loop reads."""
+    """A column of Python objects, which are read in one loop from the list that a function returns."""
 
     @np.errstate(all="ignore")
     def floats(self) -> Array:

@@ -22,7 +22,7 @@ _BATCH_ROWS = 2**20 + 1
 _POLARS_TYPES = {float: "Float64", str: "String", int: "Int64"}
 # The smallest and the largest number of days of a Python timedelta.
 _TIMEDELTA_DAYS = (-999_999_999, 999_999_998)
-# Polars converts time zones without a panic up to this many days before or after 1970.
+# Polars converts time zones without panicking up to this many days before or after 1970.
 _MAX_ZONED_DAYS = 9 * 10**7
 # The maximum number of texts that are looked up by hash. The number of slots is about the square of the number of
 # texts, so for most seeds no two texts collide.

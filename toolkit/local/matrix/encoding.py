@@ -147,7 +147,7 @@ def numbers_are_labels(labels: Labels) -> bool:
 
 
 def codes_are_ambiguous(labels: Labels) -> bool:
-    """Return whether a number or boolean would be the code of a label other than the one that it looks like.
+    """Return whether a number or boolean could look like one label but be the code of another label.
 
     With labels ("1", "2"), 1 is the code of "2". With labels ("yes", "no"), True is the code of "no".
     """

@@ -29,8 +29,8 @@ class LocalHash(Oracle):
 
     Let v_1 … v_t be the binary digits of an option's code, lowest first, where t is the number of digits that k options
     need. The hash of the option is a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. For three
-    different options, the differences between their hashes are two independent uniform numbers for every g, so the
-    probabilities of support are exact, even for pairs.
+    different options, the two differences of their hashes are independent and uniform for every g, so the probabilities
+    of support are exact, even for pairs.
 
     To draw a report, draw uniform integers a_1 … a_t below g and then a uniform integer below inside + (g-1)
     outside. If it is below `inside`, the value is the answer's hash. Otherwise, with j the integer part of (integer -

@@ -61,8 +61,8 @@ class Side:
 class _Group:
     """The tilted distribution of the reports of people with one answer.
 
-    The rarer reports are counted, with a negative `sign` if these are the no reports. This keeps the digits if nearly
-    everybody gives the same report.
+    The rarer reports are counted, with a negative `sign` if these are the no reports. This preserves precision if
+    nearly everybody gives the same report.
     """
 
     people: Array

@@ -30,7 +30,7 @@ from toolkit.planning.fieldwork import whole_people
 
 _MAX_EXACT_N = 50_000  # the largest size of the larger group for which power is exact
 _MIN_PROBABILITY = 1e-14
-_CHECKED_SIZES = 12  # the number of next sizes that must also reach the power, because power is a sawtooth in n
+_CHECKED_SIZES = 12  # the number of larger sizes that must also reach the power, which is a sawtooth in n
 
 
 @dataclass(frozen=True)

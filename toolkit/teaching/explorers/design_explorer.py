@@ -132,7 +132,7 @@ class DesignExplorer(Explorer):
 
     @traitlets.observe("epsilon", "prevalence")
     def _update_row(self, _change: object) -> None:
-        """Send the row of the current epsilon, and a new table if the prevalence is not in it yet."""
+        """Send the row of the current epsilon, and a new table if the table lacks the current prevalence."""
         if self.prevalence not in self.table.get("prevalences", ()):
             self.table = explorer_table(sorted({*PREVALENCES, self.prevalence}))
         self.row = table_row(self.epsilon, tuple(self.table["prevalences"]))
