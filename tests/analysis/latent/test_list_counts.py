@@ -83,12 +83,26 @@ def test_bad_lists_are_refused() -> None:
     for one in (-1, 0.5, 5):
         with pytest.raises(ValueError, match="from 0 to 3, and to 4 on the long list, got 1 of 4"):
             of_two_lists([0, 3], [0, one], items=3)
-    with pytest.raises(ValueError, match="`treatment` must be true or false"):
+    with pytest.raises(ValueError, match="`treatment` given as codes must lie in 0"):
         double_list([0, 1, 1], [0, 1, 1], [0, 1, 2], items=3)
     with pytest.raises(ValueError, match="of the same people, got lengths 4, 3, 4"):
         double_list([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
     with pytest.raises(ValueError, match="of the same people, got lengths 4, 4, 3"):
         list_with_direct([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
+
+
+@pytest.mark.parametrize(
+    "kind", [bool, int, float, lambda yes: ("no", "yes")[yes]], ids=["bool", "int", "float", "text"]
+)
+def test_groups_and_direct_answers_may_be_given_in_any_form(kind) -> None:
+    treated, direct = [yes % 2 == 1 for yes in range(12)], [person > 7 for person in range(12)]
+    counts = [1, 2, 2, 3, 0, 2, 1, 1, 2, 2, 1, 3]
+    given, answered = list(map(kind, treated)), list(map(kind, direct))
+    for function, options in ((list_experiment, {}), (list_with_direct, {"direct": answered})):
+        plain = {"direct": direct} if options else {}
+        found = function(counts, treatment=given, items=3, **options).estimate
+        expected = function(counts, treatment=treated, items=3, **plain).estimate
+        assert (found.value, found.se) == (expected.value, expected.se)
 
 
 def test_an_estimate_of_lists_states_its_people_and_variance() -> None:

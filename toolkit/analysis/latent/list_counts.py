@@ -19,6 +19,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
 from toolkit.frames.table import floats_or_none
+from toolkit.local.matrix.encoding import encode
 
 _FEW = "fewer than two people of a list confessed: what they tell cannot be compared"
 NO_EPSILON = "no epsilon: who tells the least or the most possible has told the truth"
@@ -58,7 +59,7 @@ class ListExperiment:
 
 def list_of_counts(values: Values, treatment: Values, items: int) -> ListExperiment:
     """Return the difference of two means, a test of its assumption, and the shares whose count reveals their answer."""
-    treated, counts = _booleans(treatment, "treatment"), _numbers(values, "counts")
+    treated, counts = _is_yes(treatment, "treatment"), _numbers(values, "counts")
     _check_lengths(counts, treated)
     counts = item_counts(counts, treated, items)
     short, long = counts[~treated], counts[treated]
@@ -134,9 +135,7 @@ class CombinedList:
     unmoved: Estimate
 
 
-def list_with_direct(
-    counts: Iterable[object], treatment: Iterable[object], direct: Iterable[object], *, items: int
-) -> CombinedList:
+def list_with_direct(counts: Iterable[object], treatment: Values, direct: Values, *, items: int) -> CombinedList:
     """Estimate the share of carriers from a list and a direct question to the same people (Aronow and others 2015).
 
     Those who confess are carriers; the list estimates the share of carriers among the others. The variance is smaller
@@ -146,9 +145,9 @@ def list_with_direct(
     ----------
     counts : array
         The count of each person.
-    treatment : array of bool
+    treatment : array of yes or no
         Who saw the long list.
-    direct : array of bool
+    direct : array of yes or no
         Who said yes to the direct question.
     items : int
         Number of items on the short list.
@@ -167,7 +166,7 @@ def list_with_direct(
     (0.333, 1.0)
     """
     n_items = check_integer(items, "items")
-    confessed, treated = _booleans(direct, "direct"), _booleans(treatment, "treatment")
+    confessed, treated = _is_yes(direct, "direct"), _is_yes(treatment, "treatment")
     numbers = _counts_up_to(counts, n_items + 1, "counts")
     _check_lengths(numbers, confessed, treated)
     no = ~confessed
@@ -189,7 +188,7 @@ def list_with_direct(
 
 
 def double_list(
-    first: Iterable[object], second: Iterable[object], treatment: Iterable[object], *, items: int
+    first: Iterable[object], second: Iterable[object], treatment: Values, *, items: int
 ) -> tuple[Estimate, ModelTest]:
     """Estimate the share of carriers from two lists to the same people.
 
@@ -199,7 +198,7 @@ def double_list(
     ----------
     first, second : array
         The count of each person on each list.
-    treatment : array of bool
+    treatment : array of yes or no
         Who saw the long form of the first list; the others saw that of the second.
     items : int
         Number of items on each short list.
@@ -218,7 +217,7 @@ def double_list(
     >>> share.value, round(test.p, 2)
     (0.5, 1.0)
     """
-    n_items, treated = check_integer(items, "items"), _booleans(treatment, "treatment")
+    n_items, treated = check_integer(items, "items"), _is_yes(treatment, "treatment")
     one, two = _counts_up_to(first, n_items + 1, "first"), _counts_up_to(second, n_items + 1, "second")
     _check_lengths(one, two, treated)
     half, both = (one - two) / 2, one + two
@@ -245,11 +244,8 @@ def _list_estimate(
     )
 
 
-def _booleans(values: Any, name: str) -> Mask:
-    numbers = _numbers(values, name)
-    if np.any((numbers != 0) & (numbers != 1)):
-        reject(f"`{name}` must be true or false", "something else", "it says who is in which group")
-    return np.asarray(numbers == 1)
+def _is_yes(values: Values, name: str) -> Mask:
+    return np.asarray(encode(values, ("no", "yes"), f"`{name}`").codes == 1)
 
 
 def _check_lengths(*columns: npt.NDArray[Any]) -> None:

@@ -198,9 +198,11 @@ def list_experiment(
         Counts of a second list with as many items. Those who saw the short form of the first list saw its long form.
     control_items : sequence of str, optional
         The modified design: columns of the control items, 0 or 1, which the control group was asked one by one.
+    se : str, optional
+        As for `toolkit.analysis.logistic`.
     penalty : {"jeffreys"}, optional
         Add half the log determinant of the information to the log-likelihood, for "ml"; estimates are then finite.
-    se, sample, weights, strata, clusters, missing : optional
+    sample, weights, strata, clusters, missing : optional
         As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns

@@ -87,7 +87,7 @@ def cheater_detection(
     p : mapping, or tuple for counts
         The probability of "say yes" in each group, {"a": 0.2, "b": 0.8}.
     group : str or array, optional
-        The column of groups, or the group of each report; not for counts.
+        The column of groups, or the group of each report. Counts take no groups.
     se, penalty, sample, weights, strata, clusters, missing : optional
         For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
@@ -149,12 +149,18 @@ def lie_detector(
 
     Parameters
     ----------
-    reports, data, group, se, penalty, sample, weights, strata, clusters, missing : optional
-        As for `cheater_detection`.
+    reports : str or array
+        "report ~ covariates"; or counts or reports, as for `cheater_detection`.
+    data : frame, optional
+        The columns of a formula.
     p : mapping, or tuple for counts
         The probability that the device tells a non-carrier to say the truth in each group.
+    group : str or array, optional
+        The column of groups, or the group of each report. Counts take no groups.
     honesty : str, optional
         "~ age" if the honesty of carriers depends on covariates as well.
+    se, penalty, sample, weights, strata, clusters, missing : optional
+        As for `cheater_detection`.
 
     Returns
     -------
@@ -223,11 +229,15 @@ def extended_crosswise(
     reports : str or array
         "report ~ covariates"; or counts [[different, same], [different, same]], or one report per person. Reports are
         "different" and "same", or 0 and 1.
+    data : frame, optional
+        The columns of a formula.
     p : mapping, or tuple for counts
         The innocuous prevalence in each group, {"a": 0.15, "b": 0.85}.
+    group : str or array, optional
+        The column of groups, or the group of each report. Counts take no groups.
     always_different : str, optional
         "~ age" if that share depends on covariates as well.
-    data, group, se, penalty, sample, weights, strata, clusters, missing : optional
+    se, penalty, sample, weights, strata, clusters, missing : optional
         As for `cheater_detection`.
 
     Returns
@@ -287,12 +297,18 @@ def unknown_question(
 
     Parameters
     ----------
-    reports, data, group, se, penalty, sample, weights, strata, clusters, missing : optional
-        As for `cheater_detection`.
+    reports : str or array
+        "report ~ covariates"; or counts or reports, as for `cheater_detection`.
+    data : frame, optional
+        The columns of a formula.
     p : mapping, or tuple for counts
         The probability of the sensitive question in each group, {"a": 0.75, "b": 0.2}.
+    group : str or array, optional
+        The column of groups, or the group of each report. Counts take no groups.
     innocuous : str, optional
         "~ age" if the innocuous prevalence depends on covariates as well.
+    se, penalty, sample, weights, strata, clusters, missing : optional
+        As for `cheater_detection`.
 
     Returns
     -------
