@@ -93,7 +93,7 @@ def tipping_point(
     Parameters
     ----------
     estimate : Estimate
-        Estimate by a design with two answers and two reports.
+        An estimate from a design with two answers and two reports.
     null : number
         The alternative value of the true share: for example 0, or the share of yes to direct questions.
     design : Design, optional
@@ -523,7 +523,7 @@ def identification_bounds(
     Parameters
     ----------
     estimate : Estimate or sequence of Estimate
-        An estimate by a design with two answers and two reports; or estimates from several arms with different odds,
+        An estimate from a design with two answers and two reports; or estimates from several arms with different odds,
         which must be compatible.
     share : number, pair or Estimate
         The share of people who do not follow: a number, a range, or an anchor's estimate of the share of followers.

@@ -93,7 +93,7 @@ class GroupModel:
         return self.group_sums(log) - u**2 / 2, score, hessian
 
     def integrate(self, params: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Return each group's log-likelihood, nodes and posterior probabilities, and the rows' derivatives there."""
+        """Return each group's log-likelihood, nodes and posterior probabilities, and the derivatives at the nodes."""
         beta, sd = params[:-1], float(np.exp(params[-1]))
         eta = self.columns @ beta
         mode, width = self.modes(eta, sd)

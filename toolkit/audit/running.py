@@ -192,7 +192,7 @@ def law_of(mechanism: Any, value: object) -> Law | None:
     Parameters
     ----------
     mechanism : object
-        A mechanism with integer weights of options by reports, or with a method `law(value)`.
+        A mechanism with integer weights of options by reports, or with a `law(value)` method.
     value : object
         The input.
 

@@ -409,7 +409,7 @@ class Exponential(SelectionMechanism):
         """Choose a real number with a score that is constant between edges.
 
         The density is proportional to e**(epsilon score / (2 sensitivity)). The candidates are the multiples of
-        2**exponent from the first to the last edge, both included. An interval includes its lower edge; the last
+        2**exponent from the first to the last edge, inclusive. An interval includes its lower edge; the last
         interval also includes its upper edge.
 
         Parameters

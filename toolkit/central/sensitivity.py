@@ -248,7 +248,7 @@ def count(*, neighbors: Neighbors) -> Sensitivity:
 
 
 def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
-    """Return the joint sensitivity of several counts; the counts of a group exclude one another.
+    """Return the joint sensitivity of several counts; the counts in a group are mutually exclusive.
 
     Adding or removing a person changes one count of each group by 1. A changed answer changes two counts of a group by
     1 each, if the group has several counts.

@@ -135,7 +135,7 @@ class MomentStatistic:
 def mean_statistic(
     span: int, n_cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
 ) -> MomentStatistic:
-    """Make the statistic for counts and means, from the number and the sum of steps in 0 … span."""
+    """Make the statistic for counts and means, from the number of values and the sum of their steps, each 0 … span."""
     if laplace and n_cells == 1 and neighbors == "replace":
         sensitivity = Sensitivity(
             Fraction(2 * span * caps.max_rows(1)), Fraction(2 * span * caps.max_rows(1)) ** 2, neighbors
@@ -149,7 +149,7 @@ def mean_statistic(
 def variance_statistic(
     span: int, n_cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
 ) -> MomentStatistic:
-    """Make the statistic for variances, from the number, the sum and the sum of squares of steps.
+    """Make the statistic for variances, from the number of values, and the sum and sum of squares of their steps.
 
     In one cell under "replace" with Laplace noise, a row contributes 2, 2t and 2t**2 - 1. Adding or removing a row
     changes these sums by at most 5 in L1. A change from t to t' changes them by 2|t-t'|(1 + |t+t'|), which is at most

@@ -6,7 +6,8 @@ zero-concentrated differential privacy (Bun and Steinke 2016), the natural unit 
 
 Amounts are exact fractions, so that ten releases at 0.1 cost exactly 1. Results that cannot be exact are rounded up,
 and so are amounts that are converted to floats. `a <= b` means "a budget of b allows a loss of a". If it is true, every
-a-private mechanism is provably b-private. If it is false, no rule here proves this, so two losses may be incomparable.
+a-private mechanism is provably b-private. If it is false, no rule in this module proves that every a-private mechanism
+is b-private, so two losses may be incomparable.
 `+` is plain sequential composition; sharper rules need all losses at once (`toolkit.core.composition`).
 """
 

@@ -254,7 +254,7 @@ class Bounds:
 
     @cached_property
     def _end_bits(self) -> tuple[int, int]:
-        """The two limits as integers of bits, which differ by the number of steps."""
+        """The bits of the two limits, read as integers that differ by the number of steps."""
         start, rate, offset = self._grid
         first, last = ((np.array([float(self.low), float(self.high)]) - start) * rate + offset).view(np.int64)
         return int(first), int(last)
@@ -317,7 +317,7 @@ class Bounds:
         return StepSums(len(values), total + absent * fill_step, total_of_squares + absent * fill_step**2)
 
     def _batches_of_bits(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:
-        """Iterate over batches of values as integers of bits that count steps.
+        """Iterate over batches of values, whose bits are read as integers that differ by the number of steps.
 
         A missing value becomes `missing` steps above the lower limit. The time does not depend on the number of missing
         values: `clip` preserves NaN, and `fmax` replaces it by a number below all others. Each operation is monotone,

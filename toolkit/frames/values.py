@@ -193,7 +193,7 @@ def _check_unicode(text: str, name: str) -> str:
 
 
 def stored_ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
-    """Return the two ends of a range in the type of the column, both included.
+    """Convert the two ends of a range to the type of the column, so that the range includes both.
 
     An end that the column cannot hold, or that the range excludes, is replaced by the next value inside the range. For
     a column of Python objects the ends are returned unchanged.
@@ -355,7 +355,7 @@ Item = Value | Range | SpecialValue
 
 @explain_call("between(30, 39)")
 def between(low: object, high: object) -> Range:
-    """Select values from low to high, both included.
+    """Select values from low to high, inclusive.
 
     Parameters
     ----------

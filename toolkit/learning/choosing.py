@@ -40,7 +40,7 @@ def choose_classifier(
     Parameters
     ----------
     candidates : sequence
-        Fitted classifiers with a method `predict`.
+        Fitted classifiers with a `predict` method.
     X : array-like
         Rows on which no candidate was trained. If some candidate was trained on them, add the cost of its training.
     y : array-like

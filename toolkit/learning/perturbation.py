@@ -300,7 +300,7 @@ class Ball:
 
     @property
     def length_bound(self) -> float:
-        """A length; the norm of the noise exceeds four times this length with probability below e**-100."""
+        """A scale for the norm of the noise, which exceeds four times this value with probability below e**-100."""
         return (self.size + 50) * self.scale
 
     def draw(self, rng: Rng) -> Array:
@@ -311,9 +311,9 @@ class Ball:
 class Cube:
     """Noise for a shift of at most 2 `max_entry` in each entry, on a grid.
 
-    If the push is spread evenly over its cell, one person moves each entry by at most `shift` cells, which is rounded
-    up. So a density of e**(-largest entry / scale), with entries in cells, changes by a factor of at most e**(shift /
-    scale).
+    The noise is the push of objective perturbation, spread evenly over its cell. One person moves each entry by at most
+    `shift` cells, a number that is rounded up. So a density proportional to e**(-largest entry / scale), with entries
+    in cells, changes by a factor of at most e**(shift / scale).
     """
 
     epsilon: Fraction
@@ -341,7 +341,7 @@ class Cube:
 
     @property
     def length_bound(self) -> float:
-        """A length; the norm of the noise exceeds four times this length with probability below e**-100."""
+        """A scale for the norm of the noise, which exceeds four times this value with probability below e**-100."""
         return math.sqrt(self.size) * (self.size + 51) * self.scale
 
     def draw(self, rng: Rng) -> Array:
@@ -364,7 +364,7 @@ class GaussianPerturbation:
 
     @property
     def length_bound(self) -> float:
-        """A length; the norm of the noise exceeds four times this length with probability below e**-100."""
+        """A scale for the norm of the noise, which exceeds four times this value with probability below e**-100."""
         return (math.sqrt(self.size) + 12) * self.sd
 
     def draw(self, rng: Rng) -> Array:

@@ -281,7 +281,7 @@ def triangular(p: Number) -> Design:
     p="the chance of the truth follows from epsilon; forced_options takes chances",
 )
 def k_ary(options: Options, *, epsilon: Number) -> Design:
-    """Make k-ary randomized response: report the answer, or one of the other options uniformly at random.
+    """Make a k-ary randomized response design: report the answer, or one of the other options uniformly at random.
 
     The answer is kept with probability e**epsilon / (e**epsilon + k - 1), rounded toward more privacy.
 

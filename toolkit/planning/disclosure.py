@@ -137,7 +137,7 @@ def bet(epsilon: Number) -> float:
 
 
 def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
-    """Compute the largest share of yes answers that any test can detect: min(e**e x, 1 - e**-e (1 - x)).
+    """Compute the largest share of yes answers that a test can detect: min(e**epsilon x, 1 - e**-epsilon (1 - x)).
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
     Returns
     -------
     array
-        One limit for each share of false alarms.
+        One limit for each false-alarm rate.
 
     References
     ----------

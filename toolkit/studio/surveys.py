@@ -66,7 +66,10 @@ class Surveys:
         return self.state(file)
 
     def state(self, file: str, page_language: str = "en") -> dict[str, Any]:
-        """Return a file's data with problems and facts; all changes since the last call become one undo step."""
+        """Return the content of a file, its problems, and the losses and odds that the page shows.
+
+        All changes since the last call become one undo step.
+        """
         content = self.folder.read(file, *SURVEY_SUFFIXES)
         if (before := self._current.get(file, content)) != content:
             self._past[file] = [*self._past.get(file, []), before][-_MAX_UNDO:]

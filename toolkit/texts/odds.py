@@ -74,7 +74,7 @@ def _matrix_sentences(design: Any, voice: Voice, name: LabelFunction) -> list[st
 
 
 def outcome_sentences(design: Any, voice: Voice, name: LabelFunction) -> list[str]:
-    """Return a sentence for each answer on the reports that may follow from it, and how often."""
+    """Return a sentence for each answer, which states the possible reports and how often each is sent."""
     return [_answer_sentence(design, truth, voice, name) for truth in range(len(design.options))]
 
 

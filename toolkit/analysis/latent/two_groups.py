@@ -346,7 +346,7 @@ def _estimate(
     options: Mapping[str, Any],
     second_formula: str | None = None,
 ) -> LatentFit | FromCounts:
-    """Fit a formula; from counts, or reports without covariates, estimate by `from_counts`."""
+    """Fit a formula, or apply `from_counts` to counts or to reports without covariates."""
     design = TWO_GROUP_DESIGNS[name]
     if not isinstance(reports, str):
         only_with_formula({"data": data, design.second_class: second_formula, **options})

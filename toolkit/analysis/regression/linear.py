@@ -109,10 +109,10 @@ def linear(
     jointly, so that the covariance of their coefficients is known.
 
     Coverage was simulated for every randomizer and for item sums, with a binary covariate of mean 0.1 or 0.5, in 2,000
-    surveys each of 30 and of 100 people. The default 95 % intervals covered the coefficients in 93.1 to 98.9 % of the
-    surveys. The exceptions are `one_bit` with epsilon 2 and `multiplicative`, both with 30 people. Their intervals
-    covered the intercept in 91.5 and 92.7 %, and the slope of a covariate that only three people have in 82.0 and 88.1
-    %.
+    surveys of 30 people and 2,000 of 100 people. The default 95 % intervals covered the coefficients in 93.1 to 98.9 %
+    of the surveys. The exceptions are `one_bit` with epsilon 2 and `multiplicative`, both with 30 people. Their
+    intervals covered the intercept in 91.5 and 92.7 %, and the slope of a covariate that only three people have in 82.0
+    and 88.1 %.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-
 
 
 def likelihood_ratios(likelihoods: Array, weights: Array, shares: Array) -> Array:
-    """Return the mean of Pr(report | truth) / Pr(report) per truth, the gradient, which is at most 1 at the maximum."""
+    """Return the gradient: the mean of Pr(report | truth) / Pr(report) for each truth, at most 1 at the maximum."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(
             weights > 0, weights / (shares @ likelihoods), 0.0

@@ -61,7 +61,7 @@ def finest_step_count(low: Fraction, high: Fraction) -> int:
 
 @dataclass(frozen=True)
 class AnswerGrid:
-    """A grid of `steps` + 1 points from `low` to `high`, both included."""
+    """A grid of `steps` + 1 points from `low` to `high`, inclusive."""
 
     low: Fraction
     high: Fraction

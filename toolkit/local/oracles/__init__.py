@@ -18,7 +18,7 @@ __all__ = ["Oracle", "best", "limit", "local_hash", "optimized_unary", "subset",
 
 
 def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Subset:
-    """Make subset selection, which reports a set of options that contains the answer more often than by chance.
+    """Make a subset selection oracle, which reports a set that contains the answer more often than by chance.
 
     The best size is near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the best size, no unbiased
     estimate from a randomizer with the same epsilon has a smaller sum of variances at equal shares.
@@ -57,7 +57,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
 
 
 def unary(options: Options, epsilon: Number) -> Unary:
-    """Make symmetric unary encoding: one bit per option, set only for the answer, and flipped with equal probability.
+    """Make a symmetric unary encoding: one bit per option, set only for the answer, and flipped with equal probability.
 
     The probability is 1 / (e**(epsilon/2) + 1), because two answers differ in two bits. This is basic one-time RAPPOR.
 
@@ -89,7 +89,7 @@ def unary(options: Options, epsilon: Number) -> Unary:
 
 
 def optimized_unary(options: Options, epsilon: Number) -> Unary:
-    """Make optimized unary encoding, which sets the answer's bit with probability 1/2 and the other bits less often.
+    """Make an optimized unary encoding, which sets the answer's bit with probability 1/2 and the other bits less often.
 
     The other bits are set with probability 1 / (e**epsilon + 1). The variance is within 5 % of the limit if k is at
     least 50 and epsilon at most 1.
@@ -126,7 +126,7 @@ def _make_unary(options: Options, epsilon: Number, answer_weight: int, other_wei
 
 
 def local_hash(options: Options, epsilon: Number, *, values: int | None = None) -> LocalHash:
-    """Make optimized local hashing, which hashes the options to a few values and randomizes the answer's value.
+    """Make an optimized local hashing oracle, which hashes the answer to one of a few values and randomizes the value.
 
     Reports are short, but the analyst must hash every option for every report.
 

@@ -181,10 +181,10 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     """Bound the privacy loss of a report from above when n reports are shuffled.
 
     For a yes/no design the bound is the worst over all compositions of the others' answers, usually to 0.1 %. For more
-    options, it is the privacy blanket if a report is the truth or drawn from a fixed distribution. For k-ary reports
-    the blanket is usually within 2 % at n = 1000 and 0.5 % at 10,000. For any other randomizer it is the clones bound,
-    which uses `epsilon` alone. The true epsilon is at least `.least`, which shows how tight the bound is; for clones
-    `.least` is 0. The docstring of this module states when the result may be claimed.
+    options, the privacy blanket is used if a report is the truth or drawn from a fixed distribution. For k-ary reports
+    this bound is usually within 2 % at n = 1000 and 0.5 % at 10,000. For any other randomizer the clones bound is used,
+    which depends on `epsilon` alone. The true epsilon is at least `.least`, which shows how tight the bound is; for
+    clones `.least` is 0. The docstring of this module states when the result may be claimed.
 
     Parameters
     ----------

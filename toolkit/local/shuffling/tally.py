@@ -8,9 +8,9 @@ tally of all others. With gain = p - e**epsilon q and loss = e**epsilon (1 - q) 
 A tally of independent reports has a log-concave distribution, so the summands change sign once. Let r = loss / gain,
 and let B be the tilted distribution r**x b(x) / G(r), where G is the generating function of b. B is again the
 distribution of a tally, with other probabilities. A summand is positive where B falls, so the best c is a mode of B
-plus 1, and a mode is within 1 of the mean (J. Darroch 1964):
+plus 1. A mode is within 1 of the mean (J. Darroch 1964), so only two values of c can be the best. For the best c,
 
-    delta = loss G(r) r**-c psi(c), psi(c) = the sum over j >= 0 of r**-j (B(c + j - 1) - B(c + j)), one of two c.
+    delta = loss G(r) r**-c psi(c), where psi(c) = the sum over j >= 0 of r**-j (B(c + j - 1) - B(c + j)).
 
 The Fourier transform of psi has a closed form, whose mean over the M-th roots of unity is the sum of psi(c +
 kM) over all whole k. For k > 0 the terms are positive, because B decreases there. For k < 0 they are at least -(1 -

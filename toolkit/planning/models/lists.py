@@ -104,7 +104,7 @@ def plan_list_experiment(
     prevalence : number
         The guessed share of carriers.
     spread : number, optional
-        The standard deviation of the short list's counts, which is smaller if items exclude each other.
+        The standard deviation of the short list's counts, which is smaller if items are mutually exclusive.
     n : int, optional
         The number of people with the short list.
     margin, power : number, optional

@@ -260,7 +260,7 @@ class Explorer(anywidget.AnyWidget):
         return VERDICT.format(guess=guess, unit=self.prediction_question.unit, truth=self.truth()[1])
 
     def _send_picture(self, _widget: object, content: object, _buffers: object) -> None:
-        """Draw the setting in the message, which may be newer than the synced setting, and send the image."""
+        """Draw the picture for the setting in the message, which may be newer than the synced setting, and send it."""
         if not isinstance(content, dict) or content.get("kind") != "picture":
             return
         setting = content.get("setting") or {}

@@ -147,7 +147,7 @@ def choice_names(question: Question) -> list[str]:
 
 
 def numbered_names(question: Question) -> list[str]:
-    """Return numbered names of all choices, as in earlier forms if at least one option was not a valid name."""
+    """Return a numbered name for each choice; earlier forms used these if any option was not a valid name."""
     return [f"option{number}" for number in range(1, len(printed_answers(question)) + 1)]
 
 

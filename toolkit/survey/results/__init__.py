@@ -95,7 +95,7 @@ def estimate(
     missing: Sequence[Any] = (),
     minimum: int | None = None,
 ) -> Results:
-    """Estimate each question by `toolkit.analysis.estimates`, with the sampling design if there is one.
+    """Estimate each question with `toolkit.analysis.estimates`, using the sampling design if there is one.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def _with_turnout(question: Question, estimate: GroupEstimate, eligible: Mapping
 
 
 def _worst_shift(design: Randomizer, estimate: Estimate) -> float | None:
-    """Return the maximum shift that 1 % of liars can cause, at the estimate clipped to the range of the truth."""
+    """Return the maximum shift if 1 % of people lie, evaluated at the estimate clipped to the range of the truth."""
     low, high = (0.0, 1.0) if design.bounds is None else (float(limit) for limit in design.bounds)
     value = np.asarray(estimate.value)
     truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # NaN: nobody was asked

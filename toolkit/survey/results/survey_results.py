@@ -375,7 +375,7 @@ class Results(Findings):
         -------
         DataFrame
             One row per question, group and option, with estimate, standard error, interval, fit, the number `n` of
-            answers, the other counts of `SurveyEstimate`, and the maximum shift that 1 % of liars can cause.
+            answers, the other counts of `SurveyEstimate`, and the maximum shift if 1 % of people lie.
         """
         rows = [
             {
