@@ -23,7 +23,7 @@ from toolkit.core.postgres import address
 from toolkit.curator.quantiles import _shares
 from toolkit.frames.frame import Frame, as_list
 from toolkit.frames.sums import Bounds, parse_axes
-from toolkit.learning.tables import ends
+from toolkit.learning.tables import checked_limits
 from toolkit.local.calibration import check_odds, checked_epsilon
 from toolkit.local.matrix.encoding import _to_common_type, checked_times
 from toolkit.local.matrix.moments import scored_option
@@ -55,7 +55,7 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
         lambda sizes: parse_axes(FRAME, dict(zip("ab", map(range, sizes), strict=True))), (1000, 1000), (101, 9901)
     ),
     "squares": (lambda to: Bounds(Fraction(0), Fraction(to), Fraction(1)).sums(NONE, squares=True), 2**18, 2**18 + 1),
-    "bounds of a model": (lambda high: ends((0, high), "bounds", ""), 1e100, math.nextafter(1e100, math.inf)),
+    "bounds of a model": (lambda high: checked_limits((0, high), "bounds", ""), 1e100, math.nextafter(1e100, math.inf)),
     "epsilon": (checked_epsilon, 22, 22 + Fraction(1, TINY)),
     "a small epsilon": (lambda part: checked_epsilon(Fraction(1, part)), TINY, TINY + 1),
     "weights": (lambda total: check_odds(2, 1, total), 2**32, 2**32 + 1),

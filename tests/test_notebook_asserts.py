@@ -274,7 +274,7 @@ MUTANTS = {
     "09: a robust error that is not": Mutant(
         "09",
         "toolkit.analysis.regression.scoring",
-        "return np.asarray(bread @ _score_sum_variance(model, params, scores) @ bread)",
+        "return np.asarray(bread @ score_sum_variance(model, params, scores) @ bread)",
         "return bread",
         "cell-45b",
     ),
@@ -730,8 +730,8 @@ MUTANTS = {
     "17: a lie detector that shares the honest out twice": Mutant(
         "17",
         "toolkit.analysis.latent.group_counts",
-        "honest = admit / carriers if carriers != 0 else np.nan",
-        "honest = admit if carriers != 0 else np.nan",
+        "honest = honest_carriers / carriers if carriers != 0 else np.nan",
+        "honest = honest_carriers if carriers != 0 else np.nan",
         "minarets-table",
     ),
 }
