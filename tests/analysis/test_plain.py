@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
-from toolkit.analysis import Sample, estimates, plain
+from toolkit.analysis import Sample, estimates, logistic, plain
 
 AGE = plain(bounds=(0, 99))
 
@@ -164,3 +164,12 @@ def test_a_finite_population_lessens_all_of_a_plain_error() -> None:
 def test_what_says_not_what_was_asked_is_refused(given, words) -> None:
     with pytest.raises(ValueError, match=words):
         plain(**given)
+
+
+def test_plain_booleans_may_be_the_outcome_of_a_regression() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"y": rng.random(200) < 0.3, "x": rng.normal(size=200)})
+    fit = logistic("y ~ x", frame, plain([False, True]))
+    coded = logistic("y ~ x", frame.assign(y=frame["y"].astype(int)), plain([0, 1]))
+    pd.testing.assert_series_equal(fit.params, coded.params)
+    pd.testing.assert_series_equal(fit.bse, coded.bse)

@@ -122,7 +122,8 @@ def as_design(model: Any) -> Any:
     """Return plain choices as a design with the identity matrix; other models are returned unchanged."""
     if not isinstance(model, Plain) or model.answer_kind != "choice":
         return model
-    return Design(np.eye(len(model.options), dtype=np.int64), 1, model.options, name="direct")
+    labels: Labels = ("no", "yes") if list(map(repr, model.options)) == ["False", "True"] else model.options
+    return Design(np.eye(len(labels), dtype=np.int64), 1, labels, name="direct")
 
 
 def question_model(question: AnalyzedQuestion) -> QuestionModel:
