@@ -1,4 +1,4 @@
-"""The commands of the command line by subject, and their shared code for parsers, the database and output."""
+"""The commands of the command line, grouped by subject, and their shared code for parsers, the database and output."""
 
 import argparse
 import json
@@ -92,7 +92,7 @@ def _json_value(value: Any) -> Any:
         return {str(key): _json_value(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_json_value(entry) for entry in value]
-    value = value.item() if hasattr(value, "item") else value  # a number of NumPy
+    value = value.item() if hasattr(value, "item") else value  # a NumPy number
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value

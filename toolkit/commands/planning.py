@@ -80,7 +80,7 @@ def _plan(options: Options) -> None:
     values = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
         solution = plan(_design(options.design, options.arguments), **values)
-    except TypeError as problem:  # on the command line, a wrong type is a wrong value
+    except TypeError as problem:  # on the command line, an argument of the wrong type is an invalid value
         raise ValueError(str(problem)) from problem
     except OverflowError:
         reject("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
@@ -92,7 +92,7 @@ def _plan(options: Options) -> None:
 
 
 def _design(name: str, arguments: Sequence[str]) -> Any:
-    """Return a design of the catalogue, or its maker if epsilon is unknown."""
+    """Return a design from the catalogue, or the function that makes it if epsilon is unknown."""
     from toolkit.local.catalogue import check_arguments, makers, parameters
 
     families = {key: maker for key, maker in makers().items() if key not in _UNSUPPORTED_DESIGNS}

@@ -24,7 +24,7 @@ from toolkit.texts.odds import WEAK_EPSILON
 _MAX_PROBLEMS = 12  # problems of the survey as a whole; each is found after dropping the previous rejected field
 _EPSILONS = [step / 10 for step in range(1, 31)]
 _LIKERT = ("The phone, by chance", "The true point is likelier to be sent than any other.")
-_OWN_SETTINGS = ("forced", "crosswise")  # a die and a birthday have a few settings; all others slide by epsilon
+_OWN_SETTINGS = ("forced", "crosswise")  # a die or a birthday allows few settings; others have a slider for epsilon
 _PLACEHOLDERS = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
 _GERMAN = Path(__file__).parent / "static" / "de.json"
 _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
@@ -189,7 +189,7 @@ def _drop_rejected(remaining_data: dict[str, Any], problem: Mapping[str, Any], t
 
 
 def page_facts(data: Mapping[str, Any], checked: CheckedSurvey, page_language: str) -> dict[str, Any]:
-    """Return the facts that the page shows beside the survey: privacy losses, odds and missing statements."""
+    """Return the data that the page shows beside the survey: privacy losses, odds and missing statements."""
     survey, waves = checked.survey, data.get("waves", 1)
     waves = waves if isinstance(waves, int) and 0 < waves <= 24 else 1
     total, language = loss(checked.readable, waves).epsilon, _display_language(data, page_language)
@@ -295,7 +295,7 @@ def design_curve(
         except (ValueError, TypeError) as problem:
             rows.append({"change": change, "problem": str(problem)})
             continue
-        # Every setting includes a design.
+        # The design is never None, because every setting includes one.
         row, design = result.questions[0], cast("Randomizer", question.design)
         rows.append(
             {

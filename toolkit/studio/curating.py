@@ -82,7 +82,7 @@ class CuratorPage:
     def release(self, table: str, index: object, hash: str) -> dict[str, Any]:  # noqa: A002
         """Charge the ledger, read the table, store the release and publish it, in this order.
 
-        `hash` identifies the statistic and its cost as the page shows them. If it differs, nothing is charged.
+        `hash` identifies the statistic and its cost as the page shows them. If the hash differs, nothing is charged.
         """
         session, _ = self._session(table)
         statistics = session["statistics"]

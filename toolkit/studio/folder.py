@@ -40,7 +40,7 @@ class Folder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold a lock on the folder, against other tabs of this studio and against other studios."""
+        """Lock the folder, so that other tabs of this studio and other studios wait."""
         import fcntl
 
         with self._lock:

@@ -130,7 +130,7 @@ class Actions:
         return {"text": self.surveys.load(file).consent_text(language)}
 
     def _preview(self, file: str, view: str, language: str) -> dict[str, Any]:
-        """Store a preview and return its address, which cannot be guessed: a frame sends no session token."""
+        """Store a preview and return its address, which cannot be guessed, because a frame sends no session token."""
         ticket = secrets.token_urlsafe(24)
         self.previews[ticket] = self.surveys.preview(file, view, language)
         while len(self.previews) > _MAX_PREVIEWS:
@@ -142,7 +142,7 @@ class Actions:
 class AccessControl:
     """Checks of the host, the origin and the session token of requests.
 
-    A proxy may serve the page at `public_url`; its host and origin are then accepted as well.
+    A proxy may serve the page at `public_url`; the host and origin of this URL are then accepted as well.
     """
 
     def __init__(self, port: int, public_url: str | None, announce: Callable[[str], None]) -> None:
@@ -355,7 +355,7 @@ def studio(folder: str | Path = ".", *, port: int = 0, public_url: str | None = 
     Returns
     -------
     Studio
-        The running studio. A notebook shows its link; `stop()` stops it.
+        The running studio. A notebook displays the link to the studio; `stop()` ends the studio.
 
     Examples
     --------

@@ -112,7 +112,7 @@ class Surveys:
     def _restore_version(
         self, file: str, expected: str, page_language: str, source: dict[str, Any], target: dict[str, Any]
     ) -> dict[str, Any]:
-        """Replace the file by the last version in `source` and push its present version to `target`."""
+        """Replace the file with the last version in `source`, and append its present version to `target`."""
         content = self.unchanged(file, expected, page_language)
         if file not in source:
             reject(

@@ -98,7 +98,7 @@ class Collector:
     def attach(cls, database: str) -> "Collector":
         """Find the collection in a database, for example after a restart of the kernel.
 
-        A running server keeps running. A warning is raised if this version of the toolkit makes a page that differs
+        A running server is not affected. A warning is raised if this version of the toolkit makes a page that differs
         from the collection's. The results do not depend on the page.
 
         Parameters
@@ -167,7 +167,7 @@ class Collector:
         """Read the reports, one row per person, in random order.
 
         While a collection is open, reports are disclosed in steps of `survey.step`, beginning when there are
-        `survey.minimum` of them. Every reader gets the same reports.
+        `survey.minimum` reports. Every reader gets the same reports.
 
         Returns
         -------
@@ -304,7 +304,7 @@ class Collector:
 
         Open the link once on the device while it is online; people can then answer offline. Anybody who holds the link
         can send this number of reports, but learns nothing about reports that were sent. A second link that is opened
-        on the same device adds its uses.
+        on the same device adds its uses to those of the first link.
 
         Parameters
         ----------
@@ -611,8 +611,8 @@ def serve(survey: Survey | str | Path, database: str | None = None, options: Ser
     Errors are written to stderr. On SIGTERM or SIGINT the server finishes the requests in progress and stops. It holds
     the same lock as a background server, so that `status` and `close` find it if the same user calls them.
 
-    Raises `RetryError` if a retry may succeed. If `options` has a port or a key file, it is not stored with the
-    collection: several servers may use different ones, and a server needs only the privilege to write reports.
+    Raises `RetryError` if a retry may succeed. A port or a key file in `options` is not stored with the collection,
+    because servers may use different ports and files, and need only the privilege to write reports.
     """
     background.check_system()
     from toolkit.survey.serving import process

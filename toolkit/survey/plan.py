@@ -281,7 +281,7 @@ def _bounds(question: Question) -> tuple[float, float]:
 
 
 def _assumed_truth(question: Question, guess: Any) -> tuple[Any, str]:
-    """Return the assumed truth and its description; by default it is equal shares, or the middle of the range."""
+    """Return the assumed truth and its description; the default is equal shares, or the middle of the range."""
     if guess is not None:
         is_list = isinstance(guess, Sequence) and not isinstance(guess, str)
         truth = (

@@ -140,7 +140,7 @@ class Survey:
     step : int
         Number of new reports after which the results of an open collection are updated.
     rehearsal : bool
-        Whether this is a trial: all screens, results and files state so, and its reports have a different hash.
+        Whether this is a trial: all screens, results and files say so, and its reports have a different hash.
     waves : int
         The number of times that the same people are asked. With several waves, questions need a `Memo`, and each wave
         has a separate collection.
@@ -153,7 +153,7 @@ class Survey:
         which is stored with the report. A question with show_if={"arm": ["direct"]} is asked in this arm only, and
         results compare questions with the same text.
     household : bool
-        Whether several people may answer on one phone; only with open access and a single wave.
+        Whether several people may answer on one phone; this requires open access and a single wave.
     field : mapping, optional
         Settings for stations, on which many people answer one after the other, even without a network:
         {"station": "kiosk"} for an unattended device, {"station": "interviewer"} for a device that an interviewer hands

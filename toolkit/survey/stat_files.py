@@ -116,7 +116,7 @@ class _StatFile:
 
 
 def _missing_codes(cells: list[Any], value_labels: Mapping[Any, str] | None) -> dict[str, float]:
-    """Return two codes that are smaller than all numbers of a column, such as -9 and -8, or -99 and -98."""
+    """Return two codes that are smaller than all numbers in a column, such as -9 and -8, or -99 and -98."""
     lowest, power = min((*(cell for cell in cells if not isinstance(cell, str)), *(value_labels or ()), 0)), 10
     while lowest <= 2 - power:
         power *= 10

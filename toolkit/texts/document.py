@@ -39,7 +39,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; paddi
 @media screen and (max-width: 40em) { table { display: block; overflow-x: auto } }
 @media print { body { max-width: none; margin: 0; padding: 0 } table { font-size: .82em } th, td { hyphens: auto } }
 """
-_FONT = "Arial"  # of Word documents; LibreOffice replaces it by a font of the same widths
+_FONT = "Arial"  # the font of Word documents; LibreOffice replaces it with a font of the same widths
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _MARKDOWN_CHARACTERS = re.compile(r"([\\`*<\[\]|])")
@@ -220,7 +220,7 @@ def _add_docx_block(document: Any, block: Block) -> None:
             docx_row = table.add_row()
             _fill_docx_row(docx_row.cells, row, is_bold=not index)
             _set_docx_flag(docx_row._tr.get_or_add_trPr(), "w:cantSplit")
-        _set_docx_flag(table.rows[0]._tr.get_or_add_trPr(), "w:tblHeader")  # repeated on every page
+        _set_docx_flag(table.rows[0]._tr.get_or_add_trPr(), "w:tblHeader")  # the header row is repeated on every page
         document.add_paragraph()
     elif block.kind.startswith("h"):
         document.add_heading(_replace_illegal(block.text), int(block.kind[1]))
@@ -232,7 +232,7 @@ def _add_docx_block(document: Any, block: Block) -> None:
 
 
 def _style_docx(document: Any) -> None:
-    """Set one sans-serif font for text, headings and captions, and page numbers at the foot."""
+    """Set one sans-serif font for text, headings and captions, and add page numbers at the foot."""
     colour = extra("docx.shared").RGBColor(0x0B, 0x4F, 0x5C)
     for name in ("Normal", "Caption", "Title", "Heading 1", "Heading 2", "Heading 3"):
         style = document.styles[name]

@@ -1,6 +1,6 @@
 """Plain sentences about a randomizer: the odds of each report given an answer, and what a report proves.
 
-They are used by `describe()` of designs and oracles, the consent text, the page, and the paper form.
+These sentences are used by `describe()` of designs and oracles, the consent text, the page, and the paper form.
 """
 
 import math
@@ -100,7 +100,7 @@ def _received_phrase(report: str, share: Fraction, voice: Voice, *, still: bool 
 
 
 def _truth_share(design: Any) -> Fraction | None:
-    """Return the probability of the true answer, or None if it, or the probability of a lie, depends on the answer."""
+    """Return the probability of a true report; None if this probability or that of a lie depends on the answer."""
     weights, k = design.weights, len(design.options)
     if design.options != design.report_options:
         return None

@@ -33,7 +33,7 @@ _FROM_RIGHT = "\u200f"
 
 
 def device_tries(questions: Sequence[Question], interface: Interface, own_words: Own | None = None) -> list[DeviceTry]:
-    """Return the tries about a wheel or a device; the answer "Nothing" is always wrong."""
+    """Return the questions of a check on a wheel or a device, one per try; the answer "Nothing" is always wrong."""
     subjects = (
         [practice_question(questions, list(interface), own_words)]
         if practicable(questions)
@@ -65,7 +65,7 @@ def device_tries(questions: Sequence[Question], interface: Interface, own_words:
 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
-    """Return the tries on paper, about the least private question with a suitable device; [] without a check."""
+    """Return the tries of the check on paper, on the least private question with a suitable device, or []."""
     interface, own_words = page_words(survey), survey.words
     for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
         device = device_of(question)
@@ -91,7 +91,7 @@ def paper_layers(survey: Any, language: str) -> list[Layer]:
 
 
 def chance(answers: int) -> tuple[Fraction, Fraction]:
-    """Return the probabilities that random answers are right at the first try, and at one of two tries."""
+    """Return the probabilities that random answers are right on the first try, and on one of two tries."""
     once = Fraction(1, answers)
     return once, once + (1 - once) * once
 
@@ -139,7 +139,7 @@ def _three(
 
 
 def _apart(mark: str, code: str) -> str:
-    """Prefix a Latin letter with a direction mark in right-to-left languages, as browsers use the first letter."""
+    """Prefix a Latin letter with a direction mark in right-to-left languages; the first letter sets the direction."""
     return f"{_FROM_RIGHT}{mark}" if is_right_to_left(code) else mark
 
 
@@ -154,7 +154,7 @@ def _labels(
 
 
 def _order_tries(question: Question, interface: Interface, own_words: object) -> list[DeviceTry]:
-    """Return tries about a crosswise design or forced answers; none for other designs."""
+    """Return the tries of a check on a crosswise design or forced answers; none for other designs."""
     options, reports = _labels(question, interface, own_words)
     if question.mode == "physical" and has_matrix(question.design) and question.design.procedure == "crosswise":
         pairs = ((options[0], options[-1], 0), (options[-1], options[-1], 1))
@@ -172,7 +172,7 @@ def _order_tries(question: Question, interface: Interface, own_words: object) ->
 def _outcome_tries(
     question: Question, device: Device[Design], interface: Interface, own_words: Own | None
 ) -> list[DeviceTry]:
-    """Return two tries about outcomes of a device, preferably outcomes for which the report differs from the truth."""
+    """Return two tries on outcomes of a device, preferably outcomes for which the report differs from the truth."""
     _, reports = _labels(question, interface, own_words)
     cases = [
         (step.outcomes[0], truth, truth if step.report is None else step.report)

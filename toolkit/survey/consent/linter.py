@@ -1,8 +1,8 @@
 """Checks that reject a survey with rules that could reveal a randomized answer, or with unreadable texts.
 
-Anything that depends on a randomized answer without being randomized itself reveals something about it. Examples are
-the choice of the next question, of the people who are asked, and of those who may decline. The survey format has no
-such rules, and this module finds combinations of other rules with the same effect.
+Anything that depends on a randomized answer without being randomized itself reveals something about that answer.
+Examples are the choice of the next question, of the people who are asked, and of those who may decline. The survey
+format has no such rules, and this module finds combinations of other rules with the same effect.
 """
 
 import math
@@ -69,7 +69,7 @@ def check_names(questions: Sequence[Question], waves: int) -> None:
 def check_translations(
     prose: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own_words: Own | None
 ) -> None:
-    """Reject texts that are missing in a language of the survey."""
+    """Reject a survey with a text that is missing in one of its languages."""
     for name, text in prose.items():
         _check_text(name, name, text, languages)
     for code, texts in (own_words or {}).items():

@@ -26,7 +26,7 @@ from toolkit.texts.phrases import (
 
 
 def page_words(survey: Any) -> dict[str, dict[str, str]]:
-    """Return all texts of the page by language; the review before sending has only statements that apply here."""
+    """Return all texts of the page by language; the review before sending has only statements that apply."""
     check, access = survey.check, survey.access
     modes = {question.mode for question in survey.questions if question.draw_probabilities is None}
     review = {  # sentences on what is sent and what stays on the phone, and whether they apply
@@ -256,7 +256,7 @@ def _option_codes(
 def scale(design: Randomizer) -> dict[str, Any]:
     """Return the display of a numeric report on the question's scale: `zero + step * report`, with `decimals` decimals.
 
-    With `bits`, the reports 0 and 1 mean no and yes. A window of reports is centered on its answer.
+    With `bits`, the reports 0 and 1 mean no and yes. A window of likely reports is centered on the true answer.
     """
     data = design._browser_data()
     span, unit = Fraction(*data["span"]), getattr(design, "unit", None)  # a deck's reports have a unit

@@ -310,7 +310,7 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[Layer
 
 
 def patterns(waves: int, people: int = 60) -> dict[str, int]:
-    """Return the expected number of people whose pattern of waves in which their links were used is unique.
+    """Return the expected number of people whose links were used in a unique pattern of waves.
 
     The entry `alone` of the result is this number, rounded up. Somebody who reads the list of used links once in each
     wave can identify the reports of these people. The number is the maximum over the moments at which one tenth to nine
@@ -345,7 +345,7 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves
     if not labels:
         return []
     names = voice.joined([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
-    # The same person may decline all questions, so that the total loss is decisive.
+    # The same person may decline all questions, so the total loss is decisive.
     hidden = loss(randomized, waves, least).epsilon <= WEAK_EPSILON
     return [voice.say("may_decline", answers=names), *([voice.say("decline_hidden")] if hidden else [])]
 

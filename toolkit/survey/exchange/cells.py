@@ -105,7 +105,7 @@ class CellReader:
         return [converted[cell] for cell in cells]
 
     def values(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
-        """Return for each cell its report, None or STRANGE; each distinct cell is read only once."""
+        """Return the report in each cell, None or STRANGE; each distinct cell is read only once."""
         cells = [None if is_missing(cell) else cell for cell in cells]
         different = list(dict.fromkeys(cells))
         by_code = self._by_code(different, labels)
@@ -120,7 +120,7 @@ class CellReader:
         return [read[cell] for cell in cells]
 
     def boxes(self, columns: Sequence[Sequence[Any]], labels: Sequence[Mapping[Any, str]]) -> list[Any]:
-        """Read one column per option; return for each row the positions of the ticked options, or None."""
+        """Read one column per option; return the positions of the ticked options in each row, or None."""
         words = [self._words(cells, by_code) for cells, by_code in zip(columns, labels, strict=True)]
         ticks = self._ticks(words)
         rows = list(zip(*ticks, strict=True))
@@ -141,7 +141,7 @@ class CellReader:
         return [read[row] for row in rows]
 
     def _ticks(self, words: Sequence[Sequence[str]]) -> list[list[Any]]:
-        """Return whether each box is ticked, or None if this is missing."""
+        """Return whether each box is ticked; None if the cell is missing."""
         meaning, ticks = self._meaning(words), []
         for texts, option in zip(words, self.model.options, strict=True):
             by_word: dict[str, Any] = {"": None, **meaning}
@@ -192,7 +192,7 @@ class CellReader:
         return [texts[cell] for cell in cells]
 
     def _check_blank(self, *, is_blank: bool, codes: str) -> None:
-        """Reject empty cells that may be reports: randomized sets may be empty, and omitting these biases shares."""
+        """Reject empty cells that may be reports: randomized sets may be empty, and omitting them would bias shares."""
         if is_blank and self.model.loss is not None and self.model._accepts([]) and "" not in self.missing:
             rule = f"the file must tell empty reports of {self.name!r} from missing ones"
             advice = f"say that they are reports, codes={codes}, or missing, missing={{{self.name!r}: ['']}}"

@@ -58,7 +58,7 @@ class ColumnFinder:
         """Return the column of a question, or None; its wording and the last part of a path also count as names."""
         columns = self._names.get(name)
         if columns is not None:
-            # If each option has a column, the caller gives the common part of their names, which is not a column.
+            # If each option has a column, the caller gives the part that the column names share; it is not a column.
             return columns if isinstance(columns, str) and columns in self._raw.frame else None
         names = [name, *(column_name_in_file(name, suffix) for suffix in (".sav", ".dta"))]
         if exact_matches := [column for column in names if column in self._raw.frame]:
@@ -143,7 +143,7 @@ class ColumnFinder:
         return None
 
     def _named_boxes(self, name: str, columns: Mapping[Any, str], option_names: Sequence[Sequence[str]]) -> list[str]:
-        """Return the columns that the caller gives for the options, which may be called by any of their names."""
+        """Return the columns that the caller gives for the options; an option may be given by any of its names."""
         by_name = {str(option): column for option, column in columns.items()}
         by_option = [
             next((by_name[x] for x in names if x in by_name), None) for names in zip(*option_names, strict=True)

@@ -62,7 +62,7 @@ def read_reports(
     keep: str | Sequence[str] = (),
     unique: str | None = "auto",
 ) -> "pd.DataFrame":
-    r"""Read the reports in a file of another program or of `toolkit export`; if there is an error, nothing is read.
+    r"""Read the reports in a file from another program or `toolkit export`; if there is an error, nothing is read.
 
     A column belongs to the question with the same name or wording, even inside groups ("page/cheated"). Each option of
     a question may have its own column ("tried___1", "tried/beer", "tried[beer]", "tried_1"). Rows that are not
@@ -307,7 +307,7 @@ def _fields(raw: RawTable, survey: Survey | Mapping[str, Any], columns: ColumnNa
 
 
 def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[list[str]]]]:
-    """Yield for each question a field that has no columns yet, its wordings, and the names of its options."""
+    """Yield a field without columns for each question, with its wordings and the names of its options."""
     wordings = [{text_in(question.text, code) for code in survey.languages} for question in survey.questions]
     counts = Counter(chain(*wordings))
     for question, texts in zip(survey.questions, wordings, strict=True):

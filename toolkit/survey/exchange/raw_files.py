@@ -60,9 +60,9 @@ class RawTable:
     """The cells of a file, and the file's information about its columns.
 
     In `frame` the values that the file declares as missing are missing; `declared` contains the columns with such
-    values as they are stored. By column, `labels` has the labels of codes and `texts` the wordings of questions. `book`
-    is the codebook. `defused` states whether formulas were prefixed with apostrophes, and `has_import_ids` whether
-    Qualtrics wrote the file.
+    values as they are stored. For each column, `labels` contains the labels of its codes and `texts` contains the
+    wording of its question. `book` is the codebook. `defused` states whether formulas were prefixed with apostrophes,
+    and `has_import_ids` whether Qualtrics wrote the file.
     """
 
     frame: "pd.DataFrame"
@@ -427,7 +427,7 @@ def _text_bytes(column: Any) -> int:
 
 def _from_feather(file: Path) -> Any:
     with file.open("rb") as stream:
-        is_first_edition = stream.read(4) == b"FEA1"  # the first edition compresses nothing
+        is_first_edition = stream.read(4) == b"FEA1"  # the first edition of the format has no compression
     if not is_first_edition:
         with extra("pyarrow.ipc").open_file(file) as whole:
             names = whole.schema.names

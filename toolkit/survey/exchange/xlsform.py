@@ -316,7 +316,7 @@ def _bounds(constraint: str) -> tuple[str, str]:
 def _conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any]] | None:
     """Return the plain answers of earlier questions on which a question depends.
 
-    Answers of one question are joined by "or", and questions by "and".
+    Answers to one question are joined by "or", and questions by "and".
     """
     pairs = [(name, first or second) for name, first, second in _CONDITION.findall(relevant)]
     rest = re.sub(r"\band\b|\bor\b|[()\s]", "", _CONDITION.sub("", relevant))

@@ -31,7 +31,7 @@ class NumberCell(str):
 
 
 def serial_remainder(survey: Survey) -> int:
-    """Return the remainder modulo 97 of all serial numbers of these questions, in every edition of the survey."""
+    """Return the remainder modulo 97 that serial numbers share in all editions with these questions."""
     fields = [
         [question.name, question.kind, list(question.options), list(question.report_options)]
         for question in survey.questions

@@ -22,7 +22,7 @@ from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.collection import PAPER_SETTING
 from toolkit.survey.storage.protocol import NewReport, Outcome, StoreError
 
-# Fields that change no possible answer. All others are compared, also fields that are added later.
+# Fields that change no possible answer. All others are compared, including fields that are added later.
 _OTHER_FIELDS = (*TEXT_FIELDS, "labels", "mode", "anchor", "innocent")
 _ANSWER_PROPERTIES = attrgetter(*(field.name for field in declared_fields(Question) if field.name not in _OTHER_FIELDS))
 

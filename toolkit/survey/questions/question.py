@@ -76,7 +76,7 @@ class Question:
     labels : mapping, optional
         Labels of options and reports, by option.
     mode : str
-        "auto": the phone randomizes. "guided": it shows a wheel, and the person taps the resulting report.
+        "auto": the phone randomizes. "guided": the phone shows a wheel, and the person taps the resulting report.
         "physical": the person uses a coin or a die according to the `instructions`.
     help : str or mapping, optional
         A text below the question.
@@ -226,7 +226,7 @@ TEXT_FIELDS = field_names_checked_by(Question, checks.checked_text, checks.check
 
 
 def estimates_shares(question: Question) -> bool:
-    """Return whether a question is estimated by shares of people; otherwise it is estimated by a mean.
+    """Return whether shares of people are estimated for a question; otherwise a mean is estimated.
 
     >>> age, sex = Question("age", "Age?", bounds=(18, 99)), Question("sex", "Sex?", options=["f", "m"])
     >>> estimates_shares(age), estimates_shares(sex)

@@ -297,7 +297,7 @@ def panel_terms(survey: Any) -> dict[str, Any]:
 
 
 def check_panel(survey: Any, earlier_survey: Any, rule: str, consequence: str) -> None:
-    """Reject a survey that is not a wave of the same panel as an earlier one, with this rule and consequence."""
+    """Reject a survey that is not in the panel of an earlier wave; the error states the rule and consequence."""
     if survey.waves == 1:
         reject(rule, "a survey without waves", consequence)
     terms, earlier_terms = panel_terms(survey), panel_terms(earlier_survey)

@@ -51,8 +51,8 @@ def tally(
     survey : Survey
         The survey.
     reports : frame
-        A table of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis with a column for each question. Rows are
-        counted by the engine of the table.
+        A pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis table with a column for each question. Rows are counted
+        by the engine of the table.
     by : str or sequence of str, optional
         Plain questions, or "understood".
     minimum : int, optional

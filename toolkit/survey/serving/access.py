@@ -1,8 +1,8 @@
 """Access control: everybody, holders of a single-use link, or holders of a blindly signed token may answer.
 
-A link carries its token in the fragment (after the #), which browsers do not send, so that it appears in no proxy log
-and no Referer header. The server stores only the SHA-256 hash of a token. It marks the token as used, in a separate
-table, in the transaction that stores the report.
+A link contains its token in the fragment (after the #). Browsers do not send this part, so the token appears in no
+proxy log and no Referer header. The server stores only the SHA-256 hash of a token. It marks the token as used, in a
+separate table, in the transaction that stores the report.
 """
 
 import hashlib

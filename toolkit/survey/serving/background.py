@@ -153,7 +153,7 @@ def _state_folder() -> Path:
 
 
 def _read_server(lock_file: Path) -> Server | None:
-    if _WINDOWS:  # Windows has no servers and no `fcntl` locks
+    if _WINDOWS:  # there are no background servers and no `fcntl` locks on Windows
         return None
     from toolkit.survey.serving.lock import read_locked
 

@@ -1,4 +1,4 @@
-"""The items of a form for the page's scripts, with all values precomputed that follow from the survey.
+"""The items of a form for the page's scripts, in which all values that follow from the survey are precomputed.
 
 An item is a question of the survey, the practice question, or the check of the method. It contains the screens on which
 it appears, their texts, and the choices.
@@ -20,7 +20,7 @@ Words = Mapping[str, Mapping[str, str]]
 """The texts of the interface, by language."""
 Item = dict[str, Any]
 
-# The screen after the answer, which shows the randomized report. A practice question shows it below the answer.
+# The screen after the answer, which shows the randomized report. A practice question shows the report below the answer.
 _RESULT_SCREEN = {"auto": "sent"}
 _SETS = ("subset", "unary", "capped_boxes")  # randomizers whose reports are sets of options
 _COLOURS = 4  # the number of colours for the sectors of a wheel

@@ -264,7 +264,7 @@ class _Endpoints:
         )
 
     async def _is_closed(self) -> bool:
-        """Return whether the collection is closed; False if the store does not answer, as the next report will show."""
+        """Return whether the collection is closed; False if the store fails, which the next report will reveal."""
         try:
             return await self._with_timeout(self.writer.is_closed())
         except (StoreError, TimeoutError):

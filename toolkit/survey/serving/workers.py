@@ -2,7 +2,7 @@
 
 The parent process holds the listening socket and the lock of the collection. It answers no requests itself, restarts
 workers that have died, and stops all of them on SIGTERM or SIGINT. Connections that arrive while no worker is ready
-wait in the socket's backlog. When the parent exits, the pipe between them closes, and the worker stops. The lock is
+wait in the socket's backlog. When the parent exits, its pipe to each worker closes, and the workers stop. The lock is
 held until the last worker has exited.
 """
 
@@ -21,7 +21,7 @@ from toolkit.survey.storage import StoreError
 
 _LOG = logging.getLogger("toolkit.survey")
 _START_SECONDS, _STOP_SECONDS, _POLL_SECONDS = 25.0, 12.0, 0.1
-_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # seconds after a worker died, and after a worker failed to start
+_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # minimum seconds between two starts if the worker was ready, or was not
 
 
 @dataclass(frozen=True)

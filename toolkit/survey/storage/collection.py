@@ -362,7 +362,7 @@ class Collection:
             self._engine.close()
 
     def _check_info(self, session: Session) -> CollectionInfo:
-        """Return the description of the collection; reject a database that was replaced while a server runs."""
+        """Return the description of the collection; reject a database that was replaced while a server was running."""
         info = session.info() or _reject_missing()
         if self._identity not in (None, (info.survey_hash, info.identity)):
             rule = "the database must hold the same collection as before"

@@ -62,8 +62,8 @@ class DisclosedReports:
 def disclose(store: Collection, survey: Survey, by: Sequence[str] = ()) -> DisclosedReports:
     """Return all reports of a closed collection, or whole steps of an open one, beginning at the minimum.
 
-    An open collection with several waves discloses none. Otherwise the number that links the waves would let a reader
-    connect the reports that were disclosed first with the people who answered first.
+    An open collection with several waves discloses no reports. Otherwise the number that links the waves would let a
+    reader connect the reports that were disclosed first with the people who answered first.
     """
     for _ in range(_MAX_ATTEMPTS):
         state = store.state()
@@ -84,10 +84,10 @@ def disclose(store: Collection, survey: Survey, by: Sequence[str] = ()) -> Discl
 
 
 def _groupings(survey: Survey, by: Sequence[str]) -> list[QuestionNames]:
-    """Return the groupings by which reports are disclosed: first without, then with the groups of `by`.
+    """Return the groupings by which reports are disclosed: first without and then with the groups of `by`.
 
     Both include the questions that decide whether a randomized question is asked. Otherwise the estimate of a question
-    that few people are asked could change through the report of one of them.
+    that few people are asked could change because of a single report.
     """
     condition_names = {name for question in survey.questions if question.randomized for name in question.show_if or {}}
     return list(dict.fromkeys((tuple(sorted(condition_names)), tuple(sorted({*condition_names, *by})))))

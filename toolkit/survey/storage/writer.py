@@ -48,7 +48,7 @@ class Writer:
         self._thread.start()
 
     async def put(self, report: NewReport) -> Outcome:
-        """Store a report; return when it is durable. After a `StoreError`, it is correct to send it again."""
+        """Store a report; return when it is durable. After a `StoreError`, the same report may be sent again."""
         outcome: Outcome = await self._wait_for(report)
         return outcome
 
