@@ -1,9 +1,9 @@
 """Charges, and the append-only chain of entries that records them.
 
 A charge is converted to the type of the ceiling and added exactly to a total for the unit of the ledger. A guarantee
-for a row protects a person with ten rows only weakly, and a guarantee for an event even less. So totals refer to one
-unit. If a loss is for a finer unit, the charge is `loss.group(times)`, where `times` is the number of finer units per
-unit of the ledger.
+for rows protects a person with ten rows only weakly, and a guarantee for events protects this person even less. So
+totals refer to one unit. If a loss is for a finer unit, the charge is `loss.group(times)`, where `times` is the number
+of finer units per unit of the ledger.
 
 Entries form a chain: each row holds a hash of itself and of the previous row, and the total so far. If a row is
 changed, removed, added or moved, the chain is broken unless every later row is recomputed. A total that is not the sum

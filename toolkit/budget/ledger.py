@@ -76,7 +76,7 @@ class Ledger:
         A file that stores the record and that several processes may share, or the address of a PostgreSQL database that
         several machines may share, such as "postgresql://ann@db/office?schema=claims". By default, the record is in
         memory. The rows are chained: when the file is opened or listed, an edited row is rejected, and so is a total
-        that is not the sum of the charges. A second file, `budget.db-last`, reveals if the file was replaced by an
+        that is not the sum of the charges. A second file, `budget.db-last`, shows whether the file was replaced by an
         older copy. Both checks protect against mistakes only. They do not detect a copy in another folder, a folder
         that was restored as a whole, or a file that was written again from the start.
     neighbors : "replace" or "add_remove", optional
@@ -261,7 +261,7 @@ class Ledger:
         return self._record.append(self._decision(loss, label, mechanism, neighbors, unit, times, terms))
 
     def facts(self, entry: Entry) -> dict[str, Any]:
-        """Return the public facts about an entry: its cost, and the totals before and after it.
+        """Return the public information about an entry: its cost, and the totals before and after it.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ class Ledger:
         Returns
         -------
         dict
-            The facts by name.
+            The information, as a mapping with names as keys.
         """
         return {
             "id": self._record.id,

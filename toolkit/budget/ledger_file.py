@@ -6,8 +6,8 @@ transaction takes the write lock before it reads, so only one process decides at
 is on the disk. The journal only serves to undo incomplete transactions: the file itself contains all charges.
 Write-ahead logging would store the newest charges in a second file, which a copy may miss.
 
-The rollback check uses a note, budget.db-last, with the number and the link of the last charge. The note reveals if the
-file was replaced by an older copy. The note is written after a charge is on the disk and before another process may
+The rollback check uses a note, budget.db-last, with the number and the link of the last charge. The note shows whether
+the file was replaced by an older copy. The note is written after a charge is on the disk and before another process may
 charge, so it is never ahead of the file. If a process dies in between, the note is one charge behind until the next
 charge. A missing or incomplete note is ignored, so a ledger's file may be copied or moved without it.
 

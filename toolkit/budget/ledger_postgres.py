@@ -39,7 +39,7 @@ from toolkit.core.postgres import address, check_encoding, qualified, set_locall
 
 _WAIT = "60s"
 _SETTINGS = {"synchronous_commit": "on", "lock_timeout": _WAIT, "idle_in_transaction_session_timeout": _WAIT}
-# A charge has fewer digits than this, and Python rejects integers with many more.
+# A charge has fewer digits than this limit, and Python cannot parse integers with far more digits.
 _NUMBER = "[0-9]{1,255}(/[1-9][0-9]{0,254}|)"
 
 

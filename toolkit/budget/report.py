@@ -129,7 +129,7 @@ def _row(entry: Entry) -> str:
 
 
 def _bar(entries: Sequence[Entry], ceiling: Loss, index: int) -> str:
-    """Return a bar with the share of each label in the ceiling, largest first; the rest of the bar is empty."""
+    """Return a bar that shows the share of the ceiling spent under each label, largest share first."""
     limit = components(ceiling)[index]
     sums: dict[str, Fraction] = defaultdict(Fraction)
     for entry in entries:

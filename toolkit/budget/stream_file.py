@@ -1,8 +1,8 @@
 """`StoredStream`: a stream's settings, counts and noisy numbers by period, and how often each person was counted.
 
-A period is on the disk before its estimate is returned. If two processes add to the same file, the second is rejected,
-because a period is written only directly after the previous one. The rows are chained by their noisy numbers, and a
-note next to the file stores the last row, as for a ledger. A file is created completely or not at all.
+Each period is written to the disk before its estimate is returned. If two processes add to the same file, the second is
+rejected, because each period must follow the last period in the file. The rows are chained by their noisy numbers, and
+a note next to the file stores the last row, as for a ledger. A file is created completely or not at all.
 """
 
 import hashlib
@@ -187,7 +187,7 @@ class StoredStream:
         return str(self._head["mark"]).encode()
 
     def append(self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[Any, int] | None = None) -> None:
-        """Write one more period to the disk, and how often the people of this period were counted so far."""
+        """Write one more period to the disk, and how often the people of this period have been counted so far."""
         text, people = " ".join(map(str, noisy)), None if visits is None else 1
         with self.storage.connected() as database:
             self.storage.begin(database)

@@ -42,16 +42,16 @@ class Account(Protocol):
 
 
 class Stream:
-    """A total published once per period and charged when it was opened, by `Ledger.every` or `Ledger.resume`.
+    """A total that is published once per period and is charged when it is opened, by `Ledger.every` or `Ledger.resume`.
 
     With a file, each period is on the disk before its estimate is returned. If a process ends in between, nothing was
     published. The next process then repeats the period, or returns its stored estimate (`last`). Without a file, the
     stream ends with its process, and its charge remains.
 
     The file contains the counts, and in a user-level stream a hash of each person, so it is as confidential as the
-    data. A note next to the file (weekly.db-last) reveals if the file was replaced by an older copy. If both are
-    restored and the same periods are added again, these periods are published twice with new noise. The loss does not
-    cover this, and it cannot be detected here.
+    data. A note next to the file (weekly.db-last) shows whether the file was replaced by an older copy. If the file and
+    the note are both restored and the same periods are added again, these periods are published twice with new noise.
+    The loss does not cover this case, which the stream cannot detect.
     """
 
     def __init__(self, total: RunningTotal, ledger: Account, entry: Entry, stored: StoredStream | None = None) -> None:
@@ -95,7 +95,7 @@ class Stream:
             return self.last
 
     def _new_visits(self, visits: Visits) -> dict[Hashable, int]:
-        """Return the number of times that each person of this period was counted so far."""
+        """Return the number of times that each person of this period has been counted so far."""
         before = self._visits.counts
         return {name: times for name, times in visits.counts.items() if before.get(name) != times}
 

@@ -155,7 +155,7 @@ class Gaussian(AdditiveMechanism):
 
     @classmethod
     def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """Compute the smallest epsilon, to within 1e-9, for which the noise stays within an error.
+        """Compute the smallest epsilon, to within 1e-9, for which the noise stays within a bound.
 
         Parameters
         ----------

@@ -35,11 +35,11 @@ NORMS = ("l1", "l2")
 class Laplace(AdditiveMechanism):
     """Noise with density proportional to e**(-abs(y) / scale), scale = sensitivity / epsilon: Pure(epsilon).
 
-    If one person changes the statistic by at most `sensitivity` in the given norm, this person makes no release more
-    than e**epsilon times as likely. Integers with a sensitivity of at least 1 get integer noise with a two-sided
-    geometric distribution. All other values are rounded to a power-of-two grid that depends on the sensitivity and
-    epsilon alone; the noise also covers the sensitivity that the rounding adds. The type of the value determines the
-    kind of noise, so it must not depend on the data.
+    If one person changes the statistic by at most `sensitivity` in the given norm, this person changes the probability
+    of any release by a factor of at most e**epsilon. Integers with a sensitivity of at least 1 get integer noise with a
+    two-sided geometric distribution. All other values are rounded to a power-of-two grid that depends on the
+    sensitivity and epsilon alone; the noise also covers the sensitivity that the rounding adds. The type of the value
+    determines the kind of noise, so it must not depend on the data.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Laplace(AdditiveMechanism):
 
     @classmethod
     def epsilon_for(cls, *, error: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """Compute the smallest epsilon, to within 1e-9, for which the noise stays within an error.
+        """Compute the smallest epsilon, to within 1e-9, for which the noise stays within a bound.
 
         Parameters
         ----------

@@ -356,7 +356,7 @@ def _make_sensitivity(l1: int | Fraction, l2_squared: int | Fraction, neighbors:
 def covariance(first_bounds: NumberPair, second_bounds: NumberPair, n: int, *, neighbors: Neighbors) -> Sensitivity:
     """Return the sensitivity of the sample covariance of n pairs under "replace": the product of the ranges over n.
 
-    To n * sum x y - sum x * sum y, one pair (x, y) contributes n - 1 times (x - a)(y - b), where a and b are the means
+    One pair (x, y) contributes n - 1 times (x - a)(y - b) to n * sum x y - sum x * sum y, where a and b are the means
     of the other pairs. The maximum and the minimum of this product occur at corners of the bounds and differ by at most
     the product of the ranges.
     """

@@ -21,7 +21,7 @@ from toolkit.core.sampling import discrete_laplace
 
 
 class AboveThreshold:
-    """Noisy comparisons of numbers with a threshold, until `count` of them are answered yes.
+    """Noisy comparisons of numbers with a threshold, until `count` comparisons have been answered yes.
 
     Numbers below the threshold cost nothing. Let e = epsilon / count. In each round, the threshold gets fresh Laplace
     noise of scale 2 sensitivity / e, and each number gets fresh noise of scale 4 sensitivity / e. A yes ends the round,

@@ -135,7 +135,7 @@ class MomentStatistic:
 def mean_statistic(
     span: int, n_cells: int, neighbors: str, caps: Caps = ONE_ROW, *, laplace: bool = True
 ) -> MomentStatistic:
-    """Make the statistic for counts and means, from the number of values and the sum of their steps, each 0 … span."""
+    """Make the statistic for counts and means from the number of values and the sum of their steps."""
     if laplace and n_cells == 1 and neighbors == "replace":
         sensitivity = Sensitivity(
             Fraction(2 * span * caps.max_rows(1)), Fraction(2 * span * caps.max_rows(1)) ** 2, neighbors
@@ -266,7 +266,7 @@ def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float)
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
-    """Noisy sums of powers of t from -1 to 1, with one row per cell: the number, the sum of t, and so on.
+    """Noisy sums of powers of t in [-1, 1], with one row per cell: the number of values, the sum of t, etc.
 
     `slopes` holds the coefficients of the released terms in each sum, and `law` is the distribution of the noise on
     each term.
@@ -278,11 +278,11 @@ class NoisyMoments:
 
     def error(self, gradient: Array) -> Array:
         """Return the standard error of a function of the sums by the delta method, given one gradient per row."""
-        weights = gradient @ self.slopes  # of the noise of each term
+        weights = gradient @ self.slopes  # the weight of the noise on each term
         return np.asarray(np.sqrt(np.add.reduce(weights * weights, axis=1)) * self.law.sd)
 
     def box(self, column: int, share: float) -> tuple[Array, Array]:
-        """Return limits of a sum that hold with probability `share`."""
+        """Return limits on a sum that hold with probability `share`."""
         quantile = quantile_of_combination(self.law, self.slopes[column].tolist(), share)
         return self.sums[:, column] - quantile, self.sums[:, column] + quantile
 
@@ -437,7 +437,7 @@ def _covariance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Arra
     of_x, of_y, of_xy = (_extremes(moments.box(column, share), sizes) for column in (_X, _Y, _XY))
     products = np.array([a * b for a in of_x for b in of_y])
     low, high = (np.clip(end, -1, 1) for end in (of_xy[0] - products.max(axis=0), of_xy[1] - products.min(axis=0)))
-    correction = sizes[0] / (sizes[0] - 1)  # the largest factor between the sample covariance and the covariance
+    correction = sizes[0] / (sizes[0] - 1)  # the largest ratio of the sample covariance to the covariance
     return low * np.where(low < 0, correction, 1), high * np.where(high > 0, correction, 1)
 
 

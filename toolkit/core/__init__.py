@@ -1,4 +1,4 @@
-"""Foundations without surveys: privacy losses and their composition, estimates and intervals, exact noise."""
+"""Foundations for surveys and releases: privacy losses, composition, estimates, intervals and exact noise."""
 
 from toolkit.core.composition import compose, parallel
 from toolkit.core.estimate import Estimate

@@ -110,5 +110,5 @@ def as_float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
-    except ValueError:  # a signalling NaN of decimal
+    except ValueError:  # a signaling NaN of the decimal module
         return math.nan

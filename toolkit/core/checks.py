@@ -288,7 +288,7 @@ def _explained(function: Callable[..., Any], name: str, example: str, why: Mappi
         try:
             return function(*positional, **named)
         except TypeError as error:
-            # An error raised inside the function has a further frame; it is not about the call.
+            # An error raised inside the function has a further frame; such an error is not about the call.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
         _refuse_call(function, name, example, why, positional, named)

@@ -24,7 +24,7 @@ from toolkit.core.sampling import floor_log2
 # The worst mechanism with loss epsilon is a coin that shows the truth with odds e**epsilon. Only the number of coins
 # that show the truth matters, so the worst k-fold mechanism is a binomial distribution and its mirror image. The
 # smallest epsilon at a given delta is a maximum over tails of the binomial distribution. These are finite sums,
-# computed here with all rounding to the private side (Kairouz, Oh and Viswanath 2015). For unequal losses see Murtagh
+# rounded here so that the loss is never understated (Kairouz, Oh and Viswanath 2015). For unequal losses see Murtagh
 # and Vadhan (2016); if they have too many different sums to enumerate, the losses are rounded up to a grid.
 
 _UP = Context(prec=60, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -101,7 +101,7 @@ def _convolved(first: Law, second: Law) -> Law:
 def _work(steps: Mapping[Fraction, int]) -> int:
     work, size, largest = 0, 1, 0
     for times, units in zip(steps.values(), _in_units(steps), strict=True):
-        work += (size + 10) * (times + 1)  # making a number costs about ten times as much as a product
+        work += (size + 10) * (times + 1)  # creating a number takes about ten times as long as a product
         largest += times * units
         size = min(size * (times + 1), 2 * largest + 1)
     return work
@@ -117,7 +117,7 @@ def _least_work(steps: Mapping[Fraction, int]) -> int:
 
 
 def _coins(epsilon: Fraction, times: int, units: int) -> Law:
-    """Return the distribution of `times` coins with odds just above e**epsilon, which is the private side."""
+    """Return the distribution of `times` coins with odds just above e**epsilon, so that no loss is understated."""
     odds = _decimal(1 / exp_below(-epsilon), _UP)
     upper = _power(_UP.divide(Decimal(1), _DOWN.add(1, odds)), times, _UP)
     lower = _power(_DOWN.divide(odds, _UP.add(1, odds)), times, _DOWN)
@@ -220,11 +220,12 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
         The total delta of the result.
     rule : {"best", "basic", "advanced", "optimal", "zcdp", "pld"}
         The method. "basic": sums of epsilons, deltas and rhos. "advanced": Dwork, Rothblum and Vadhan (2010) in the
-        sharper form of Kairouz, Oh and Viswanath (2015, theorem 3.5). "optimal": the exact optimum for pure losses of
-        few kinds; many kinds are rounded up to a grid, and several thousand are rejected. "zcdp": each epsilon**2 / 2,
-        summed and converted; without a delta, the sum itself. "pld": privacy-loss distributions of Google's
-        dp-accounting, an optional package, for many unequal losses. "best": the smallest result of all rules that apply
-        except "pld", because a result must not depend on the installed packages.
+        sharper form of Kairouz, Oh and Viswanath (2015, theorem 3.5). "optimal": the exact optimum for pure losses with
+        few different values; many different values are rounded up to a grid, and several thousand are rejected. "zcdp":
+        the sum of all rhos, where an epsilon contributes epsilon**2 / 2; the sum is converted if a delta is given.
+        "pld": privacy-loss distributions of Google's dp-accounting, an optional package, for many unequal losses.
+        "best": the smallest result of all rules that apply except "pld", because a result must not depend on the
+        installed packages.
 
     Returns
     -------
@@ -299,7 +300,7 @@ def _largest(amounts: Iterable[Amount], count: int) -> Amount:
 
 @dataclass(frozen=True)
 class _SplitLosses:
-    """Losses by component: the number of each epsilon, the sums of deltas and rhos, and the types of the losses."""
+    """Losses by component: the count of each epsilon, the sums of deltas and rhos, and the types of the losses."""
 
     steps: Mapping[Fraction, int]
     delta: Fraction

@@ -18,7 +18,7 @@ class ErrorSource(Enum):
 class Covers(str):
     """The sources of error that `se` and the intervals of an estimate account for.
 
-    The object is a text. Code uses `sources` and never parses the text.
+    The object is a string for readers. Code uses `sources` and never parses the string.
 
     Parameters
     ----------

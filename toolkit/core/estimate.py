@@ -111,7 +111,7 @@ class Estimate(Publishable):
     basis : IntervalBasis, optional
         The numbers from which intervals and tests are computed.
     fit : DesignFit, optional
-        The test of whether any truth agrees with the reports; None if every truth agrees.
+        The test of whether the reports are consistent with any truth; None if they always are.
     release : ReleaseFacts, optional
         The public facts of a release, for `publish`; None for an estimate that a curator did not release.
     axes : tuple of str
@@ -119,8 +119,8 @@ class Estimate(Publishable):
     counts : Estimate, optional
         The noisy number of values behind each entry, if it was released.
     origin : Origin, optional
-        The estimate of which a single number is an entry or a combination of entries. Two numbers with the same origin
-        have a covariance, which `-` and `/` use.
+        The estimate from whose entries a single number was computed. Two numbers with the same origin have a
+        covariance, which `-` and `/` use.
 
     Examples
     --------
@@ -150,8 +150,8 @@ class Estimate(Publishable):
 
         If the data contradict every share at this level, the interval is `empty`: its limits are NaN, and it covers no
         share. The table shows the coverage of the nominal 95 % intervals of Warner's design and the largest probability
-        of an empty interval. They were computed by enumerating all counts, for epsilon 0.5, 1 and 2, seven n from 50 to
-        5000 and ten prevalences from 0 to 0.5.
+        of an empty interval. They were computed by enumerating all counts, for epsilon 0.5, 1 and 2, seven sample sizes
+        from 50 to 5000 and ten prevalences from 0 to 0.5.
 
         ======  =====  =====  =====
         method  least  mean   empty
@@ -205,9 +205,9 @@ class Estimate(Publishable):
         method: str | None = None,
         adjust: str | None = None,
     ) -> Significance:
-        """Test a value: p is at most 1 - level exactly when the interval of that level excludes it.
+        """Test a value: p is at most 1 - level exactly when the interval of that level excludes the value.
 
-        The interval is the one before its limits are cut to 0 … 1, so that zero can be tested.
+        The test uses the interval before its limits are cut to 0 … 1, so that zero can be tested.
 
         Parameters
         ----------
@@ -257,10 +257,10 @@ class Estimate(Publishable):
         """Divide by an estimate from an independent group, or by another entry of the same estimate.
 
         The interval is Fieller's, computed from the limits of both estimates; it has no upper limit if the denominator
-        could be 0. `interval(method="log")` is the delta method on the logarithm. Test a ratio against 1. Both were
-        compared for a die and Warner's design, 50 to 500 people in each group and shares of 0.02 to 0.5 (42 cells, by
-        enumeration of all counts). Fieller's interval covers the truth in 94.8 to 96.1 % of surveys, and the interval
-        of the logarithm in 31 to 99 %.
+        could be 0. `interval(method="log")` is the delta method on the logarithm. Test a ratio against 1. Both
+        intervals were compared for a die and Warner's design, 50 to 500 people in each group and shares of 0.02 to 0.5
+        (42 cells, by enumeration of all counts). Fieller's interval covers the truth in 94.8 to 96.1 % of surveys, and
+        the interval of the logarithm in 31 to 99 %.
 
         >>> from toolkit import forced
         >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))

@@ -1,8 +1,9 @@
 """Privacy losses as values: bounds on what one person's participation may reveal, in three units.
 
-`Pure(epsilon)`: one person's data make no outcome more than e**epsilon times as probable. `Approx(epsilon, delta)`: no
-set of outcomes has a probability above e**epsilon times its probability without these data, plus delta. `Zcdp(rho)`:
-zero-concentrated differential privacy (Bun and Steinke 2016), the natural unit for Gaussian noise.
+`Pure(epsilon)`: one person's data change the probability of any outcome by a factor of at most e**epsilon.
+`Approx(epsilon, delta)`: no set of outcomes has a probability above e**epsilon times its probability without these
+data, plus delta. `Zcdp(rho)`: zero-concentrated differential privacy (Bun and Steinke 2016), the natural unit for
+Gaussian noise.
 
 Amounts are exact fractions, so that ten releases at 0.1 cost exactly 1. Results that cannot be exact are rounded up,
 and so are amounts that are converted to floats. `a <= b` means "a budget of b allows a loss of a". If it is true, every

@@ -21,7 +21,7 @@ _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10
 
 
 def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
-    """Parse postgresql://user@host/database?schema=campus; `schema` is returned if the URL names none."""
+    """Parse postgresql://user@host/database?schema=campus; `schema` is the schema if the URL names none."""
     start, _, query = url.partition("?")
     options = [option for option in query.split("&") if option]
     schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), schema)
@@ -32,7 +32,7 @@ def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
         parameters = conninfo_to_dict(
             f"{start}?{'&'.join(option for option in options if not option.startswith('schema='))}"
         )
-    except psycopg.Error:  # its message would quote the URL, which may contain a password
+    except psycopg.Error:  # the message of this error would quote the URL, which may contain a password
         reject("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
     return {**_DEFAULTS, **parameters}, schema
 

@@ -34,7 +34,7 @@ _RAW_64_BIT = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random
 
 
 def check_rng(rng: object) -> Rng:
-    """Reject a seed or anything else except None and a `numpy.random.Generator`."""
+    """Reject seeds and everything else except None and a `numpy.random.Generator`."""
     if rng is None or isinstance(rng, np.random.Generator):
         return rng
     rule = "`rng` must be None (operating-system randomness) or a numpy.random.Generator"
@@ -48,7 +48,7 @@ def words(count: int, bits: int, rng: Rng = None) -> Words:
         return np.frombuffer(os.urandom(count * bits // 8), dtype=kind)
     size = -(-count * bits // 64)
     if type(rng) is np.random.Generator and isinstance(rng.bit_generator, _RAW_64_BIT):
-        return rng.bit_generator.random_raw(size).view(kind)[:count]  # the words of the line below, five times as fast
+        return rng.bit_generator.random_raw(size).view(kind)[:count]  # the same words, five times as fast
     return rng.integers(0, 2**64, size=size, dtype=np.uint64).view(kind)[:count]
 
 

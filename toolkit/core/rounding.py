@@ -1,4 +1,4 @@
-"""Numbers rounded to the private side: logarithms up, designs down, distributions to integers.
+"""Rounding that never understates a loss: logarithms up, designs down, distributions to integers.
 
 The claimed privacy is a logarithm, and the mechanism uses integers. Each function here states on which side of the
 exact value its result lies, and uses enough digits to prove it.
@@ -119,5 +119,5 @@ def apportion(
 
 
 def apportion_probabilities(probabilities: Sequence[Fraction], total: int) -> list[int]:
-    """Round probabilities times `total` to integers; positive ones never become 0, which would end deniability."""
+    """Round probabilities times `total` to integers; a positive one never becomes 0, which would end deniability."""
     return apportion([p * total for p in probabilities], total, low=[int(p > 0) for p in probabilities])

@@ -1,4 +1,4 @@
-"""Exact sampling, vectorized: from finite distributions with integer weights, and integer noise of any rational scale.
+"""Exact vectorized sampling from finite distributions with integer weights, and of integer noise of any rational scale.
 
 The noise is discrete Laplace (two-sided geometric) or discrete Gaussian. Both distributions are symmetric with Pr[k]
 proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0 for Laplace; a = 0, b = 1/(2 variance) for

@@ -77,7 +77,7 @@ def smallest_where(
 ) -> float:
     """Return the smallest number above `low` at which the condition holds, with a relative error of at most `rtol`.
 
-    The error is upwards, so that the condition holds at the result. The search begins at `start`. The result is
+    The result is never too small, so the condition holds at the result. The search begins at `start`. The result is
     infinite if the condition does not hold at `highest`.
     """
     return float(bisect(condition, *bracket(condition, low, start, highest), rtol=rtol)[1])

@@ -30,7 +30,7 @@ COUNTS = {
     "count se": "the standard error of that number",
 }
 _WHOLE = 2**53
-# A float has at most 309 digits before the point; a released number is written out at any size.
+# A float has at most 309 digits before the point; a released number is written in full, whatever its size.
 _EVERY_DIGIT = Context(prec=400)
 
 
@@ -250,8 +250,8 @@ _DEFUSED = re.compile(f"{_STARTS}'{_FORMULA}")
 def harmless(value: object) -> Any:
     """Return a cell for a CSV file, with an apostrophe before every part that a spreadsheet would take for a formula.
 
-    A German Excel splits a file at semicolons even if its columns are separated by commas. So a formula may also begin
-    after any separator or line break inside a text. `as_written` removes the apostrophes.
+    A German version of Excel splits a file at semicolons even if its columns are separated by commas. So a formula may
+    also begin after any separator or line break inside a text. `as_written` removes the apostrophes.
     """
     return _DANGER.sub("'", value) if isinstance(value, str) and _DANGER.search(value) else value
 

@@ -104,7 +104,7 @@ class Bins:
 
 
 def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
-    """Describe counts by each mapping of a list, which weighted least squares makes consistent.
+    """Describe tables of counts, one per mapping of a list; weighted least squares makes them consistent.
 
     A row is counted if it has one of the given keys in every column of the list. If a table is not split by a column,
     the label of this column is "(all)".

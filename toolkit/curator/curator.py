@@ -103,7 +103,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -145,7 +145,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -170,7 +170,7 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the sum of a column, each value clamped to `bounds`.
+        """Release the sum of a column, with each value clamped to `bounds`.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -215,7 +215,7 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the mean of a column, each value clamped to `bounds`.
+        """Release the mean of a column, with each value clamped to `bounds`.
 
         If the number of values is private ("add_remove", missing="drop", `where` or `by`), it is released together with
         the mean, as the attribute `counts` of the estimate.
@@ -238,7 +238,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -263,7 +263,7 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the sample variance of a column, each value clamped to `bounds`.
+        """Release the sample variance of a column, with each value clamped to `bounds`.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -328,7 +328,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -376,7 +376,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -427,7 +427,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -457,9 +457,9 @@ class ReleaseMethods(Generic[Result]):
         """Release quantiles of a column, such as the deciles at [0.1, 0.2, …, 0.9].
 
         The exponential mechanism chooses the quantiles, beginning with the middle one. All quantiles in all groups of
-        `by` cost one charge, and they never decrease in q. Ties are broken at random, and missing values are dropped.
-        The notes bound the error of the ranks; if the number of rows is private, the bound holds for up to 2**30 rows.
-        The error in the unit of the column depends on the data.
+        `by` cost one charge. The quantiles never decrease in q. Ties are broken at random, and missing values are
+        dropped. The notes bound the error of the ranks; if the number of rows is private, the bound holds for up to
+        2**30 rows. The error in the unit of the column depends on the data.
 
         Parameters
         ----------
@@ -481,7 +481,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -537,7 +537,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -597,7 +597,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -708,7 +708,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -735,7 +735,7 @@ class ReleaseMethods(Generic[Result]):
         """Find limits of a column for `bounds=`: powers of two between which most values lie.
 
         Values are counted in bins by sign and power of two, and the limits enclose every bin whose noisy count reaches
-        a threshold. If an outer bin is missed, it contains at most about as many values as the threshold. These values
+        a threshold. If an outer bin is missed, the number of its values is at most about the threshold. These values
         are later clamped.
 
         Parameters
@@ -752,7 +752,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -795,7 +795,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -818,7 +818,7 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Any:
-        """Choose one of the candidates by the exponential mechanism.
+        """Choose one of the candidates with the exponential mechanism.
 
         The score is trusted code that receives a copy of the frame, and its sensitivity is not verified. A score that
         fails or is not finite counts as 0 without a message, because a message would depend on the data.
@@ -834,7 +834,7 @@ class ReleaseMethods(Generic[Result]):
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
-            The rho of the Gaussian noise, or epsilon**2 / 8 of the exponential mechanism. The ledger must have a Zcdp
+            The rho of the Gaussian noise or of the exponential mechanism (epsilon**2 / 8). The ledger must have a Zcdp
             ceiling.
         rng : numpy.random.Generator, optional
             A generator for simulations, which requires a simulated ledger; the default is the operating system's
@@ -942,7 +942,7 @@ class Curator(ReleaseMethods[Estimate]):
         if person is not None and rows is not None:
             persons = Persons.of(self._frame, person, Caps(rows, groups, rows_in_group))
         elif self.neighbors == "replace":
-            n = len(self._frame)  # public; a query engine counts the rows here, before any charge
+            n = len(self._frame)  # the public number of rows, which a query engine counts before any charge
         self._unit = Unit(self.neighbors, persons, n)
 
     def _run(self, release: Release[Any], rng: Rng) -> Any:
@@ -965,7 +965,7 @@ class Curator(ReleaseMethods[Estimate]):
 
     @property
     def preview(self) -> "Previews":
-        """The same methods, which return the cost and the noise of a statistic without charging or reading.
+        """The same methods, which return the cost and the noise of a statistic without a charge.
 
         Examples
         --------

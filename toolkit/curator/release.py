@@ -140,7 +140,7 @@ class Release(Generic[Data]):
     finish: Callable[[Estimate], Estimate] | None = None
 
     def describe(self, estimate: Estimate) -> Estimate:
-        """Add label, method and notes to the estimate, and to the counts released with it."""
+        """Add the label, the method and the notes to the estimate, and to the counts released with it."""
         notes = (*self.notes, *self.row_notes)
         if estimate.counts is not None:
             counts = self._described(estimate.counts, f"values behind {self.label}", self.row_notes)
@@ -159,7 +159,7 @@ class Release(Generic[Data]):
         )
 
     def document(self, estimate: Estimate, ledger: Ledger, entry: Entry) -> Estimate:
-        """Attach the facts of the release: the query, the noise and the ledger's entry."""
+        """Attach the public information about the release: the query, the noise and the ledger's entry."""
         noise, basis = self.mechanism._describe(), estimate.basis
         if isinstance(self.mechanism, Laplace | Gaussian):
             noise["unit"] = self.noise_unit

@@ -35,7 +35,7 @@ _ROUNDING = Decimal("1e-45")  # exceeds the relative error of hundreds of operat
 _LESS, _MORE = (
     _DIGITS.subtract(_ONE, _ROUNDING),
     _DIGITS.add(_ONE, _ROUNDING),
-)  # in `_DIGITS`, because the default context would round both to 1
+)  # computed in `_DIGITS`, because the default context would round both bounds to 1
 _HALF_PI_ROOT = Decimal("1.25331413731550025120788264240552262650349337030496915831496178817114682730392")
 _SERIES_BELOW = 3
 _CONVERGENTS = 120
@@ -105,10 +105,10 @@ def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def smallest_private_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest sigma / sensitivity, to twelve digits, that `is_private`.
+    """Return the smallest sigma / sensitivity, to twelve digits, for which `is_private` is true.
 
-    `_approximate_ratio` finds it in floating point to more digits, so the slow proof usually runs only at both ends of
-    the final interval.
+    `_approximate_ratio` computes it in floating point to more digits, so the slow proof usually runs only at both ends
+    of the final interval.
     """
     approximation = _approximate_ratio(epsilon, delta)
     low, high = _bisect_ratio(lambda ratio: ratio >= approximation)

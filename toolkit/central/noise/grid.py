@@ -187,7 +187,7 @@ def round_to_steps(number: Fraction, exponent: int) -> int:
 def steps_below_maximum(answer: PrivateValue, exponent: int) -> npt.NDArray[np.float64]:
     """Return the difference between the largest entry and each entry, in grid steps; it is exact up to 2**53."""
     with np.errstate(over="ignore"):
-        if answer.is_whole:  # read as uint64, the difference of two int64 is correct even if it wrapped
+        if answer.is_whole:  # as uint64, the difference is correct even if it wrapped
             return np.asarray((answer.entries.max() - answer.entries).view(np.uint64).astype(np.float64))
         rounded = _round_to_grid(answer.entries, exponent)
         return np.asarray(np.ldexp(rounded.max() - rounded, -exponent))

@@ -106,13 +106,14 @@ class KeyThreshold:
     smallest k such that p = Pr[noise >= k] satisfies (1 - p)**K >= 1 - delta and p <= 1 - q.
 
     The mechanism is (epsilon, delta)-private. Let j be the number of keys that only the person in question has, and E
-    the event that none of these keys is released. On E the outputs with and without the person differ only in the
-    remaining keys, by a factor of at most e**(epsilon (L - j) / L), and Pr[E] >= (1 - p)**j >= 1 - delta. In the other
-    direction the factor is at most e**(epsilon (L - j) / L) / (1 - p)**j <= e**epsilon, because 1 - p >= q. A replaced
-    person can have such keys before and after the change; the inequalities then hold for both records together.
+    the event that none of these keys is released. On E the probabilities of an output with and without the person
+    differ only because of the remaining keys, by a factor of at most e**(epsilon (L - j) / L), and Pr[E] >= (1 - p)**j
+    >= 1 - delta. In the other direction the factor is at most e**(epsilon (L - j) / L) / (1 - p)**j <= e**epsilon,
+    because 1 - p >= q. A replaced person can have such keys before and after the change; the inequalities then hold for
+    both records together.
 
-    With `rho` the noise is Gaussian. Half of delta covers the conversion: epsilon is that of Zcdp(rho) at delta / 2.
-    The other half covers the threshold: (1 - p)**K >= 1 / (1 + delta / 2). A set of outputs needs no bound if its
+    With `rho` the noise is Gaussian. Half of delta covers the conversion: epsilon is the epsilon of Zcdp(rho) at delta
+    / 2. The other half covers the threshold: (1 - p)**K >= 1 / (1 + delta / 2). A set of outputs needs no bound if its
     probability exceeds e**-epsilon / (1 - p)**j times its probability without the j keys. For all other sets the
     shortfall is at most 1 / (1 - p)**j - 1.
 
@@ -152,7 +153,8 @@ class KeyThreshold:
     ) -> "KeyThreshold":
         """Make the mechanism with Gaussian noise of Zcdp(rho).
 
-        Its thresholds are lower if a person has many keys: at (epsilon, delta) = (1, 1e-6), three or more keys.
+        Its thresholds are lower than with Laplace noise if a person can have many keys, which means three or more keys
+        at (epsilon, delta) = (1, 1e-6).
         """
         amount, slack = check_positive(rho, "rho", NO_FINITE_NOISE), check_delta(delta, _DELTA_MEANING)
         return cls(
@@ -316,7 +318,7 @@ class RangeFinder:
 
 @dataclass(frozen=True)
 class TopK:
-    """Selection of the top k by k rounds without replacement, with odds e**(rate count).
+    """Selection of the top k in k rounds without replacement, with odds e**(rate count).
 
     One person changes a count by at most R = `rows_per_person`, and the sum of k counts by at most S =
     `max_total_change` in one direction. So the normalizing sum of a round changes by a factor of at most e**(rate R),
@@ -411,5 +413,5 @@ class TopK:
         return selection
 
     def error_bound(self, n_options: int) -> int:
-        """Return the largest shortfall, with probability 95 %, of a chosen count from the best remaining count."""
+        """Return a 95 % bound on the difference between the best remaining count and the chosen count."""
         return math.ceil((math.log(n_options) + math.log(20 * self.k)) / float(self.round_mechanism._rate))

@@ -1,4 +1,4 @@
-"""`RecursiveQuantiles`: many quantiles of one column at little more than the cost of one.
+"""`RecursiveQuantiles`: many quantiles of one column for little more than the cost of a single quantile.
 
 Values are integers, the points of a public grid. A cut separates the values below it from all other values. The middle
 quantile is chosen first. Then the smaller quantiles are chosen among the values below the cut, and the larger quantiles
@@ -28,7 +28,7 @@ MAX_ROWS = 2**30
 MAX_SHARE_DENOMINATOR = 2**20
 """The largest denominator of a quantile; its product with 2**42 rows (32 TiB of floats) is below 2**63."""
 _MAX_TIES = 16  # the assumed maximum number of values at one point of the grid
-_FAR_LOG_ODDS = 30  # an interval that is less likely than the best by e**-30 is refined only if drawn
+_FAR_LOG_ODDS = 30  # an interval with odds below e**-30 times the best odds is refined only if drawn
 _COIN_BATCH = 2**26
 _RUN_LENGTHS = (3, 4, 6, 8, 12, 16, 24, 32)
 _CLOSE_PROBABILITY = 2e-5  # the probability that values lie closer than assumed
@@ -194,7 +194,7 @@ class RecursiveQuantiles:
             return -np.maximum(np.maximum(unit * first - sought, sought - unit * last), 0)
 
         def halves(at: int, end: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-            """Yield points that split an interval and the number of values below each, until splits matter little."""
+            """Yield split points of an interval, and the number of values below each, until splits hardly matter."""
             steep, far = (last - first) * unit * rate > 2, -best(first, last) * rate > _FAR_LOG_ODDS
             if end - at > 1 and steep and not far:
                 middle = (at + end) // 2

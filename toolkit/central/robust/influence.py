@@ -198,7 +198,7 @@ def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
 
 
 def gross_error_sensitivity(estimator: MEstimator, population: ArrayLike) -> float:
-    """Compute the supremum of abs(IF): the change of the location per small share of arbitrary values.
+    """Compute the supremum of abs(IF): the largest effect of a small share of arbitrary values, divided by the share.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def location(estimator: MEstimator, values: ArrayLike, weights: ArrayLike | None
 
 
 def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, rho: Number) -> float:
-    """Compute the influence of a finite share: the change of T if a share rho moves to x, divided by rho.
+    """Compute the change of T if a share rho of the population moves to x, divided by rho.
 
     Parameters
     ----------
@@ -338,8 +338,8 @@ def _mean_slope(estimator: MEstimator, distances: Array, center: float) -> float
 def _middle_of_zeros(estimator: MEstimator, values: Array, weights: Array, low: float, high: float) -> float:
     """Find the zero of a decreasing sum of scores, or the midpoint if the sum is zero on an interval.
 
-    Without this rule, rounding would select a point of the interval. At points farther from the values than their
-    range, all scores have the same sign.
+    Without this rule, rounding errors would determine which point of the interval is returned. At points farther from
+    the values than their range, all scores have the same sign.
     """
     from scipy.optimize import brentq
 

@@ -53,8 +53,8 @@ def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, n_table_rows:
 
     `cutoff` is Huber's k in units, and `unit` is the number of units in half a step. The location is at most v + 1/2 if
     the scores at v + 1/2 add up to at most 0. Until this is true, it is optimal to replace the value with the largest
-    score by the lowest possible value. If `n_table_rows` is given, the search takes as many rounds as for this number
-    of values.
+    score by the lowest possible value. If `n_table_rows` is given, the search takes as many rounds as it would for this
+    number of values.
     """
     n_rounds = max(len(steps) if n_table_rows is None else n_table_rows, 1).bit_length() + 1
     lower, upper = (_lowering_lengths(side, span, cutoff, unit, n_rounds) for side in (steps, span - steps))
@@ -279,7 +279,7 @@ class InverseSensitivity:
         return Exponential(Pure(Fraction(self.loss.amount) / self.affected_groups), Fraction(self.rows_per_person))
 
     def lengths(self, values: Array, n_table_rows: int | None = None) -> Steps:
-        """Compute the private number of people who must change for each grid step to be the statistic.
+        """Compute, for each grid step, the private number of people who must change to make it the statistic.
 
         For a quantile or a Huber location, NaN is left out. For a function, the number of values is public, and NaN
         counts as the lower bound.
@@ -289,8 +289,8 @@ class InverseSensitivity:
         values : array-like
             The values.
         n_table_rows : int, optional
-            The number of rows of the whole table, if the values are one of its groups. The running time for a Huber
-            location then does not depend on the size of the group.
+            The number of rows of the whole table, if the values belong to one of its groups. The running time for a
+            Huber location then does not depend on the size of the group.
 
         Returns
         -------

@@ -99,7 +99,7 @@ class ProposeTestRelease:
             The number of people.
         """
         ordered, max_sensitivity = self._sorted_steps(values), self._max_sensitivity
-        max_distance = self.statistic.n + 1  # at most n changes, or never if the proposal is the whole width
+        max_distance = self.statistic.n + 1  # n + 1 stands for "never", if the proposal is the whole width
         return bisect_integers(
             lambda k: self.statistic._sensitivity_at(ordered, 0, self.bounds.span, k) > max_sensitivity,
             -1,

@@ -62,7 +62,7 @@ class GeometricSumLaw:
         return float(min(1.0, 2 * np.sum(np.exp(log_weight) * above)))
 
     def _smooth_tail(self, error: int) -> float:
-        """Return the tail for Laplace noise, a mixture of gamma distributions.
+        """Return the tail probability for Laplace noise, by a mixture of gamma distributions.
 
         The absolute value of the sum is Gamma(count - j, scale) with probability (count - 1 + j over j) 2**(1 - count -
         j).
@@ -134,7 +134,7 @@ def best_factorization(
 
 
 def least_error(factorizations: Iterable[Factorization], loss: Pure | Zcdp, per_person: int = 1) -> Factorization:
-    """Return the factorization that minimizes the largest standard deviation and, among equals, the mean square."""
+    """Return the factorization with the smallest maximum variance; ties are broken by the mean variance."""
 
     def error(factorization: Factorization) -> tuple[float, float]:
         pure = isinstance(loss, Pure)

@@ -130,7 +130,7 @@ def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:
 
 
 def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -> int | None:
-    """Find the smallest number of periods at which the second method has a smaller largest error than the first.
+    """Find the smallest number of periods at which the second method has a lower maximum error than the first.
 
     Parameters
     ----------

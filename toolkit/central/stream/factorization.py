@@ -12,7 +12,7 @@ class Decoder(Protocol):
     """A decoder that computes totals from noisy measurements, which arrive period by period."""
 
     def decode(self, noisy: Sequence[int]) -> int | Fraction:
-        """Return the published number after the noisy measurements of the next period."""
+        """Return the next number to publish, given the noisy measurements of the next period."""
         ...
 
 

@@ -161,7 +161,7 @@ class RootDecoder:
         self._factorization, self._counts = factorization, list[int]()
 
     def decode(self, noisy: Sequence[int]) -> Fraction:
-        """Return the published number after the noisy weighted sum of the next period."""
+        """Return the next number to publish, given the noisy weighted sum of the next period."""
         *weights, last = self._factorization._row(len(self._counts) + 1)
         earlier = sum(weight * count for weight, count in zip(weights, self._counts, strict=True))
         self._counts.append(round(Fraction((noisy[0] << _FINE) - earlier, last)))

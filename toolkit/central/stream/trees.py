@@ -22,8 +22,8 @@ Node = tuple[int, int]
 class Tree(Factorization):
     """Noisy sums of 1, b, b**2, … periods on `levels` levels; a period belongs to at most one sum per level.
 
-    A total consists of the fewest complete sums. Their numbers per level are the digits of the period in base b, where
-    the leading digit is not limited to b - 1. A sum over a window is the difference of two totals, in which common sums
+    A total consists of the fewest complete sums. The numbers of sums per level are the digits of the period in base b,
+    where the leading digit may exceed b - 1. A sum over a window is the difference of two totals, in which common sums
     cancel. Only sums of past periods are used, so that counts may depend on earlier releases.
 
     Parameters
@@ -149,7 +149,7 @@ class TreeDecoder:
         self._tree, self._sums, self._period = tree, dict[Node, int](), 0
 
     def decode(self, noisy: Sequence[int]) -> int:
-        """Return the published number after the noisy sums that end with the next period."""
+        """Return the next number to publish, given the noisy sums that end with the next period."""
         self._period += 1
         self._sums.update(zip(self._tree._completed(self._period), noisy, strict=True))
         added, subtracted = self._tree.terms(self._period)

@@ -47,7 +47,7 @@ def short(number: float) -> str:
 
 
 def format_estimate(number: float, se: float, *, whole: bool = False) -> str:
-    """Format a number with as many decimals as its standard error has with two digits; a whole number has none."""
+    """Format a number with the decimals of its standard error at two digits; a whole number has no decimals."""
     if math.isnan(number):
         return "—"
     if whole and math.isfinite(number):
@@ -79,14 +79,14 @@ def decimals_of(lines: Sequence[Sequence[float]]) -> int:
 
 
 def fixed(number: float, decimals: int, unit: str) -> str:
-    """Format a number with a number of decimals, a typographic minus sign and a unit."""
+    """Format a number with the given number of decimals, a typographic minus sign and a unit."""
     if math.isnan(number):
         return "—"
     return f"{number:z,.{decimals}f}{unit}".replace("-", _MINUS)  # z: no minus sign before 0
 
 
 def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
-    """Format two limits with a number of decimals and a unit."""
+    """Format two limits with the given number of decimals and a unit."""
     if math.isnan(low) or math.isnan(high):
         return "—"
     return f"{fixed(low, decimals, '')} to {fixed(high, decimals, unit)}"

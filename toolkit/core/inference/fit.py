@@ -1,4 +1,4 @@
-"""Tests of whether any share agrees with the reports, or whether people did not follow the design."""
+"""Tests of whether the reports are consistent with any share, or whether people did not follow the design."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -272,7 +272,7 @@ class Shares:
 
     @classmethod
     def from_support(cls, counts: Array, n: int, p: Array, q: Array) -> "Shares":
-        """Make shares from binomial counts: a report supports the option with probability p if it is true, else q."""
+        """Make shares from binomial counts: a report supports the true option with probability p, any other with q."""
         given, without = np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1)
         observed, slope = counts / n, p - q
         scores = np.stack([(1 - q) / slope, -q / slope], axis=1) ** 2
@@ -378,13 +378,14 @@ class SampleShares:
     """Shares of a weighted, stratified or clustered sample, with intervals for an effective sample size.
 
     Let v be the variance under the sampling design, V(x) the variance of one person's score at the share x, and k =
-    t**2 / m with the degrees of freedom of the design. "wilson" contains all x with (value - x)**2 <= k V(x). Here m =
-    min(V(value) / v, Kish's number), because an estimated v may be far too small with few clusters or heavy weights.
-    The other two methods apply to the reports: "korn-graubard" is Clopper and Pearson's interval (1998: m times the
-    squared ratio of both t quantiles), and "logit" is the interval of R's svyciprop. In all 74 cells of
-    benchmarks/interval_coverage.py, enumerated or simulated 2,000 times, "wilson" covers at least .941 through a device
-    and "korn-graubard" at least .953 for plain answers, so these are the defaults. `effective` is the size of the
-    simple random sample with the same variance; a finite population multiplies it by `gain`.
+    t**2 / m, where t is the quantile with the degrees of freedom of the design. "wilson" contains all x with (value -
+    x)**2 <= k V(x). Here m = min(V(value) / v, Kish's number), because an estimated v may be far too small with few
+    clusters or heavy weights. The other two methods apply to the reports: "korn-graubard" is Clopper and Pearson's
+    interval with m times the squared ratio of the two t quantiles (1998), and "logit" is the interval of R's svyciprop.
+    In all 74 cells of benchmarks/interval_coverage.py, enumerated or simulated 2,000 times, the coverage is at least
+    .941 for "wilson" with randomized answers and at least .953 for "korn-graubard" with plain answers, so these are the
+    defaults. `effective` is the size of the simple random sample with the same variance; a finite population multiplies
+    it by `gain`.
     """
 
     shares: Shares
@@ -470,11 +471,12 @@ def _ratio(distance: float | Array, error: float | Array) -> Any:
 
 
 def share_error(counts: Array, n: int, p: float | Array, q: float | Array) -> Array:
-    """Return the standard errors of shares; a report supports an option with probability p if it is true, else q.
+    """Return the standard errors of shares; a report supports the true option with probability p, any other with q.
 
-    The variance of the proportion s of supporting reports is estimated by s (1 - s) / (n - 1). If all reports agree, it
-    is the variance under the design at the nearest share inside 0 to 1. If the reports at that share always agree,
-    because answers are not randomized, one more report of each kind is added. A single report has no standard error.
+    The variance of the proportion s of supporting reports is estimated by s (1 - s) / (n - 1). If all reports agree,
+    the estimate is the variance under the design at the nearest share inside 0 to 1. If the reports at that share
+    always agree, because answers are not randomized, one more report of each kind is added. A single report has no
+    standard error.
 
     >>> share_error(np.array([0.0, 0.0, 50.0]), 300, 5 / 6, 1 / 6).round(4), share_error(np.zeros(1), 8, 1, 0)
     (array([0.0323, 0.0323, 0.0323]), array([0.10606602]))
