@@ -19,7 +19,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import SampleShares, Shares, Student
 from toolkit.local.oracles.boxes import BoxShares
 
-_MOST = 1e9  # largest gain of precision by the finite population correction; in a census it would be infinite
+_MOST = 1e9  # largest gain in precision from the finite population correction; infinite in a census
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Reports:
         return EqualWeights(estimate, people), cov
 
     def _number_variance(self, bounds: tuple[Fraction, Fraction], means: Array, people: Array) -> Array:
-        """Return the variance of the design at the nearest answer within the bounds; 0 for plain answers."""
+        """Return the variance of the design at each mean, clipped to the bounds; 0 for plain answers."""
         if self.design.loss is None or not hasattr(self.design, "variance"):
             return np.zeros_like(means)
         low, high = map(float, bounds)
@@ -74,7 +74,7 @@ class Reports:
         return np.array([self.design.variance(float(mean), 1) for mean in nearest]) / np.maximum(people, 1)
 
     def _estimate(self, means: Array, share: Array, people: Counts) -> Estimate:
-        """Estimate the shares from this number of people of equal weight.
+        """Estimate the shares from the given numbers of people of equal weight.
 
         Reports with labels are counted by label. For other reports, the supporters of each option are counted.
         """
@@ -127,9 +127,9 @@ class EqualWeights:
 def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:
     """Return the variance of one person's difference between two yes/no questions if all differences are equal.
 
-    Equal differences have no observed variance, so the variance under the designs is used, at the nearest shares of
-    pairs of answers. If the differences are not equal, the result is 0. `pair` holds the scores of both questions, one
-    row per person.
+    The observed variance of equal differences is 0, so the variance under the designs is used, at the estimated shares
+    of pairs of answers (projected to valid shares). If the differences are not equal, the result is 0. `pair` holds the
+    scores of both questions, one row per person.
     """
     first, second = designs
     observed = ~np.isnan(pair).any(axis=1) & (weights > 0)
@@ -146,7 +146,7 @@ def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Arra
 
 
 def with_variance(estimate: Estimate, added: Array) -> Estimate:
-    """Return an estimate with a variance added to its own, and its t interval changed accordingly."""
+    """Add to the variance of an estimate, and change its t interval accordingly."""
     if not added.any() or not isinstance(estimate.basis, Student):
         return estimate
     cov = np.asarray(estimate.cov) + added

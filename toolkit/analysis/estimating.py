@@ -1,6 +1,6 @@
 """`estimates`: findings from a frame of reports and their designs, overall or by group.
 
-Without a sample only counts are needed, which are computed by the engine that holds the reports.
+Without a sample, only counts are needed, and the engine that holds the reports computes them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -65,8 +65,8 @@ def estimates(
         `sample`, the rows are read in the order of the sample.
     designs : mapping or Survey
         The randomizer of each column, {"report": forced("1/6", "1/6")}, with `plain(…)` for plain answers; or the
-        survey, whose questions are the columns. Cells are labels in any case. For yes and no they may also be booleans,
-        0 and 1, or the usual words. Any other cell raises an error.
+        survey, whose questions are the columns. Cells are labels, in upper or lower case. For yes and no they may also
+        be booleans, 0 and 1, or the usual words. Any other cell raises an error.
     by : str or sequence of str, optional
         Columns whose values are the groups.
     sample : Sample or Replicates, optional
@@ -106,7 +106,7 @@ def estimates(
     estimator = checked_method(method)
     source: CountSource | SampleSource = CountSource(frame, names, readers)
     if sample is not None:
-        rows_in_order(frame)  # raises for an engine without an order of rows
+        rows_in_order(frame)  # raises an error for an engine whose rows have no order
         source = SampleSource(frame, names, readers, sample.resolve(frame))
     if not source.groups():
         reject("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
@@ -173,7 +173,7 @@ class CountSource:
 
     @cached_property
     def _tables(self) -> dict[str, list[tuple[Group, Any, int]]]:
-        """For each question, the group, cell and number of rows of every combination."""
+        """For each question, every combination of group and cell, with its number of rows."""
         tables: dict[str, list[tuple[Group, Any, int]]] = {}
         for batch in self._batches():
             rows = row_counts(self.frame, [*self.by, *batch])
@@ -182,7 +182,7 @@ class CountSource:
         return tables
 
     def _batches(self) -> list[list[str]]:
-        """Return questions that are counted by one query, because their reports have few combinations."""
+        """Return batches of questions that one query counts, because their reports have few combinations."""
         batches: list[list[str]] = []
         remaining = 0  # the number of combinations that a further question may have
         for name, reader in sorted(self.readers.items(), key=lambda item: len(item[1].design.report_options)):
@@ -283,8 +283,8 @@ class CountSource:
     def _pairs(self, first: str, second: str) -> dict[Group, list[tuple[int, int]]]:
         """Return, for each group, the codes of pairs of reports with their counts.
 
-        The code of a pair is the code of the first report, times the number of kinds of the second, plus the code of
-        the second.
+        The code of a pair is the code of the first report times the number of possible second reports, plus the code of
+        the second report.
         """
         rows = row_counts(self.frame, [*self.by, first, second])
         first_reports, second_reports = (
@@ -311,16 +311,16 @@ def _tally(values: Sequence[tuple[int, int]], kinds: int) -> Array:
 
 
 def _estimate(design: QuestionModel, values: Sequence[tuple[Any, int]], method: str = "moment") -> Estimate:
-    """Estimate a question from reports, each with the number of people who sent it."""
+    """Return the estimate for a question from its reports, each with the number of people who sent it."""
     if not values:
         return empty_estimate(design)
     return design._estimate_from_raw_reports([value for value, _ in values], [count for _, count in values], method)
 
 
 def _paired_limits(designs: Sequence[QuestionModel], pair: Array, counts: Array, gap: Estimate) -> Mover:
-    """Return limits for the difference of two shares of the same people, from the limits of both and their correlation.
+    """Return limits for the difference of two shares of the same people, given the limits and correlation of both.
 
-    If a question is plain, they cover the difference in at least 93 % of surveys of 15 or more people, whereas t
+    If a question is plain, the limits cover the difference in at least 93 % of surveys of 15 or more people, whereas t
     intervals for rare shares cover it in 37 %. For two plain questions this is method 10 of Newcombe (1998).
     """
     table = counts.reshape([len(design.report_options) for design in designs])
@@ -337,9 +337,9 @@ def _paired_limits(designs: Sequence[QuestionModel], pair: Array, counts: Array,
 
 
 def _mean_of(scores: Array, counts: Array, variance: Array) -> Estimate:
-    """Estimate the mean of scores from the number of people with each.
+    """Estimate the mean of scores from the number of people with each score.
 
-    If all scores are equal, `variance` is the variance of one person's score to use instead; otherwise it is 0.
+    `variance` is the variance of one person's score to use if all scores are equal; otherwise it is 0.
     """
     n = int(counts.sum())
     value = float(counts @ scores / n)

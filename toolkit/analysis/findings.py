@@ -88,7 +88,7 @@ class Findings:
         Returns
         -------
         Findings
-            The findings without estimates of fewer people.
+            The findings without estimates from fewer people.
         """
         enough = tuple(estimate for estimate in self.group_estimates if estimate.used >= minimum)
         return replace(self, group_estimates=enough, minimum=max(minimum, self.minimum))
@@ -198,7 +198,7 @@ class Findings:
         Returns
         -------
         Estimate or dict
-            The first minus the second or, with groups, a dictionary of estimates by group.
+            The estimated difference (first minus second) or, with groups, a dictionary of differences by group.
         """
         self._check(first, second)
         designs = self.designs[first], self.designs[second]

@@ -205,7 +205,7 @@ class SampleSource:
                 changes[group] = empty_estimate(designs[0])
                 continue
             difference = sample.mean(pair[:, 0] - pair[:, 1], answered, labels=("difference",))
-            # `change_variance` needs weights of at least 1, whatever their scale.
+            # `change_variance` needs weights of at least 1, so they are divided by the smallest weight.
             weights = row_weights[answered] / row_weights[answered].min()
             added = change_variance(designs, pair[answered], weights) * (weights**2).sum() / weights.sum() ** 2
             changes[group] = with_variance(replace(difference, covers=_covers_of(difference.covers)), added)
@@ -237,7 +237,7 @@ class SampleSource:
     def independence(self, first: str, second: str) -> TableTest:
         """Test whether two answers are independent.
 
-        Reports are randomized independently, so they are independent exactly if the answers are.
+        Reports are randomized independently, so they are independent if and only if the answers are independent.
         """
         rows, columns = (len(self.readers[name].design.report_options) for name in (first, second))
         return self._rao_scott(self._codes(first), self._codes(second), (rows, columns))
@@ -318,7 +318,7 @@ def _covers_of(covers: Covers, *, plain: bool = False) -> Covers:
 
 
 def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:
-    """Return a row of scores for each report; NaN where there is none."""
+    """Return a row of scores for each report; NaN where a score is missing."""
     observed = np.array([value is not None for value in values])
     if not observed.any():
         return np.full(len(values), np.nan)

@@ -1,8 +1,8 @@
 """Tests of homogeneity: whether groups have the same shares, over all options together.
 
-With a square design matrix the shares of truths are equal exactly if the shares of reports are, so the ordinary
-chi-squared test of the table of reports is valid without a correction. With more reports than truths the test is the
-likelihood ratio test.
+With a square design matrix, the shares of truths are equal if and only if the shares of reports are equal, so the
+ordinary chi-squared test of the table of reports is valid without a correction. With more reports than truths, the test
+is the likelihood ratio test.
 """
 
 from collections.abc import Sequence

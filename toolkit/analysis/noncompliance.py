@@ -1,4 +1,4 @@
-"""Effects on estimates of people who do not follow the instructions.
+"""Noncompliance: the effects on estimates if people do not follow the instructions.
 
 `tipping_point` is for a share, and `compliance_sensitivity` is for differences, coefficients and margins.
 `identification_bounds` makes no assumption about these people.
@@ -38,7 +38,7 @@ SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 
 @dataclass(frozen=True, repr=False)
 class TippingPoint:
-    """Shares of people not following the instructions that would explain an estimate.
+    """The shares of noncompliant people that would explain an estimate.
 
     The behaviors are "random" (a uniformly random report), "self_protective" (always the report that favors the first
     option most) and "self_incriminating" (always the report that favors the last option most). NaN means that no share
@@ -88,7 +88,7 @@ class TippingPoint:
 def tipping_point(
     estimate: Estimate, null: Number = 0, *, design: Design | None = None, level: float = 0.95
 ) -> TippingPoint:
-    """Find the share of people answering at random, or always the same, that would explain an estimate of a share.
+    """Find the share of random or constant answers that would explain an estimate of a share.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def tipping_point(
     value = float(estimate.value)
     expected, observed = (no + (yes - no) * share for share in (truth, value))
     explains = {behavior: _share(observed, expected, r) for behavior, r in probabilities.items()}
-    if low <= truth <= high:  # the estimate is in doubt already if everybody follows
+    if low <= truth <= high:  # the estimate is in doubt even if everybody complies
         return TippingPoint(truth, level, explains, dict.fromkeys(BEHAVIORS, 0.0))
     limit = no + (yes - no) * (low if value > truth else high)
     doubt = {behavior: _share(limit, expected, r) for behavior, r in probabilities.items()}
@@ -181,7 +181,7 @@ class _ShareSource:
 
 
 def _adjusted(estimate: Estimate, row: tuple[float, float], behavior: str, share: float) -> Estimate:
-    """Estimate from reports of probability (1 - g) * l + g * r in place of l; "carriers" replaces only theirs."""
+    """Estimate with report probabilities (1 - g) * l + g * r in place of l; with "carriers", only those of carriers."""
     (no, yes), r = row, _noncompliant_report(row, behavior)
     if behavior == "carriers":
         slope = (1 - share) * (yes - no) + share * (r - no)
@@ -416,7 +416,7 @@ def compliance_sensitivity(
     behavior : {"self_protective", "random", "self_incriminating", "carriers"}
         The behavior of people who do not follow the instructions: they send the report that favors the first option
         most, a uniformly random report, or the report that favors the last option most. With "carriers", only people
-        with the trait do not follow, and they send the report that favors the first option most.
+        with the trait do not follow the instructions, and they send the report that favors the first option most.
     null : float
         The value at which the estimate is explained away.
     level : float
@@ -471,7 +471,7 @@ def _two_groups(fit: AnswerFit, by: Values | None) -> tuple[tuple[str, ...], Cod
 
 @dataclass(frozen=True, repr=False)
 class IdentificationBounds:
-    """Range of a share without assumptions about people who do not follow; two ranges can be subtracted.
+    """Range of a share without assumptions about noncompliant people; two ranges can be subtracted.
 
     Parameters
     ----------
@@ -514,11 +514,11 @@ def identification_bounds(
     level: float = 0.95,
     design: Design | None = None,
 ) -> IdentificationBounds:
-    """Bound a share without assumptions about people who do not follow: all or none of them may have the trait.
+    """Bound a share without assumptions about noncompliant people: all or none of them may have the trait.
 
     In 432 enumerated cases, the 95 % interval covers the share in at least 94.7 % of surveys. The cases have a die or a
-    crosswise design, 30 to 400 people, shares of 0.01 to 0.5, and 5 to 20 % of people who do not follow, in the worst
-    ways.
+    crosswise design, 30 to 400 people, shares of 0.01 to 0.5, and 5 to 20 % of noncompliant people, who behave in the
+    worst ways.
 
     Parameters
     ----------
@@ -526,9 +526,9 @@ def identification_bounds(
         An estimate from a design with two answers and two reports; or estimates from several arms with different odds,
         which must be compatible.
     share : number, pair or Estimate
-        The share of people who do not follow: a number, a range, or an anchor's estimate of the share of followers.
+        The share of noncompliant people: a number, a range, or an anchor's estimate of the share of compliant people.
     behavior : {"self_protective", "random", "self_incriminating"}, optional
-        The reports of people who do not follow; by default, any reports.
+        The reports of noncompliant people; by default, any reports.
     level : float
         Confidence level of the interval; an anchor uses half of the error probability.
     design : Design, optional
@@ -581,7 +581,7 @@ def identification_bounds(
 def _bounds_of_arm(
     estimate: Estimate, row: tuple[float, float], ends: Sequence[float], behavior: str | None, level: float
 ) -> tuple[float, float, float, float]:
-    """Return the smallest and largest share and the limits of both, if none or all of the others have the trait."""
+    """Return the smallest and largest share with their limits, if none or all noncompliant people have the trait."""
     no, yes = row
     reports = (
         (0.0, 1.0) if behavior is None else (_noncompliant_report(row, check_choice(behavior, "behavior", BEHAVIORS)),)

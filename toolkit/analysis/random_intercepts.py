@@ -101,7 +101,7 @@ class GroupModel:
         nodes = mode[:, None] + np.sqrt(2) * width[:, None] * points
         log, score, hessian = self.log_derivatives(eta[:, None] + sd * np.repeat(nodes, self.sizes, axis=0))
         log_terms = self.group_sums(log) - nodes**2 / 2 + logs
-        top = log_terms.max(axis=1, keepdims=True)  # taken out of the sum, which would underflow
+        top = log_terms.max(axis=1, keepdims=True)  # factored out of the sum, which would otherwise underflow
         terms = np.exp(log_terms - top)
         total = terms.sum(axis=1, keepdims=True)
         loglikes = (top + np.log(total))[:, 0] + np.log(width) - np.log(np.pi) / 2

@@ -69,7 +69,7 @@ class FunctionCondition:
         return np.array([self._holds(row) for row in zip(*columns, strict=True)], dtype=bool)
 
     def _holds(self, row: tuple[Any, ...]) -> bool:
-        """Call the function on a row; treat an exception as no, because raising it would disclose something."""
+        """Call the function on a row; treat an exception as no, because raising it would disclose information."""
         try:
             return bool(self.function(dict(zip(self.columns, map(_copy_cell, row), strict=True))))
         except PROGRAM_EXITS:

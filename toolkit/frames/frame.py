@@ -97,7 +97,7 @@ class Frame:
             self._engine_name = _checked_engine(native)
         self._table = _copy_table(self._engine_name, native, deep=False)
         labels = native.column_names if self._engine_name == "pyarrow" else list(native.columns)
-        # Labels are text or whole numbers. None replaces any other label, because it cannot select a column.
+        # Labels are text or whole numbers. Any other label is replaced by None, because it cannot select a column.
         self.labels: list[str | int | None] = [_parse_label(label) for label in labels]
         self.names = [_column_name(label, index) for index, label in enumerate(self.labels)]
         self._columns: dict[int, Column] = {}
@@ -467,7 +467,7 @@ def _python_values(array: Any) -> list[Any]:
 
 def as_list(values: object, name: str) -> list[Any]:
     """Return an ordered iterable as a list of at most `MAX_CELLS` entries; reject a text, a table or a mapping."""
-    # An estimate may hold keys that a curator has released, or counts by key.
+    # The labels of an estimate are keys, if a curator has released keys or counts by key.
     if isinstance(values, Estimate) and len(values.axes) == 1:
         values = values.labels
     text = isinstance(values, str | bytes | bytearray | memoryview)

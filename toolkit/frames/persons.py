@@ -43,10 +43,10 @@ _SORT_ORDER = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
 
 
 class Visits:
-    """A counter of people, who count once per period, in the first `per_person` periods in which they appear.
+    """A counter of people; each person counts once per period, in the first `per_person` periods with a visit.
 
-    A person's contribution depends on that person's records alone, so that a `RunningTotal` with the same
-    `per_person` protects people. A record without a name (None, NaN) is not counted.
+    A person's contribution depends on that person's records alone, so a `RunningTotal` with the same `per_person`
+    protects people. A record without a name (None or NaN) is not counted.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ class Persons:
     """The column that identifies the owner of each row, and the caps on the rows of one person.
 
     A row without an owner is not used. A person's rows are ordered by a hash of the person, the cell and the step of
-    the value. Rows that agree in all three contribute the same to every sum, so that the position of a row in a frame
-    does not matter, and all engines use equivalent rows.
+    the value. Rows that agree in all three contribute the same to every sum, so the position of a row in a frame does
+    not matter, and all engines use equivalent rows.
 
     Given the key, the contribution of a person to a table is a function of that person's rows: `rows_in_group` limits
     the rows in a cell, then `groups` limits the cells, then `rows` limits the total. The table is the sum of these

@@ -179,7 +179,7 @@ _BATCH_ROWS = 2**18
 # The steps of 2**14 rows sum to less than 2**48. The bits above count missing values.
 _PACKED_ROWS, _COUNT_SHIFT = 2**14, 48
 
-# Steps are counted from the lower limit if a limit is more steps than this from zero.
+# Steps are counted from the lower limit if a limit is further from zero than this number of steps.
 _MAX_STEPS_FROM_ZERO = 2**36
 
 # Squares of up to 2**18 steps, over _BATCH_ROWS rows, stay below 2**63.
@@ -196,7 +196,7 @@ class StepSums(NamedTuple):
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits to which values are clamped, and the grid to which they are rounded, chosen without the data.
+    """The limits to which values are clamped, and the grid to which they are rounded; both are independent of the data.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _MIN_TABLE_SIZE = 2**16
 
 _NUMPY_WHOLE = {np.dtype(code).type for code in np.typecodes["AllInteger"]}
 
-# The digits of a decimal number in a message, and the length from which a number is not quoted.
+# The number of digits of a decimal number in a message, and the smallest length of a number that is not quoted.
 _DECIMAL_CONTEXT, _MAX_QUOTED_LENGTH = Context(prec=40), 60
 
 _ACCEPTED_TYPES = {

@@ -58,7 +58,7 @@ class _EstimateRow:
 
 
 def findings(results: Results, *, level: float = 0.95) -> PanelFigure:
-    """Draw estimates as dots with intervals, one row per question, option and group; `results.plot()` calls this."""
+    """Draw estimates as dots with intervals, one row per question, option and group, as `results.plot()` does."""
     if not results.group_estimates:
         reject("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
     panels = _panels(results, level)

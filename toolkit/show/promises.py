@@ -135,7 +135,7 @@ def ratios(
 def belief_band(epsilon: float, points: Sequence[tuple[float, float]] = (), *, ax: Axes | None = None) -> Axes:
     """Draw the range of possible beliefs about one person after a release, against the belief before the release.
 
-    Odds change by at most e**epsilon, so a belief b becomes at most b e**epsilon / (1 - b + b e**epsilon).
+    Odds change by a factor of at most e**epsilon, so a belief b becomes at most b e**epsilon / (1 - b + b e**epsilon).
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ def area_curves(
 
 @document_figure
 def uniqueness_bars(profile: UniquenessProfile, *, max_bars: int = 12, ax: Axes | None = None) -> Axes:
-    """Draw the share of people who are unique by each set of columns, in decreasing order.
+    """Draw the share of people whom each set of columns identifies uniquely, in decreasing order.
 
     Parameters
     ----------

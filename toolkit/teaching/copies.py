@@ -81,7 +81,7 @@ def dataset(name: str) -> Path:
 
 
 def copy_course(target: Path, audience: str = "", *, add_install_cell: bool = False) -> None:
-    """Copy notebooks and data into a folder that has none; a "student" gets no solutions, outputs and answer keys."""
+    """Copy notebooks and data into a folder that has none; a "student" gets no solutions, outputs or answer keys."""
     for folder in FOLDERS:
         if (target / folder).exists():
             reject(

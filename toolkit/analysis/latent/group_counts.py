@@ -62,8 +62,8 @@ class ModelTest:
 class GroupCounts:
     """The numbers of people who said no and yes in two groups: one row per group, with probabilities `p`.
 
-    `value` and `cov` are those of the shares of the design's corners. They are unbiased, so that a share may lie
-    outside [0, 1].
+    `value` and `cov` are the estimated shares of the design's corners and their covariance. The estimates are unbiased,
+    so a share may lie outside [0, 1].
     """
 
     design: TwoGroupDesign
@@ -93,7 +93,7 @@ class GroupCounts:
         return self.loglike(self.yes_shares)
 
     def maximize_between(self, start: Iterable[float], end: Iterable[float]) -> tuple[float, float]:
-        """Return where on the line from `start` (0) to `end` (1) the likelihood is highest, and its logarithm there.
+        """Return the position of the highest likelihood, from 0 (`start`) to 1 (`end`), and the log-likelihood there.
 
         The log-likelihood is concave along the line.
         """
@@ -132,7 +132,8 @@ class GroupCounts:
         remainder = 1 - (self.value.sum() if self.design.is_triangular else self.value.max())
         if min(self.value.min(), remainder) >= 0:
             return self.value, self.best
-        # The unbiased shares lie outside, so that the maximum is on an edge of the polygon of possible shares of yes.
+        # The unbiased shares lie outside the parameter space, so the maximum is on an edge of the polygon of possible
+        # shares of yes.
         start, matrix = self.design.corner_solution(self.p)
         corners = [self.design.yes_probability(cell, self.p) for cell in self.design.polygon_cells]
         shares = [np.round(start + matrix @ corner, 9) for corner in corners]  # 0 or 1, up to rounding errors
@@ -216,7 +217,7 @@ def in_errors(distance: float, se: float) -> float:
 
 
 def boundary_test(ratio: float, null: str) -> ModelTest:
-    """Test by a likelihood ratio with the null on the boundary: 0 with probability ½, else chi-squared with one df."""
+    """Test a null on the boundary by the likelihood ratio: 0 with probability ½, otherwise chi-squared with one df."""
     ratio = max(ratio, 0.0)
     return ModelTest(ratio, 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2), null)
 
@@ -314,7 +315,7 @@ class Lying:
     def honesty(self, level: float = 0.95) -> Interval:
         """Compute the profile-likelihood interval of the share of honest people among carriers.
 
-        The likelihood is skewed, so that the standard error says little.
+        The likelihood is skewed, so the standard error says little.
 
         Parameters
         ----------
@@ -367,7 +368,7 @@ class ExtendedCrosswise:
     test : ModelTest
         The likelihood-ratio test that both groups have one prevalence.
     z : float
-        The same as a distance in standard errors: positive if "same" is too frequent.
+        The same test as a distance in standard errors; positive if "same" is too frequent.
 
     Examples
     --------
@@ -479,5 +480,5 @@ _THREE = np.array([[1.0, 0.0], [-1.0, -1.0], [0.0, 1.0]])
 
 
 def _three_shares(corners: Array) -> Array:
-    """Return the shares of carriers, honest non-carriers and cheaters from the first and the last of them."""
+    """Return the shares of carriers, honest non-carriers and cheaters, given the first and the last share."""
     return np.asarray(_THREE @ corners + np.array([0.0, 1.0, 0.0]))

@@ -1,7 +1,7 @@
-"""Distributions of the responses in list experiments: from one list, two lists, or items that are asked one by one.
+"""Distributions of the responses in list experiments: to one list, two lists, or items that are asked one by one.
 
 A distribution maps the linear predictors to the probability of each response and to its derivatives. Responses are
-coded as integers; `names` are the names of the linear predictors, the trait's being empty.
+coded as integers. `names` are the names of the linear predictors; the name of the trait's predictor is empty.
 """
 
 import itertools
@@ -35,9 +35,10 @@ class JointDistribution:
     item_by_item : bool
         Whether people without the long list are asked each item on its own.
     treated : array
-        Who has the long form of the first list; with two lists, the others have that of the second.
+        Whether each person saw the long form of the first list; with two lists, the others saw the long form of the
+        second.
     constrained : bool
-        Whether carriers and others have the items with equal probability.
+        Whether the items apply to carriers and to others with equal probability.
     correlated : bool
         Whether the items of a person are correlated; the last linear predictor is then the log of the standard
         deviation of the random effect.
@@ -96,7 +97,7 @@ class JointDistribution:
         return [matrices[:2], matrices[2:]]
 
     def codes(self, columns: list[Array]) -> npt.NDArray[np.intp]:
-        """Encode each person's response from the columns of counts, of which that of the long list is the last."""
+        """Encode each person's response from the columns of counts; the last column is that of the long list."""
         if not self.item_by_item:
             items = next(iter(self.lists.values()))
             return np.asarray(columns[0] * (items + 2) + columns[1] if len(columns) > 1 else columns[0], dtype=np.intp)
@@ -141,9 +142,10 @@ class JointDistribution:
 class ListDistribution:
     """The distribution of one list's count, and of the direct answer if there is one.
 
-    The linear predictors are, in this order: the trait, the control count (of others; of carriers unless constrained),
-    its overdispersion (likewise), the shares of carriers who deny at the floor and at the ceiling, and the share of
-    carriers who confess. `all_deny` names those of "floor" and "ceiling" at which every carrier denies.
+    The linear predictors are, in this order: the trait; the control count of others and, unless constrained, of
+    carriers; the overdispersion of each control count; the shares of carriers who deny at the floor and at the ceiling;
+    and the share of carriers who confess. `all_deny` names the limits, "floor" or "ceiling", at which every carrier
+    denies.
     """
 
     items: int
@@ -173,7 +175,7 @@ class ListDistribution:
         return "".join(f", {name}" for name, used in shares.items() if used or name in self.all_deny)
 
     def without(self, name: str, limit: int = 0) -> "ListDistribution":
-        """Return the distribution without a parameter: of a share, its `limit` of 0 or 1 takes its place."""
+        """Return the distribution without a parameter; a share is replaced by its `limit` of 0 or 1."""
         if name.startswith("overdispersion"):
             return replace(self, overdispersed=False)
         all_deny = (*self.all_deny, name) if limit == 1 else self.all_deny
@@ -201,11 +203,11 @@ class ListDistribution:
         """
         name, spread = f"control{suffix}", f"overdispersion{suffix}"
         mean = expit(predictors[name])[:, None]
-        # Beyond exp(8) the beta-binomial distribution has all its mass on none and all items.
+        # Beyond exp(8) the beta-binomial distribution has all its mass on none and on all of the items.
         theta = np.exp(np.clip(predictors[spread], -30, 8))[:, None] if self.overdispersed else np.zeros_like(mean)
         y, j = np.arange(self.items + 2), np.arange(self.items)
         up, down = np.maximum(mean + theta * j, 1e-300), np.maximum(1 - mean + theta * j, 1e-300)
-        # Indicators of the factors of the beta-binomial probability that a count y has.
+        # Indicators of the factors in the beta-binomial probability of a count y.
         successes, failures = j[:, None] < y, j[:, None] < self.items - y
         choose = np.array([math.comb(self.items, int(count)) for count in y], dtype=float)
         log = np.log(up) @ successes + np.log(down) @ failures - np.log(1 + theta * j).sum(axis=1, keepdims=True)
@@ -220,7 +222,7 @@ class ListDistribution:
         return law, derivatives
 
     def _long_list(self, law: Array, derivatives: Array, predictors: dict[str, Array]) -> tuple[Array, Array]:
-        """Return the distribution of carriers' counts of the long list: one more, unless they deny it."""
+        """Return the distribution of carriers' counts of the long list: one above the control count, or equal to it."""
         long, d_long = np.zeros_like(law), np.zeros_like(derivatives)
         long[:, 1:], d_long[:, :, 1:] = law[:, :-1], derivatives[:, :, :-1]
         for name, count in (("floor", 0), ("ceiling", self.items)):
@@ -248,7 +250,7 @@ class ListDistribution:
 
 
 def _mixture(trait: Array, carriers: tuple[Array, Array], others: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return the distribution over both classes, whose derivatives include that with respect to the trait."""
+    """Return the distribution over both classes, and its derivatives, including that with respect to the trait."""
     law, derivatives = (trait * own + (1 - trait) * other for own, other in zip(carriers, others, strict=True))
     derivatives[0] += trait * (1 - trait) * (carriers[0] - others[0])
     return law, derivatives

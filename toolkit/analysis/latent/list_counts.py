@@ -1,6 +1,6 @@
 """List experiments and item sums without covariates: two means are compared.
 
-No epsilon is stated, because somebody who counts none or all of the items has told everything.
+No epsilon is stated, because a count of none or all of the items reveals every answer.
 """
 
 from collections.abc import Iterable
@@ -34,10 +34,10 @@ class ListExperiment:
     estimate : Estimate
         The share of carriers: the difference of two means.
     test : ModelTest
-        Whether a combination of trait and control count has a negative share, which shows that the sensitive item
-        changed the answers to the others; Bonferroni's correction over all combinations.
+        A test whether a combination of trait and control count has a negative share, with Bonferroni's correction over
+        all combinations. A negative share shows that the sensitive item changed the answers to the other items.
     told_none, told_all : float
-        The shares of the long list's group who counted no item or every item, so that their answer is known.
+        The shares of people with the long list who counted no item or every item, which reveals their answer.
     carriers_by_count : array
         Estimated share of people with the trait, by the number of control items that apply to them.
 
@@ -114,12 +114,12 @@ class CombinedList:
     estimate : Estimate
         The share of carriers.
     confessed : float
-        The share who said yes to the direct question.
+        The share of people who said yes to the direct question.
     truthful : Estimate
         The difference in means among those who confessed: 1 if nobody confesses falsely.
     unmoved : Estimate
-        The share of confessions in the long list's group less that in the short list's group: 0 if the list does not
-        influence the direct answer.
+        The share of confessions in the long list's group minus the share in the short list's group: 0 if the list does
+        not influence the direct answer.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class CombinedList:
 
 
 def list_with_direct(counts: Iterable[object], treatment: Values, direct: Values, *, items: int) -> CombinedList:
-    """Estimate the share of carriers from a list and a direct question to the same people (Aronow and others 2015).
+    """Estimate the share of carriers from a list and a direct question for the same people (Aronow and others 2015).
 
     Those who confess are carriers; the list estimates the share of carriers among the others. The variance is smaller
     than that of the list alone, if nobody confesses falsely and the list influences no direct answer; both are tested.
@@ -146,9 +146,9 @@ def list_with_direct(counts: Iterable[object], treatment: Values, direct: Values
     counts : array
         The count of each person.
     treatment : array of yes or no
-        Who saw the long list.
+        Whether each person saw the long list.
     direct : array of yes or no
-        Who said yes to the direct question.
+        Whether each person said yes to the direct question.
     items : int
         Number of items on the short list.
 
@@ -190,16 +190,16 @@ def list_with_direct(counts: Iterable[object], treatment: Values, direct: Values
 def double_list(
     first: Iterable[object], second: Iterable[object], treatment: Values, *, items: int
 ) -> tuple[Estimate, ModelTest]:
-    """Estimate the share of carriers from two lists to the same people.
+    """Estimate the share of carriers from two lists that the same people answer.
 
-    One half sees the long form of the first list, the other half that of the second.
+    One half sees the long form of the first list, the other half the long form of the second.
 
     Parameters
     ----------
     first, second : array
         The count of each person on each list.
     treatment : array of yes or no
-        Who saw the long form of the first list; the others saw that of the second.
+        Whether each person saw the long form of the first list; the others saw the long form of the second.
     items : int
         Number of items on each short list.
 
@@ -208,7 +208,8 @@ def double_list(
     Estimate
         The share of carriers, from both lists; its error accounts for the correlation of a person's two counts.
     ModelTest
-        Whether the sum of both counts has the same mean in both halves, as it has if carriers add one to each.
+        A test whether the sum of both counts has the same mean in both halves, as it does if carriers add one to each
+        sum.
 
     Examples
     --------
@@ -284,7 +285,7 @@ def _counts_up_to(values: Iterable[object], maximum: int, name: str) -> Array:
 
 
 def item_counts(values: object, treated: Mask, items: int) -> Array:
-    """Return the counts of a list whose long form was seen by those who are `treated`, after checking them."""
+    """Check and return the counts of a list whose long form the people in `treated` saw."""
     rule = f"counts must be whole numbers from 0 to {items}, and to {items + 1} on the long list"
     counts = _whole_numbers(values, items + treated, rule)
     for arm, name in ((treated, "long"), (~treated, "short")):

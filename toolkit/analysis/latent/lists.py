@@ -1,6 +1,6 @@
 """`list_experiment`: a list experiment with covariates, fitted by nonlinear least squares or by maximum likelihood.
 
-No epsilon is stated, because somebody who counts none or all of the items has told everything.
+No epsilon is stated, because a count of none or all of the items reveals every answer.
 """
 
 import math
@@ -52,9 +52,9 @@ from toolkit.local.matrix.encoding import encode
 _NO_MODEL = "least squares does not model the control count; its errors are robust"
 # Steps of the Gauss–Newton method before those of Newton's method.
 _GAUSS_NEWTON = 30
-# Share of the information at the start below which a curve counts as a step: its slope is 1/3000 of what it was.
+# Share of the information at the start below which a curve counts as a step: its slope is 1/3000 of the first slope.
 _STEP = 1e-7
-# Share of the variance of the difference in means below which the model's mean counts as that very difference.
+# If the variance of the gap is below this share of the variance of the difference in means, both count as equal.
 _SAME = 1e-8
 
 
@@ -151,24 +151,24 @@ def list_experiment(
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> ListFit | ListExperiment:
-    r"""Estimate who has the trait, from how many items of a list apply to each person (Imai 2011).
+    r"""Estimate who has the trait, from the number of list items that apply to each person (Imai 2011).
 
     Some people see a list of J control items, the others the same list with the sensitive item added. Without a
     formula, the two means are compared. With a formula, the default is nonlinear least squares: the mean of the control
     group, :math:`J\,g(x'\gamma)`, is fitted first, then what the long list adds to it, :math:`g(x'\delta)`; the
     standard errors account for both steps. Least squares assumes nothing about the distribution of the control count.
 
-    Maximum likelihood does assume a distribution. It is more precise if that is right, and can be far off if not: in
-    1,000 simulated surveys in which the count depends on the trait, 26 % of the intervals of the constrained binomial
-    model covered the truth, and 96 % of those of least squares. `agreement` compares a fit with the difference in
-    means. With two lists, or items asked one by one, the likelihood is that of all responses of a person; if people
-    with one control item tend to have another, only control="logit-normal" is right.
+    Maximum likelihood does assume a distribution. It is more precise if that distribution is right, and can be far off
+    otherwise: in 1,000 simulated surveys in which the count depends on the trait, 26 % of the intervals of the
+    constrained binomial model covered the truth, and 96 % of those of least squares. `agreement` compares a fit with
+    the difference in means. With two lists, or items asked one by one, the likelihood is that of all responses of a
+    person; if people with one control item tend to have another, only control="logit-normal" is right.
 
-    Intervals of slopes by least squares from two lists, or with items asked one by one, covered them in 95.8 to 96.5 %
-    of 2,000 surveys each of 600 and of 1,500 people; intervals of all coefficients from one list in 94.6 to 98.7 % (22
-    of the 2,000 surveys of 600 people had no minimum at finite coefficients, and were rejected). Least squares can have
-    several minima. The fit reports the one that is reached from equal shares for everybody; a curve that turns into a
-    step may come nearer to the counts.
+    Coverage of least squares was simulated in 2,000 surveys of 600 people and 2,000 of 1,500 people. Intervals of
+    slopes from two lists, or from items asked one by one, covered the slopes in 95.8 to 96.5 %. Intervals of all
+    coefficients from one list covered them in 94.6 to 98.7 %; 22 of the 2,000 surveys of 600 people had no minimum at
+    finite coefficients and were rejected. Least squares can have several minima. The fit reports the one that is
+    reached from equal shares for everybody; a curve that turns into a step may come nearer to the counts.
 
     Parameters
     ----------
@@ -186,16 +186,17 @@ def list_experiment(
         Distribution of the control count, for "ml". With "logit-normal", a normal random effect moves the log odds of
         all control items of a person; with several lists or single items, the other two treat items as independent.
     constrained : bool
-        Whether that distribution is the same for carriers and others, for "ml".
+        Whether the control count has the same distribution for carriers and others, for "ml".
     floor : bool or str
         Whether carriers to whom no control item applies may deny the sensitive one, for "ml"; "~ age" if their share
-        depends on covariates. A share that goes to 0 or 1 is fixed there, and a note says so.
+        depends on covariates. A share that goes to 0 or 1 is fixed at that value, and a note says so.
     ceiling : bool or str
-        Whether carriers to whom all control items apply may deny it, likewise.
+        Whether carriers to whom all control items apply may deny the sensitive one; as for `floor`.
     direct : str or array, optional
-        Everybody's answer to the direct question, for "ml"; nobody is assumed to confess falsely.
+        Everybody's answer to the direct question, for "ml"; it is assumed that nobody confesses falsely.
     second : str or array, optional
-        Counts of a second list with as many items. Those who saw the short form of the first list saw its long form.
+        Counts of a second list with as many items. People who saw the short form of the first list saw the long form of
+        the second.
     control_items : sequence of str, optional
         The modified design: columns of the control items, 0 or 1, which the control group was asked one by one.
     se : str, optional
@@ -210,7 +211,7 @@ def list_experiment(
     ListFit or ListExperiment
         For a formula a fit with the coefficients of the trait first, then those of the control count; it also has
         `difference` and `agreement`. For counts the difference in means, a test of its assumption, and the shares of
-        those whose count reveals their answer. Only `treatment` and `items` go with counts.
+        those whose count reveals their answer. Only `treatment` and `items` can be combined with counts.
 
     Examples
     --------
@@ -336,7 +337,7 @@ def _with_sums(formula: str, data: Data, treatment: object, control_items: Seque
 
 @dataclass(frozen=True, eq=False)
 class ControlList:
-    """A short list, or a single item: the counts, of which those in `rows` are of people who saw it."""
+    """A short list, or a single item, with the counts; `rows` marks the people who saw it."""
 
     rows: Mask
     counts: Array
@@ -356,8 +357,8 @@ class LongList:
 class ListDesign:
     """The lists of an experiment and the difference in means.
 
-    `influence` is that of each person on the difference; `columns` are all counts, as a joint distribution encodes
-    them.
+    `influence` is the influence of each person on the difference; `columns` are all counts, as encoded by a joint
+    distribution.
     """
 
     control: dict[str, ControlList]
@@ -418,7 +419,7 @@ def _difference(people: People, values: Array, treated: Mask, method: str) -> tu
 
 
 def _least_squares(answers: AnswerRows, design: ListDesign) -> ListFit:
-    """Fit a curve to each control list, then one to what the long lists add to the sum of those."""
+    """Fit a curve to each control list, then a curve to the amount that the long lists add to the sum of these."""
     (x, back), row_weights = standardize(answers.covariates), answers.people.row_weights
     control, long = list(design.control.values()), design.long
     curves = [_finite(name, curve) for name, curve in design.control_curves(x, row_weights).items()]
@@ -488,9 +489,9 @@ def _with_gap(fit: ListFit, influence: Callable[[], Array], difference_influence
 def _fit_curve(x: Array, y: Array, row_weights: Array, start: Array) -> Array | None:
     """Fit a logistic curve by least squares; return None if it turns into a step.
 
-    The Gauss–Newton method finds the region of a minimum, but converges only linearly there if residuals are large.
-    Newton's method then ends at a strict minimum. If the first steps led to a curve that is a step, it starts again
-    without them.
+    The Gauss–Newton method comes near a minimum, but converges only linearly if residuals are large. Newton's method
+    then ends at a strict minimum. If the Gauss–Newton method led to a step function, Newton's method starts again
+    without it.
     """
 
     def evaluate(params: Array) -> Evaluation:
@@ -599,7 +600,7 @@ _NOTES = (
 
 
 def _starting_values(answers: AnswerRows, design: ListDesign) -> dict[str, Array]:
-    """Return the difference in means as the trait's intercept, and the least squares of the control lists."""
+    """Return the difference in means as the trait's intercept, and the least-squares coefficients of the lists."""
     x, back = standardize(answers.covariates)
     starts = {
         name: np.zeros(x.shape[1]) if curve is None else back @ curve

@@ -1,6 +1,6 @@
 """Models with latent classes: who belongs to a class depends on covariates, and each class answers by its own rule.
 
-A model is a distribution of the responses given a few linear predictors, one of which is the trait's. Log-likelihood,
+A model is a distribution of the responses given a few linear predictors, one of which is for the trait. Log-likelihood,
 score and expected information follow from it.
 """
 
@@ -164,8 +164,8 @@ class LatentModel:
     def _penalty_score(self, eta: Array, information: Array) -> Array:
         """Return the gradient of half the log determinant of the information.
 
-        Its derivative is half the trace of the inverse times the derivative of the information. The latter depends on a
-        coefficient only through a linear predictor, so that differences along predictors suffice.
+        Its derivative is half the trace of the inverse times the derivative of the information. The information depends
+        on a coefficient only through a linear predictor, so differences along predictors suffice.
         """
         ends = np.cumsum([x.shape[1] for x in self.columns])[:-1]
         blocks = [np.split(rows, ends, axis=1) for rows in np.split(np.linalg.inv(information), ends)]
@@ -210,7 +210,7 @@ def _information_weights(law: Array, slopes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A linear predictor; the trait's has no name.
+    """A linear predictor; the predictor of the trait has no name.
 
     A parameter that goes to one of its `limits` is left out: a share may go to 0 or 1, a spread to 0.
     """
@@ -253,9 +253,10 @@ class LatentFit(PredictiveFit):
     The trait's coefficients come first, under the names of the covariates. Other coefficients have the name of their
     share before the name of the covariate.
 
-    In 2,000 simulated surveys each of 1,000 people, 95 % intervals covered coefficients and prevalences in 94.7 to
+    In 2,000 simulated surveys of 1,000 people each, 95 % intervals covered coefficients and prevalences in 94.7 to
     95.4 % (unrelated question), 94.5 to 97.1 % (lie detector), 94.8 to 96.0 % (extended crosswise) and 94.9 to 96.5 %
-    (cheater detection) of surveys. At most 7 of the 2,000 had no maximum at finite coefficients; they were rejected.
+    (cheater detection) of surveys. At most 7 of the 2,000 surveys had no maximum at finite coefficients; these were
+    rejected.
 
     Parameters
     ----------
@@ -346,7 +347,7 @@ class LatentFit(PredictiveFit):
         return [Effect("", *self._shares_of(matrices))]
 
     def _matrix(self, predictor: Predictor, data: Data | Values) -> Array:
-        """Return the covariates of new people; those of other shares are needed only if they change the prevalence."""
+        """Return the covariates of new people; other shares need covariates only if they change the prevalence."""
         if predictor is self.predictors[0] or self.share is not trait_share:
             return predictor.covariates.matrix_of(data)
         return np.ones((len(self.predictors[0].covariates.matrix_of(data)), len(predictor.labels)))
@@ -416,7 +417,7 @@ def fit_latent(
 
 
 def _maximum(model: LatentModel, start: Array, advice: str = ADVICE) -> tuple[Evaluation, Array, tuple[str, ...]]:
-    """Return the highest maximum, the observed information there, and a note if infinity is higher still."""
+    """Return the highest maximum, its observed information, and a note if the likelihood is higher at infinity."""
     generic = start + np.random.default_rng(1).normal(size=len(start))
     if model.with_jeffreys:
         # The penalty is infinite where the information is singular.

@@ -1,4 +1,4 @@
-"""Two groups whose devices have different probabilities: cheaters, liars, extended crosswise, unknown questions.
+"""Designs with two groups whose devices differ: cheater detection, lie detector, extended crosswise, unknown question.
 
 With a formula a model is fitted. Counts, and reports without a formula, give unbiased shares.
 """
@@ -74,9 +74,9 @@ def cheater_detection(
 
     In each group, the device says "say yes" with its probability :math:`p_g`, and otherwise demands the truth. Carriers
     say yes, honest non-carriers say yes when told to, and cheaters never do (Clark and Desharnais 1998):
-    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers, so that the true share lies
-    between the share of carriers found and the sum of that and the share of cheaters. With a formula, the log odds of
-    carriers and of cheaters against honest non-carriers are linear in the covariates.
+    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers, so the true share of carriers
+    lies between the estimated share of carriers and the sum of the estimated shares of carriers and cheaters. With a
+    formula, the log odds of carriers and of cheaters against honest non-carriers are linear in the covariates.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def cheater_detection(
     p : mapping, or tuple for counts
         The probability of "say yes" in each group, {"a": 0.2, "b": 0.8}.
     group : str or array, optional
-        The column of groups, or the group of each report. Counts take no groups.
+        The column of groups, or the group of each report. Leave it out for counts.
     se, penalty, sample, weights, strata, clusters, missing : optional
         For a formula, as for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
@@ -154,9 +154,9 @@ def lie_detector(
     data : frame, optional
         The columns of a formula.
     p : mapping, or tuple for counts
-        The probability that the device tells a non-carrier to say the truth in each group.
+        The probability in each group that the device tells a non-carrier to tell the truth.
     group : str or array, optional
-        The column of groups, or the group of each report. Counts take no groups.
+        The column of groups, or the group of each report. Leave it out for counts.
     honesty : str, optional
         "~ age" if the honesty of carriers depends on covariates as well.
     se, penalty, sample, weights, strata, clusters, missing : optional
@@ -234,17 +234,17 @@ def extended_crosswise(
     p : mapping, or tuple for counts
         The innocuous prevalence in each group, {"a": 0.15, "b": 0.85}.
     group : str or array, optional
-        The column of groups, or the group of each report. Counts take no groups.
+        The column of groups, or the group of each report. Leave it out for counts.
     always_different : str, optional
-        "~ age" if that share depends on covariates as well.
+        "~ age" if the share of people who always say "different" depends on covariates as well.
     se, penalty, sample, weights, strata, clusters, missing : optional
         As for `cheater_detection`.
 
     Returns
     -------
     LatentFit or ExtendedCrosswise
-        For a formula a fit; "always different: Intercept" is the log odds of that share. For counts the prevalence
-        from both groups and from each, and a test that they agree.
+        For a formula a fit; "always different: Intercept" is the log odds of always saying "different". For counts the
+        prevalence from both groups together and from each group, and a test that the groups agree.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def unknown_question(
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | Unknown:
-    r"""Estimate the prevalences of a sensitive and of an innocuous trait, from reports that may be about either.
+    r"""Estimate the prevalences of a sensitive and of an innocuous trait, from reports about one or the other.
 
     With the probability :math:`p_g` of the group the sensitive question is answered, otherwise an innocuous one
     (Greenberg and others 1969): :math:`\Pr(yes) = p_g\,\pi(x) + (1 - p_g)\,q`.
@@ -304,7 +304,7 @@ def unknown_question(
     p : mapping, or tuple for counts
         The probability of the sensitive question in each group, {"a": 0.75, "b": 0.2}.
     group : str or array, optional
-        The column of groups, or the group of each report. Counts take no groups.
+        The column of groups, or the group of each report. Leave it out for counts.
     innocuous : str, optional
         "~ age" if the innocuous prevalence depends on covariates as well.
     se, penalty, sample, weights, strata, clusters, missing : optional

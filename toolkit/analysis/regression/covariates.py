@@ -68,7 +68,7 @@ class Covariates:
         return None if declared is None else declared[0]
 
     def matrix_with(self, variable: str, values: Values) -> Array:
-        """Return the matrix after one variable is given these values."""
+        """Return the matrix with one variable set to these values."""
         if isinstance(self.data, np.ndarray):
             matrix = self.matrix.copy()
             matrix[:, self.labels.index(variable)] = values
@@ -232,7 +232,7 @@ def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
         warnings.simplefilter("error", errors.DataMismatchWarning)
         try:
             matrix = formula_or_spec.get_model_matrix(frame, context={}, na_action="ignore", output="numpy")
-            np.asarray(matrix, dtype=np.float64)  # makes no copy if the matrix is already of floats
+            np.asarray(matrix, dtype=np.float64)  # makes no copy if the matrix already holds floats
         except errors.DataMismatchWarning:
             return None, "levels"
         except Exception as problem:

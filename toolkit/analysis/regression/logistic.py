@@ -199,8 +199,9 @@ class LogisticFit(AnswerFit):
     def _predict(self, matrix: Array) -> Estimate:
         """Map the interval of the linear predictor through the inverse link, so that it lies within [0, 1].
 
-        In 2,000 simulated surveys each of 150 and of 300 people with a die, 95 % intervals covered prevalences of 0.09
-        to 0.5 in 94.8 to 97.0 % of surveys; at the lowest prevalence, 40 fits had no interior maximum.
+        Coverage was simulated in 2,000 surveys of 150 people and 2,000 of 300 people, with a die. The 95 % intervals
+        covered prevalences of 0.09 to 0.5 in 94.8 to 97.0 % of surveys; at the lowest prevalence, 40 fits had no
+        interior maximum.
         """
         eta, slope = matrix @ self.value, self.link.slope(matrix @ self.value)
         eta_se = np.sqrt(np.einsum("ij,jk,ik->i", matrix, self.cov, matrix))
@@ -221,7 +222,8 @@ class LogisticFit(AnswerFit):
     def posterior(self) -> Array:
         """Compute Pr(yes | report, covariates) for each person of the fit; each call warns not to publish the result.
 
-        The mean of these probabilities is the mean prediction, which `predict` estimates without reference to persons.
+        The mean of these probabilities is the mean prediction, which `predict` estimates without reference to
+        individuals.
 
         Returns
         -------

@@ -20,7 +20,7 @@ from toolkit.core.inference.special import expit
 class OutcomeLaw(Protocol):
     """The distribution of an outcome given its linear predictor and `n_nuisance` nuisance parameters.
 
-    `expected_information` is the expected information of one outcome on each nuisance parameter. For each person,
+    `expected_information` is the expected information of one outcome about each nuisance parameter. For each person,
     `log_density` returns the log-density, and `score` its derivatives with respect to the linear predictor and the
     nuisance parameters. `negative_hessian` returns minus the second derivatives: with respect to the predictor, mixed,
     and with respect to the nuisance parameters.

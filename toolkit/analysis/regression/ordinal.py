@@ -40,8 +40,8 @@ from toolkit.frames.table import as_frame, floats_or_none, is_lazy
 from toolkit.local.design import Design
 
 _ADVICE = "use penalty='jeffreys', join neighboring options, or leave out covariates"
-_VANISHED = 1e-9  # mean share of an option below which it counts as 0: less than one person of a thousand million
-_NEARBY = 0.02  # distance of thresholds that met, in a second attempt
+_VANISHED = 1e-9  # mean share of an option below which it counts as 0: less than one person in a billion
+_NEARBY = 0.02  # distance between thresholds that met, for a second attempt
 _START = 1.5  # the thresholds start at equal distances between -1.5 and 1.5, where no option has a small share
 
 
@@ -152,7 +152,7 @@ class OrdinalModel:
         """Return the information of all reports, from that of each report on the linear predictors."""
         if not self.is_parallel:
             return block_gram(self.columns, weights * self.people.row_weights)
-        # All thresholds have the same slopes, so that one sum over people is enough for these.
+        # All thresholds have the same slopes, so one sum over people is enough for the slopes.
         by_threshold, slopes = weights.sum(axis=1) * self.people.row_weights, self.columns[:, 1:]
         mixed = by_threshold @ slopes
         by_slopes = weighted_gram(slopes, by_threshold.sum(axis=0))
@@ -473,8 +473,8 @@ def ordinal(
     formula, data, design : str, frame and Design
         As for `logistic`; the design may also be a `likert` scale.
     link : {"logit", "probit", "cloglog"}
-        The link function of the probability of at most an option. With two options, "logit" and "probit" are those of
-        `logistic`; "cloglog" is that of `logistic` for the lower option.
+        The link function of the probability of an option or a lower one. With two options, "logit" and "probit" are the
+        same as in `logistic`; "cloglog" is the link of `logistic` for the lower option.
     order : sequence, optional
         The options from the lowest to the highest; by default the order of the design.
     design_by, se, penalty, sample, weights, strata, clusters, times, missing : optional

@@ -172,8 +172,8 @@ def split_missing(missing: object) -> tuple[str, tuple[Any, ...]]:
 def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> Codes:
     """Encode reports as codes of a design.
 
-    Numbers and booleans must be codes of the design. Text is read as in every other analysis: labels in any case, and
-    the usual words for yes and no.
+    Numbers and booleans must be codes of the design. Text is read as in every other analysis: labels in upper or lower
+    case, and the usual words for yes and no.
     """
     if reports.dtype.kind == "O" and not any(isinstance(report, str) for report in reports):
         reports = np.asarray(reports.tolist())
@@ -493,7 +493,7 @@ def read_people(
 def complete_rows(
     gaps: Mapping[str, Mask], missing_mode: str, times: Values | None = None
 ) -> tuple[Mask, dict[str, int]]:
-    """Return a mask of the complete rows, and the number of people left out, by the first gap in their row."""
+    """Return a mask of the complete rows, and the number of people left out, by the first column with a gap."""
     counts = np.ones(len(next(iter(gaps.values()))))
     if times is not None and (numbers_of_people := floats_or_none(times)) is not None:
         counts = np.where(np.isnan(numbers_of_people), 1.0, numbers_of_people)

@@ -325,7 +325,7 @@ def find_maximum(
     advice: str,
     ascend: Callable[..., Maximization] = ascend,
 ) -> Evaluation:
-    """Return the maximum of a log-likelihood, which `evaluate` has penalized if `with_jeffreys`."""
+    """Return the maximum of a log-likelihood; `evaluate` includes Jeffreys' penalty if `with_jeffreys`."""
     if with_jeffreys:
         return penalized_maximum(evaluate, maximize(evaluate, start))
     ascent = ascend(evaluate, observed_information, start)

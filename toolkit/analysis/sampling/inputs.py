@@ -62,7 +62,7 @@ def from_frame(frame: object, values: object, name: str) -> Any:
     if not isinstance(values, str):
         return values
     if is_lazy(frame):
-        rows_in_order(frame)  # raises, because its rows have no order
+        rows_in_order(frame)  # raises an error, because its rows have no order
     return named_column(frame, values, f"`{name}`")
 
 

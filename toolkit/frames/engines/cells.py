@@ -1,7 +1,7 @@
 """Cells that are Python objects. They are read by type: no method of an object of unknown type is ever called.
 
 A cell may be any object that somebody put into a frame. A cell whose `__float__`, `__eq__` or `__hash__` raises or is
-slow would disclose something about its person. So only the types in this module are read; a cell of any other type is
+slow would disclose something about a person. So only the types in this module are read; a cell of any other type is
 neither a number nor an option.
 """
 

@@ -61,8 +61,8 @@ class Kind:
     is_categorical : bool
         Whether values are stored as codes of categories; such a column is not summed.
     is_long : bool
-        Whether numbers have more digits than a float or 64 bits hold. Such numbers are added up as floats, but compared
-        exactly, one by one.
+        Whether numbers have more digits than a float or 64 bits can hold. Such numbers are added up as floats, but
+        compared exactly, one by one.
     """
 
     name: str

@@ -100,7 +100,7 @@ def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> lis
     columns : sequence of str
         The quasi-identifiers.
     sensitive : str
-        The column of the sensitive values.
+        The column with the sensitive values.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def background(
     frame : frame or mapping
         A table of any engine, or a mapping from names to arrays.
     sensitive : str
-        The column of the sensitive values.
+        The column with the sensitive values.
     known : mapping
         The person's quasi-identifiers, with values as in the frame.
     ruled_out : sequence

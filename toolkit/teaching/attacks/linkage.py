@@ -1,4 +1,4 @@
-"""Linkage attacks: people who are unique by a few columns, and joins with a table that has names."""
+"""Linkage attacks: people whom a few columns identify uniquely, and joins with a table that has names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class UniquenessProfile:
 def uniqueness(
     frame: DataFrame, columns: Sequence[str] | None = None, *, sizes: Sequence[int] = (1, 2)
 ) -> UniquenessProfile:
-    """Compute the share of rows that are unique by each set of columns.
+    """Compute the share of rows that each set of columns identifies uniquely.
 
     Parameters
     ----------

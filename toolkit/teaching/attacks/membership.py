@@ -164,7 +164,7 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
 
 
 def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
-    """Fit a linear classifier by (ridge) least squares, such as a hospital might publish.
+    """Fit a linear classifier, such as a hospital might publish, by (ridge) least squares.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 def _canary_scores(
     learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
-    """Return the scores of a canary by models trained with it, and by models trained without it."""
+    """Return the scores that models trained with a canary and models trained without it give the canary."""
     row, label = canary
     table, classes = float_array(rows, "rows").copy(), read_without_quoting(lambda: np.array(labels))
     if table.ndim != 2 or len(classes) != len(table) or np.shape(row) != table.shape[1:]:

@@ -105,7 +105,7 @@ def answers(secret: ArrayLike, subsets: Mask, mechanism: object = None, rng: Rng
     secret : array-like
         The true bits.
     subsets : Mask
-        The sets, a row each.
+        The sets, one row each.
     mechanism : object, optional
         An object with `release(value, rng)`, or a function of all counts; None answers exactly.
     rng : Generator, optional
@@ -129,7 +129,7 @@ def answers(secret: ArrayLike, subsets: Mask, mechanism: object = None, rng: Rng
 
 
 def _bounded_noise(alpha: float) -> Callable[..., Array]:
-    """Make a mechanism that adds noise uniform between -alpha and alpha.
+    """Make a mechanism that adds uniform noise between -alpha and alpha.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def reconstruct(
     Parameters
     ----------
     subsets : Mask
-        The sets, a row each.
+        The sets, one row each.
     responses : array-like
         An answer per set.
     method : str

@@ -33,7 +33,7 @@ STATIC = Path(__file__).parent / "static"
 # The total losses of many equal releases take seconds to compute on the whole grid, so `static/composed.json` stores
 # them.
 #
-# The numbers come from `compose`, and a test recomputes some of them. To update the file after a change of a rule in
+# The numbers come from `compose`, and a test recomputes some of them. To update the file after a change to a rule in
 # `toolkit.core.composition`, run `python -m toolkit.teaching.explorers composition_explorer`.
 
 RELEASES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 52, 75, 100, 150, 200, 300, 365)

@@ -32,7 +32,7 @@ STATIC = Path(__file__).parent / "static"
 # The accuracies of private classifiers take long to compute, so they are stored in `static/learned.json`.
 #
 # Simulated people give twenty yes/no answers, which are evidence for or against an illness. To update the file after a
-# change of `toolkit.learning`, run `python -m toolkit.teaching.explorers learning_explorer`. A test recomputes some of
+# change to `toolkit.learning`, run `python -m toolkit.teaching.explorers learning_explorer`. A test recomputes some of
 # the accuracies.
 
 PEOPLE = (250, 500, 1000, 2000, 5000, 10_000, 20_000)

@@ -38,7 +38,7 @@ STATIC = Path(__file__).parent / "static"
 #
 # In each game the Laplace mechanism releases the number of secrets in random groups of people, and
 # `toolkit.teaching.attacks.reconstruction` attacks the releases. A test repeats some of the games. To update the file
-# after a change of the attack or of the mechanism, run `python -m toolkit.teaching.explorers reconstruction_game`.
+# after a change to the attack or the mechanism, run `python -m toolkit.teaching.explorers reconstruction_game`.
 
 PEOPLE = 100
 GAMES = 5

@@ -36,7 +36,7 @@ STATIC = Path(__file__).parent / "static"
 
 # The numbers on the grid take minutes to compute, so they are stored in `static/ways.json`.
 #
-# They come from `plan(...).trust_models()`, and a test recomputes some of them. To update the file after a change of
+# They come from `plan(...).trust_models()`, and a test recomputes some of them. To update the file after a change to
 # `toolkit.local.shuffling.amplification`, run `python -m toolkit.teaching.explorers tradeoff_explorer`.
 
 TRUST_MODELS = ("direct", "central", "shuffled", "local")

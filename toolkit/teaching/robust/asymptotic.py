@@ -1,4 +1,4 @@
-"""Noise from the gross-error sensitivity, whose guarantee is only asymptotic, so that no ledger accepts it.
+"""Noise scaled to the gross-error sensitivity; its guarantee is only asymptotic, so no ledger accepts it.
 
 The module has two results about populations. Chaudhuri and Hsu bound the smooth sensitivity of most samples by the
 influence function. The bound fails for a share of all data sets, so it must not set the scale of noise. Avella-Medina
