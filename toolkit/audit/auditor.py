@@ -74,7 +74,7 @@ def exact_epsilon(first: Law, second: Law) -> float:
 
 
 def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
-    """Compute delta, the largest excess of an event's probability over e**epsilon times that on the neighbor.
+    """Compute delta: the largest excess of an event's probability over e**epsilon times that on the neighbor.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Search:
 
 
 def _rank_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Order the pairs by excess and by promise in turn, so that near misses count if nothing exceeds the claim."""
+    """Order the pairs alternately by excess and by promise, so that near misses count if nothing exceeds the claim."""
     orders = [sorted(candidates, key=lambda candidate: -candidate.best(measure)) for measure in ("excess", "promise")]
     return list({candidate.name: candidate for rank in zip(*orders, strict=True) for candidate in rank}.values())
 
@@ -217,7 +217,7 @@ def distinct_inputs(pairs: Iterable[Pair]) -> dict[object, Any]:
 
 
 def identity(value: object) -> object:
-    """Return a key for equal inputs: the repr of a number or text, the bytes of an array, otherwise the id."""
+    """Return a key for equal inputs: the repr of a number or string, the bytes of an array, otherwise the id."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.dtype.str, value.shape, value.tobytes()
     has_text = value is None or isinstance(value, str | int | float | np.generic)
@@ -261,7 +261,7 @@ def audit(
     runs : int
         The total number of runs: half for the search, half for the confirmation.
     seconds : float
-        The time limit. If a few runs at the beginning show that all runs would take longer, fewer runs are made, and a
+        The time limit. If a few runs at the beginning show that all runs would exceed it, fewer runs are made, and a
         note says so. The result depends on the clock only in this case, and never with `math.inf`.
     level : Number
         The confidence of the bounds and of the verdict: a true claim is refuted with probability at most 1 - level.
@@ -361,7 +361,7 @@ def _confirm(
 
 
 def _split_error(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
-    """Split the error among all events: half for the event with the largest excess, and the rest evenly."""
+    """Split the error probability among all events: half for the event with the largest excess, and the rest evenly."""
     events = [(candidate.name, event, candidate.pair) for candidate in candidates for event in candidate.forward]
     events += [
         (f"{candidate.name}, reversed", event, candidate.pair[::-1])

@@ -17,7 +17,7 @@ from toolkit.core.search import bisect
 
 _MIN_P_VALUE = 1e-100
 _UNDERFLOW = 2000.0  # larger than any negative logarithm of the product of two floats
-_POINTS, _ROUNDS = 33, 7  # they locate the peak to 16**-7 of the range
+_POINTS, _ROUNDS = 33, 7  # they locate the peak to within 16**-7 of the range
 
 
 def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array]:
@@ -106,7 +106,7 @@ def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0,
     """
     if count / n <= delta:
         return 0.0
-    most = math.log((count / n - delta) * m / max(other, 0.5))  # any larger epsilon agrees with the counts
+    most = math.log((count / n - delta) * m / max(other, 0.5))  # any larger epsilon is consistent with the counts
 
     def rejected(epsilon: float) -> bool:
         return p_value(count, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error

@@ -1,6 +1,6 @@
 """The coding of outputs as rows of numbers, which the outputs of the search determine for all later runs.
 
-An output may be a number, a text, None, or a list, a mapping or an array of these. Each leaf of an output has a path.
+An output may be a number, a string, None, or a list, a mapping or an array of these. Each leaf of an output has a path.
 Each path has a column for its numbers, and a column for its kind or label if these vary. The shape of the output has a
 column if it varies. A coding is a function of a single output. If it were chosen again for each batch, the audit would
 distinguish batches instead of inputs.
@@ -150,7 +150,7 @@ def _inside(part: object) -> dict[Hashable, Any] | None:
 
 
 def number(leaf: object) -> float | None:
-    """Return a number as a finite float, or the first number in a text; return None if there is no number."""
+    """Return a number as a finite float, or the first number in a string; return None if there is no number."""
     if type(leaf) is float:
         return _finite(leaf)
     if isinstance(leaf, str):
@@ -167,7 +167,7 @@ def number(leaf: object) -> float | None:
 
 
 def label(leaf: object) -> Hashable:
-    """Return a label of a leaf: the kind of a number, the text itself, or the repr of anything else."""
+    """Return a label of a leaf: the kind of a number, the string itself, or the repr of anything else."""
     kind = _kind(type(leaf))
     return kind if kind is not None else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
 

@@ -155,8 +155,8 @@ _KEPT = 3
 
 _CAUTION = 4.0  # the number of standard errors subtracted, so that chance alone does not win the search
 
-# This is the corresponding number for the excess, for which less caution is better: rare events have few runs, and a
-# further trial costs little.
+# This is the same number for the excess, where less caution is better: rare events have few runs, and another trial
+# costs little.
 _HOPE = 1.5
 
 
@@ -214,7 +214,7 @@ def _foremost(events: list[Event]) -> list[Event]:
 def cut(first: Array, second: Array) -> Array:
     """Return the edges of cells: one cell per value if there are few, otherwise equal shares that shrink in the tails.
 
-    A frequent value has a separate cell, and so has the range beyond all outputs of the other input.
+    A frequent value gets its own cell, and so does the range beyond all outputs of the other input.
     """
     column = np.concatenate([first, second])
     values, counts = np.unique(column, return_counts=True)

@@ -47,7 +47,7 @@ class Replay:
 
     @property
     def exceeds(self) -> bool:
-        """Whether the output moved further than the declared sensitivity, beyond rounding."""
+        """Whether the output moved further than the declared sensitivity and rounding errors allow."""
         return self.same_flow and self.moved > self.sensitivity * (1 + 1e-6)
 
 

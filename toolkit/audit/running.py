@@ -149,7 +149,7 @@ def value_of(output: Any) -> Any:
 
 
 def _cut(output: object) -> Any:
-    """Return the value, truncated if it is a long array, because the outputs of many runs are in memory together."""
+    """Return the value, truncated if it is a long array, because the outputs of many runs are held in memory."""
     output = value_of(output)
     return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
 

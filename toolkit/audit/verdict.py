@@ -85,7 +85,7 @@ class Verdict:
     runs : int
         The number of runs of the mechanism.
     exact : float or None
-        The epsilon by enumeration, if the mechanism declares its output distribution.
+        The epsilon found by enumeration, if the mechanism declares its output distribution.
     notes : tuple of str
         Remarks for the reader.
 

@@ -2,7 +2,7 @@
 
 from toolkit.core.extras import check_extras
 
-check_extras("sklearn")  # raises a readable error before the import
+check_extras("sklearn")  # so that a missing package causes a readable error
 
 from toolkit.learning.choosing import best_of, choose_classifier
 from toolkit.learning.classifiers import PrivateLogisticRegression, PrivateSVC

@@ -101,7 +101,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return pairs
 
     def _scale(self, rows: Table, *, intercept: bool = True) -> Scale:
-        """Return the public scales of a table; `missing` is required: a missing number can change the type of X."""
+        """Return the public scales of a table; `missing` is required because a missing number can change X's type."""
         if self.missing is None:
             reject(
                 "`missing` must say what a missing number counts as",
@@ -115,7 +115,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return scale(self.bounds, self.row_norm, **settings, missing=self.missing)
 
     def _charge_and_compute(self, cost: object, kind: str, compute: Callable[[Rng], Result]) -> Result:
-        """Charge the cost, then compute; if the computation fails, only the fact of the failure is revealed."""
+        """Charge the cost, then compute; if the computation fails, only the fact that it failed is revealed."""
         source = check_rng(self.rng)
         if self.ledger is not None:
             source = randomness_of(self.ledger, self.rng)
@@ -189,13 +189,13 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
 
 class PrivateSupervisedLearner(PrivateLearner):
-    """The base class of private learners of labels or targets."""
+    """The base class of private learners that predict labels or targets."""
 
     def count_labeled(self, y: ArrayLike, *, epsilon: Number) -> Estimate:
-        """Count the rows from which a fit would learn, for Pure(epsilon).
+        """Count the rows from which a fit would learn, at a cost of Pure(epsilon).
 
-        Such a row has one of the classes, or a target. So the count shows whether `classes` are spelled as in y. The
-        ledger is charged, and the repr then shows the count.
+        These are the rows with a target, or with a label that is one of the classes. So the count shows whether
+        `classes` are spelled as in y. The ledger is charged, and the repr then shows the count.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ def choose_classifier(
     Under both neighbor relations, one person changes each number of correct answers by at most 1, so the exponential
     mechanism costs Pure(epsilon). This requires that a candidate's answer depends on its row alone. A row on which a
     candidate fails, or whose label is missing, silently counts as wrong. Answers and labels are compared individually,
-    texts with texts and numbers with numbers. The running time depends on the data and must not be published.
+    strings with strings and numbers with numbers. The running time depends on the data and must not be published.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def best_of(
     run : callable
         A function that draws a score and an output, independently each time; a higher score is better. The caller must
         ensure that releasing both costs at most Pure(epsilon). The function must not charge a ledger itself. A score
-        that is NaN or not a number is the worst.
+        that is NaN or not a number counts as the worst.
     epsilon : Number
         The cost of one run.
     stop : Number

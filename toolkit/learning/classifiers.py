@@ -44,7 +44,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
 
         A call is rejected only because of types, shapes, parameters or the budget, so an error reveals nothing about
         any cell. Labels are compared exactly: a row is ignored if its label is not one of the classes, for example
-        because of its case. The running time depends on the data and must not be published.
+        because its case differs. The running time depends on the data and must not be published.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
                 rows += len(cells)
                 _check_rows(rows)
                 table = scaling.rows(cells)
-                table *= np.array([-1.0, 1.0, 0.0])[labels(column)]  # a row without a class adds nothing
+                table *= np.array([-1.0, 1.0, 0.0])[labels(column)]  # a row with neither class contributes nothing
                 yield table
 
         words = f"noise {WHERE[self.method]}, {scaling.size} weights"
@@ -179,7 +179,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True  # noise dominates on a handful of rows
+        tags.classifier_tags.poor_score = True  # with only a handful of rows, noise dominates
         return tags
 
 
@@ -187,11 +187,11 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression with differential privacy for every person in the data.
 
     The weights minimize the penalized loss w . w / 2 + C sum of ln(1 + e**(-y w . x)), where public scales limit the
-    norm of each row x to 1. One person changes the minimum by at most 2 C, and noise hides this change.
+    norm of each row x to 1. One person changes the minimizing weights by at most 2 C, and noise hides this change.
 
     The guarantee does not cover results that earlier steps of a pipeline learn from the data, such as the means of
-    StandardScaler (pass `bounds` instead) or the categories that an encoder finds (list them). It does not cover a
-    search by scores either; use `choose_classifier`.
+    StandardScaler (pass `bounds` instead) or the categories that an encoder finds (list them). Nor does it cover a
+    parameter search that compares scores; use `choose_classifier`.
 
     Parameters
     ----------
@@ -215,7 +215,8 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Public limits (low, high) for all columns, a list of such pairs, or a mapping by name. With bounds, "objective"
         adds less noise, because a single column cannot contribute the whole norm of a row.
     row_norm : Number, optional
-        The largest norm of a row, in units of half the bounds, or of X without bounds; longer rows are shortened to it.
+        The largest norm of a row, in units of half the width of the bounds or, without bounds, in the units of X.
+        Longer rows are shortened to this norm.
     missing : str or Number, optional
         The treatment of missing numbers: "drop" omits the row, "middle" inserts the middle of the bounds (0 without
         bounds), and a number replaces missing numbers. A fit always requires this parameter, because the type of X must
@@ -380,9 +381,9 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
     """Return the default C, which depends only on public numbers.
 
     For "objective", curvature * C is an eighth of epsilon. So the determinants, ln(1 + curvature * C), cost at most
-    this much, and the rest of epsilon remains for the push. For the other methods, C makes noise and penalty about
-    equally strong. It depends on epsilon or, for Gaussian noise, on the epsilon of Laplace noise with the same norm. C
-    is smaller for "output", because the noise on the weights grows with C.
+    this much, and the rest of epsilon remains for the random linear term. For the other methods, C makes the noise and
+    the penalty about equally strong. It depends on epsilon or, for Gaussian noise, on the epsilon of Laplace noise with
+    the same norm. C is smaller for "output", because the noise on the weights grows with C.
     """
     if method == "objective" and isinstance(loss, Pure | Approx):
         strength = float(loss.amount) / 8 / curvature

@@ -1,10 +1,10 @@
-"""Noisy gradient descent, with noise on the sum of gradients over everybody or a random subsample in each step.
+"""Noisy gradient descent, with noise on the sum of gradients over all people or a random subsample in each step.
 
 The gradient of a row has a norm of at most 1, so it need not be clipped. Gradients are rounded to whole steps, their
 sums are exact, and discrete Gaussian noise is added. The weights depend on the data only through noisy sums, so they
 are public.
 
-If every step uses everybody, the costs add up exactly, in Zcdp. The steps cost less if each step uses a random
+If every step uses all people, the costs add up exactly, in Zcdp. The steps cost less if each step uses a random
 subsample, which includes each person independently with probability `rate`. Google's `dp-accounting` computes this cost
 from Rényi divergences, for "add_remove" and normal noise. The noise here lies on a grid: a number with noise of
 standard deviation sigma differs from rounded normal noise by at most (2**-30 / sigma)**2 / 24 in total variation, which
@@ -66,7 +66,7 @@ class NoisyGradientDescent:
 
     @property
     def _grid_delta(self) -> Fraction:
-        """The delta due to the grid: (1 + e**epsilon) times the total variation from normal noise, over all steps."""
+        """The delta due to the grid: (1 + e**epsilon) times the total variation distance from normal noise."""
         ratio = Fraction(1 + math.exp(min(float(self.loss.amount), 700.0)))
         return ratio * self.n_steps * self.size / 2**60
 

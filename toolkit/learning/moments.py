@@ -74,7 +74,7 @@ class Moments:
         return self.mechanism.scale / STEPS
 
     def release(self, batches: Iterable[tuple[Array, Array | None]], rng: Rng) -> tuple[Array, Array]:
-        """Return the noisy moments of the columns, and with the target, from batches with one column per person."""
+        """Return the noisy moments of the columns and the target, from batches with one column per person."""
         sums = np.zeros(self.entries, dtype=np.int64)
         for rows, target in batches:
             sums += whole_moments(rows, target)
@@ -88,7 +88,7 @@ class Moments:
 
 
 def whole_moments(rows: Array, target: Array | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the sums in steps: the upper triangle by rows, off-diagonal times sqrt(2), then those of the target."""
+    """Return the sums in steps: the upper triangle by rows, off-diagonal sums times sqrt(2), then the target's sums."""
     sums = []
     for column, row in enumerate(rows):
         products = row * rows[column:]
@@ -106,9 +106,10 @@ def _whole(products: Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type: ignore[misc]
     """Linear regression with differential privacy for every person in the data.
 
-    Least squares depend on the data only through the sums of x x' and of x y. These sums are released together with
-    Gaussian noise, and results computed from the released sums have no further cost. Among these results is the ridge
-    that prevents a singular matrix: the smallest ridge that raises the smallest eigenvalue to the size of the noise.
+    The least-squares solution depends on the data only through the sums of x x' and of x y. These sums are released
+    together with Gaussian noise, and results computed from the released sums have no further cost. Among these results
+    is the ridge that prevents a singular matrix: the smallest ridge that raises the smallest eigenvalue to the size of
+    the noise.
 
     The guarantee does not cover results that earlier steps of a pipeline, such as StandardScaler, learn from the data.
 
@@ -236,12 +237,12 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # noise dominates on a handful of rows
+        tags.regressor_tags.poor_score = True  # with only a handful of rows, noise dominates
         return tags
 
 
 def _solve_ridge(matrix: Array, products: Array, sigma: float) -> Array:
-    """Solve a ridge regression with eigenvalues of at least sigma sqrt(2 k), about the largest of the noise."""
+    """Solve a ridge regression with eigenvalues of at least sigma sqrt(2 k), about the noise's largest eigenvalue."""
     eigenvalues, eigenvectors = np.linalg.eigh(matrix)
     min_eigenvalue = sigma * np.sqrt(2 * len(matrix))
     shifted_eigenvalues = eigenvalues + max(0.0, min_eigenvalue - float(eigenvalues[0]))
@@ -361,7 +362,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         return self
 
     def _people(self, matrix: Array, rows: Table) -> float:
-        """Return the number of people, public or estimated by the noisy moment of the constant, but at least 1."""
+        """Return the number of people, public or estimated from the noisy moment of the constant, but at least 1."""
         if self.neighbors == "replace" and self.missing != "drop":
             return float(rows.count())
         return max(float(matrix[-1, -1]) * len(matrix), 1.0)

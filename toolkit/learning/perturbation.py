@@ -46,8 +46,8 @@ from toolkit.core.search import bisect, bracket, smallest_where
 # have a bounded second derivative, which objective perturbation requires.
 #
 # Newton's method finds the minimum to a tolerance that does not depend on the data. It takes the full step if this
-# halves the gradient, and otherwise a line search. The second derivative is at least `ridge` in every direction, so at
-# a gradient with norm t, the minimum is at most t / ridge away. The rounding error of the gradient is bounded in
+# halves the gradient; otherwise it uses a line search. The second derivative is at least `ridge` in every direction, so
+# at a gradient with norm t, the minimum is at most t / ridge away. The rounding error of the gradient is bounded in
 # advance (`tolerance`) and is part of the sensitivity.
 
 
@@ -117,9 +117,9 @@ def in_memory(read_batches: RowBatches) -> Array:
 def tolerance(n_rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
     """Return the tolerance for the norm of the gradient: four times a bound on its rounding error.
 
-    The minimum has ridge / 2 |w|**2 <= n_rows + push |w|, which bounds |w|. A margin then has an error of at most size
-    |w| roundings, and its slope has an error of curvature times as much. The sum over people, whose terms have a norm
-    of at most 1, adds a few roundings per term.
+    At the minimum, ridge / 2 |w|**2 <= n_rows + push |w|, which bounds |w|. A margin then has an error of at most size
+    |w| roundings, and its slope has an error that is `curvature` times as large. The sum over people, whose terms have
+    a norm of at most 1, adds a few roundings per term.
     """
     max_norm = (push + math.sqrt(push**2 + 2 * ridge * n_rows)) / ridge
     n_roundings = n_rows * (_ROUNDINGS_PER_TERM + loss.curvature * (size + 2) * max_norm)
@@ -311,9 +311,9 @@ class Ball:
 class Cube:
     """Noise for a shift of at most 2 `max_entry` in each entry, on a grid.
 
-    The noise is the push of objective perturbation, spread evenly over its cell. One person moves each entry by at most
-    `shift` cells, a number that is rounded up. So a density proportional to e**(-largest entry / scale), with entries
-    in cells, changes by a factor of at most e**(shift / scale).
+    The noise is the push of objective perturbation, spread evenly over its cell. One person changes each entry by at
+    most `shift` cells, where `shift` is rounded up. So a density proportional to e**(-largest entry / scale), with
+    entries in cells, changes by a factor of at most e**(shift / scale).
     """
 
     epsilon: Fraction

@@ -83,7 +83,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
 
 
 def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
-    """Return rows and targets; if `y` is a text, it names the target column of the frame `x`."""
+    """Return rows and targets; if `y` is a string, it names the target column of the frame `x`."""
     by_name = target and isinstance(y, str)
     if not by_name and engine_of(x) not in ENGINE_TABLES:
         rows = table(x)
@@ -253,7 +253,7 @@ class Scale:
         return rows
 
     def impute(self, cells: Array) -> Array:
-        """Return numbers from which a score can be computed, without missing or too large numbers."""
+        """Return numbers from which a score can be computed, without missing or excessively large numbers."""
         return np.clip(np.where(np.isnan(cells), self.fill, cells), -_MAX_MAGNITUDE, _MAX_MAGNITUDE)
 
     def coefficients(self, weights: Array) -> tuple[Array, float]:

@@ -41,7 +41,7 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
     reports : sequence
         The reports on the anchor question, one per person.
     truth : str or int, optional
-        The true answer of everybody to the anchor; the first option if left out.
+        Everybody's true answer to the anchor; the first option if left out.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def corrected(
     anchor_design : Design, optional
         The design of the anchor; the design of the question if left out.
     truth : str or int, optional
-        The true answer of everybody to the anchor; the first option if left out.
+        Everybody's true answer to the anchor; the first option if left out.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def corrected(
 def corrected_counts(
     design: Design, table: ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
-    """Estimate like `corrected`, from a table of counts by report on the question (row) and on the anchor (column)."""
+    """Estimate as `corrected` does, from counts by report on the question (row) and on the anchor (column)."""
     other = design if anchor_design is None else anchor_design
     shape, counts = (len(design.report_options), len(other.report_options)), np.asarray(table)
     if counts.shape != shape:

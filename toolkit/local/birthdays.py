@@ -13,7 +13,7 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 _DAYS_PER_MONTH = tuple(
     Fraction(count_days) for count_days in ("31", "28.25", "31", "30", "31", "30", "31", "31", "30", "31", "30", "31")
 )
-_DAYS_PER_YEAR = sum(_DAYS_PER_MONTH, Fraction(0))  # 365.25, because one year in four has one more day
+_DAYS_PER_YEAR = sum(_DAYS_PER_MONTH, Fraction(0))  # 365.25, because one year in four has an extra day
 _MAKERS: dict[str | None, Callable[[Fraction], Design]] = {
     "crosswise": questions.crosswise,
     "triangular": questions.triangular,
@@ -80,7 +80,7 @@ def innocent_share(design: Design) -> Fraction | None:
 
 
 def estimate_shift(design: Design, truth: float) -> float:
-    """Return the change in an estimate of `truth` if the innocuous share is one point above the assumed share."""
+    """Return the change in an estimate of `truth` if the innocuous share is 0.01 above the assumed share."""
     share = innocent_share(design)
     if share is None or design.procedure not in _MAKERS:
         reject("`design` must be crosswise or triangular", design.name, "it has no innocuous share to change")

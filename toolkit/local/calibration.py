@@ -22,8 +22,8 @@ _MIN_EPSILON = Fraction(1, 10**100)
 def checked_epsilon(epsilon: Number) -> Fraction:
     """Check an epsilon for 32-bit draws; return the decimal fraction of the nearest float that does not exceed it.
 
-    A third, for example, is not a float. A randomizer must not report a larger epsilon than requested, so the epsilon
-    is rounded down.
+    For example, no float is exactly equal to one third. A randomizer must not report a larger epsilon than requested,
+    so the epsilon is rounded down.
     """
     exact_epsilon = check_positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
     if exact_epsilon > _MAX_EPSILON:

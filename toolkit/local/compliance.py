@@ -1,8 +1,9 @@
 """Compliance: people who do not follow the instructions, and the bias that they cause.
 
 Estimates are unbiased only if people follow the instructions. Some give the harmless answer whatever the die shows,
-some answer at random, and some ignore the die and tell the truth. Intervals do not cover this. So state in advance how
-much non-compliance an estimate can tolerate, and measure it with an anchor question (`toolkit.local.anchor`).
+some answer at random, and some ignore the die and tell the truth. Confidence intervals do not include this bias. So
+state in advance how much non-compliance an estimate can tolerate, and measure it with an anchor question
+(`toolkit.local.anchor`).
 """
 
 from dataclasses import dataclass
@@ -131,7 +132,7 @@ def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100
     liars = randomizer._liar_weight(float(check_probability(share, "share")))
     low, high = randomizer._score_range()
     honest = np.atleast_1d(float_array(truth, "truth"))
-    if low.shape == (2,):  # a design of two options has a score for each
+    if low.shape == (2,):  # a design of two options has a score for each option
         honest = _distribution(honest)
     return liars * float(np.max(np.maximum(high - honest, honest - low)))
 
@@ -142,7 +143,7 @@ def report_scores(design: Design) -> Array:
 
 
 def _most_telling_reports(design: Design) -> npt.NDArray[np.intp]:
-    """Return for each truth the report with the largest likelihood ratio against the most likely other truth."""
+    """Return, for each truth, the report with the largest likelihood ratio against the most likely other truth."""
     others_max = [np.delete(design.matrix, i, axis=0).max(axis=0) for i in range(len(design.options))]
     with np.errstate(divide="ignore"):
         return np.asarray(np.argmax(design.matrix / np.array(others_max), axis=1))

@@ -51,7 +51,7 @@ class Design(Randomizer):
     weights : table of int
         One row per truth and one column per report; every row sums to `denominator`.
     denominator : int
-        At most 2**32, so that one 32-bit word draws a report.
+        At most 2**32, so that one 32-bit word is enough to draw a report.
     options : sequence of str or int
         Labels of the truths.
     report_options : sequence of str or int, optional
@@ -60,9 +60,10 @@ class Design(Randomizer):
         The name of the design; nothing depends on it.
     procedure : {"forced", "crosswise", "triangular", "unrelated"}, optional
         The procedure by which people produce a report without a phone. In a forced procedure a device dictates some
-        answers. The others use an innocuous question. People compare its answer with the sensitive answer (crosswise),
-        say whether either answer is yes (triangular), or answer only one of the two questions (unrelated). If left out,
-        the reports "different" and "same" mean a crosswise design, and "neither" and "at least one" a triangular one.
+        answers. The other procedures use an innocuous question. People compare its answer with the sensitive answer
+        (crosswise), say whether either answer is yes (triangular), or answer only one of the two questions (unrelated).
+        If left out, the reports "different" and "same" imply a crosswise design; "neither" and "at least one" imply a
+        triangular design.
 
     Examples
     --------
@@ -120,7 +121,7 @@ class Design(Randomizer):
         Parameters
         ----------
         matrix : table of number
-            Pr(report | truth), one row per truth, as fractions, texts such as "2/3", or floats.
+            Pr(report | truth), one row per truth, as fractions, strings such as "2/3", or floats.
         options : sequence of str or int
             Labels of the truths.
         report_options : sequence of str or int, optional
@@ -269,8 +270,8 @@ class Design(Randomizer):
     def _replace_zero_variances(self, cov: Array, shares: Array, n: int) -> Array:
         """Replace zero variances, which occur if all reports agree about an option, by theoretical variances.
 
-        These are evaluated at the nearest shares inside 0 to 1. If the variance is zero there as well, because an
-        answer is not hidden, one person is added for each option.
+        The theoretical variances are evaluated at the nearest shares between 0 and 1. If a theoretical variance is also
+        zero, because an answer is not hidden, one person is added for each option.
         """
         tolerance = _RELATIVE_TOLERANCE * float(np.max(self._score_matrix**2))
         is_zero = np.diag(cov) * n <= tolerance
@@ -417,7 +418,7 @@ class Design(Randomizer):
         Returns
         -------
         tuple of Device
-            The devices, the closest first.
+            The devices, closest first.
 
         Examples
         --------

@@ -179,7 +179,7 @@ class ReportEstimator(ABC):
         Parameters
         ----------
         reports : sequence
-            Reports, as returned by `_draw_report`. For a matrix these are codes, never labels.
+            Reports, as returned by `_draw_report`. For a randomizer with a matrix these are codes, never labels.
 
         Returns
         -------
@@ -201,7 +201,8 @@ class ReportEstimator(ABC):
         times : sequence of int, optional
             The number of times each report occurred; once each if left out.
         method : {"moment", "mle", "simplex"}
-            The estimator. A randomizer without this estimator uses its closest one, which the estimate names.
+            The estimator. A randomizer without the requested estimator uses the closest one that it has, which the
+            estimate names.
 
         Returns
         -------
@@ -218,7 +219,7 @@ class Randomizer(ReportDrawer, ReportEstimator):
     """The interface of randomizers: a person randomizes an answer, and an analyst estimates from many reports.
 
     `Design` and the classes in `toolkit.local.oracles` and `toolkit.local.numeric` implement it. `answer_kind` is the
-    kind of answer: a "choice" among `options`, "ticks" in several of them, or a "number" within `bounds`. Most
+    kind of answer: a "choice" among `options`, "ticks" on any of them, or a "number" within `bounds`. Most
     randomizers also have `estimate_counts`, which takes counts instead of reports.
 
     Examples

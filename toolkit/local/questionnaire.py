@@ -94,7 +94,7 @@ class Questionnaire:
         Returns
         -------
         dict
-            The reports of those who were asked, by question.
+            The reports of the people who were asked, by question.
         """
         generator = check_rng(rng)
         self._check_names(answers)
@@ -143,7 +143,7 @@ class Questionnaire:
     def variance(
         self, truths: Mapping[str, Any], n: int, *, respondents: Respondents = "sample"
     ) -> dict[str, float | Array]:
-        """Compute the variance of each question's estimate when n people take part, so that n * asked / d answer it.
+        """Compute the variance of each question's estimate when n people take part and n * asked / d of them answer it.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Questionnaire:
         n : int
             The number of people who take part.
         respondents : {"sample", "fixed"}
-            As for a design; even for fixed people the choice of questions is random.
+            As for a design; the choice of questions is random even if the people are fixed.
 
         Returns
         -------
@@ -172,8 +172,8 @@ class Questionnaire:
         survey = question.variance(truth, near) * float(near / n_answers)
         if respondents == "sample":
             return survey
-        # With fixed people the sampling variance of the n people is removed, but not the variance that comes from who
-        # is asked.
+        # With fixed people the sampling variance of the n people is removed, but not the variance due to the choice of
+        # who is asked.
         sampling = question.variance(truth, near) - question.variance(truth, near, respondents=respondents)
         return survey - sampling * (near / n)
 
@@ -225,7 +225,8 @@ def questionnaire(makers: Mapping[str, RandomizerMaker], epsilon: Number, *, ask
     epsilon : number
         The largest loss of one person; each question that is asked gets epsilon / asked.
     asked : int
-        The number of questions per person. With 1, a random question gets the whole budget; with all, they share it.
+        The number of questions per person. With 1, one random question gets the whole budget; if every question is
+        asked, they share it.
 
     Returns
     -------
@@ -298,10 +299,10 @@ class Likert:
     mean : OneBit
         The randomizer for the mean alone.
     saving_spread : float
-        The factor by which the mean needs more respondents with `distribution` than with `mean`, if answers are evenly
-        spread over the points.
+        The number of respondents that the mean needs with `distribution`, divided by the number that it needs with
+        `mean`, if answers are evenly spread over the points.
     saving_ends : float
-        The same factor if half of the answers are at either end, which is the worst case.
+        The same ratio if half of the answers are at each end, which is the worst case.
 
     Examples
     --------

@@ -169,9 +169,9 @@ def mangat(p: Number) -> Design:
 def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """Make Kuk's design: draw cards from the deck of your answer and report how many are red.
 
-    Epsilon is `draws` times that of one card. With several cards, the unbiased estimate weights the reports by their
-    information, whereas Kuk used the number of red cards. For the decks that were tried, its variance is up to 44 %
-    smaller and never more than 2 % larger.
+    Epsilon is `draws` times the epsilon of one card. With several cards, the unbiased estimate weights the reports by
+    their information, whereas Kuk used the number of red cards. For the decks that were tried, its variance is at most
+    44 % smaller and at most 2 % larger.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Designs with two groups whose devices have different probabilities.
 
-Each person has the trait or not, and belongs to a second class or not: the cheaters, the honest people, or the people
-whose innocuous answer is yes. The share of the second class is also unknown. The probability that a class says yes is
-linear in the probability p of the group's device. Estimates from counts, fits with covariates and plans all read the
-table in this file.
+Each person may or may not have the trait, and may or may not belong to a second class: the cheaters, the honest people,
+or the people whose innocuous answer is yes. The share of the second class is also unknown. The probability that a
+member of a class reports yes is linear in the probability p of the group's device. Estimates from counts, fits with
+covariates and plans all read the table in this file.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class TwoGroupDesign:
         Two cells whose shares are linear in both groups' shares of yes. The reference cell holds the people without the
         trait and outside the second class.
     is_exclusive : bool
-        Whether nobody with the trait is in the second class. Otherwise the two are independent.
+        Whether nobody with the trait is in the second class. Otherwise the trait and the class are independent.
     report_options : tuple of str
         The labels of the two reports.
     """

@@ -47,7 +47,7 @@ def make_count_weight(permanent: WeightRows, fresh: WeightRows) -> CountWeight:
 
 
 def largest_ratio_unchanged(count_weight: CountWeight, n_reports: int) -> Ratio:
-    """Return the largest ratio for some reports if the truth cannot change; only the number of yes reports matters."""
+    """Return the largest ratio for `n_reports` if the truth cannot change; only the number of yes reports matters."""
     return max(
         _largest_ratio([count_weight(truth, yes, n_reports - yes) for truth in (0, 1)]) for yes in range(n_reports + 1)
     )
@@ -56,8 +56,8 @@ def largest_ratio_unchanged(count_weight: CountWeight, n_reports: int) -> Ratio:
 def largest_ratio_changing(count_weight: CountWeight, n_reports: int) -> Ratio:
     """Return the largest ratio over all sequences of truths, with one memo for each truth.
 
-    For a given number of yes reports, a sequence of truths matters only through how many of the yes reports, and how
-    many of the no reports, were sent while the truth was yes. The function enumerates these numbers.
+    Given the number of yes reports, only two properties of a sequence of truths matter: the numbers of yes reports and
+    of no reports that were sent while the truth was yes. The function enumerates these numbers.
     """
     worst: Ratio = Fraction(1)
     for yes in range(n_reports + 1):
@@ -111,8 +111,8 @@ class Memo:
     permanent : Design
         A design of two options and two reports, drawn once per answer.
     fresh : Design
-        A design of two options and two reports, drawn at every report. Without it, equal reports would link the waves,
-        and a changed report would prove that the truth changed.
+        A design of two options and two reports, drawn anew for every report. Without it, equal reports would link the
+        waves, and a changed report would prove that the truth changed.
 
     Examples
     --------
@@ -176,7 +176,8 @@ class Memo:
             sequences of truths, and grows without bound.
         memo : {"kept", "lost"}
             "kept" is for a device that never loses its memos. "lost" is the worst case if memos can be lost between
-            waves, for example by deleted data or a new device, and drawn again. A promise about all waves must use it.
+            waves, for example by deleted data or a new device, and drawn again. A promise about all waves must assume
+            "lost".
 
         Returns
         -------
@@ -261,7 +262,7 @@ class Memo:
     def _draw_report(self, truth: int, draw: Below, recall: Below | None = None) -> int:
         """Draw the code that a device sends: a draw for the memo of each answer, then one for the fresh noise.
 
-        Python and the browser share this rule. A device that already has its memos repeats their draws by `recall`.
+        Python and the browser share this rule. A device that already has its memos repeats their draws with `recall`.
 
         Parameters
         ----------
@@ -281,7 +282,7 @@ class Memo:
         return self.fresh._draw_report(memos[truth], draw)
 
     def estimate(self, reports: Values) -> Estimate:
-        """Estimate the prevalence in one wave, like any design.
+        """Estimate the prevalence in one wave, as for any design.
 
         Parameters
         ----------

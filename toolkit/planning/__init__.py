@@ -1,4 +1,4 @@
-"""Plans of a survey: the number of people, privacy, precision, and what an observer learns from a report."""
+"""Survey planning: the number of people, privacy, precision, and what an observer learns from a report."""
 
 from toolkit.planning.disclosure import Posterior, bet, guess_rate, learned, roc_limit
 from toolkit.planning.models import (

@@ -32,8 +32,8 @@ class ScoreTest:
 
     It rejects if the Wilson interval, before it is clipped to [0, 1], excludes the null share toward the alternative.
     This is the case if more than n * null + critical * sqrt(n * null * (1 - null)) reports favor the alternative. Power
-    is a sawtooth in n, because it falls whenever that threshold passes an integer: n people may be enough, and n + 1
-    people may not.
+    is a sawtooth in n, because it falls whenever that threshold passes an integer: n people may be enough even if n + 1
+    people are not.
 
     null, truth : the probability of such a report under the null share and under the alternative; null < truth.
     critical : the critical value, at least 0: 1.96 for a two-sided test at 5 %, 1.645 for a one-sided test.
@@ -71,8 +71,8 @@ class ScoreTest:
 
     def first_n(self, power: float) -> int:
         """Return the smallest n that reaches this power."""
-        # No size in a block reaches the power if its largest n does not reach it even with the lowest threshold of the
-        # block.
+        # If the largest n of a block misses the power even with the block's lowest threshold, no n in the block reaches
+        # it.
         n, step = 1, 1
         while True:
             if self._rejection_probability(n + step - 1, self._max_accepted_count(n)) < power:
@@ -163,7 +163,7 @@ class VarianceSources:
     noise_if_equal: Array | None = None
 
     def total(self, factor: Any) -> Array:
-        """Return noise plus `factor` times sampling variance, for the worst standard deviation of the answers."""
+        """Return the noise variance plus `factor` times the sampling variance, for the worst sd of the answers."""
         variance = self.noise + self.sampling * factor
         return np.asarray(variance if self.noise_if_equal is None else np.maximum(variance, self.noise_if_equal))
 
@@ -286,7 +286,7 @@ class PlanInputs:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the randomizer, and with it epsilon, is given; otherwise epsilon selects it from a family."""
+        """Whether the randomizer, and therefore epsilon, is given; otherwise epsilon selects it from a family."""
         return is_randomizer(self.design_or_family)
 
     def randomizer(self, epsilon: float | None) -> Randomizer:
@@ -337,7 +337,7 @@ class PlanInputs:
         return assured_margin, AssuredMargin(self.assurance, share, 1.0)
 
     def _exact_tests(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
-        """Return the exact tests if reports are binomial: one yes/no question to n people of a large population."""
+        """Return the exact tests if reports are binomial: one yes/no question to n people from a large population."""
         if not has_matrix(randomizer) or not self.field.is_binomial:
             return None
         before, after = (float(np.atleast_1d(truth)[-1]) for truth in (self.prevalence, self.detect))
@@ -353,7 +353,7 @@ class PlanInputs:
 
 
 def variance_sources(randomizer: Randomizer, truth: Any, sd: Number | None) -> VarianceSources:
-    """Return noise and sampling variance of one person's contribution.
+    """Return the noise variance and the sampling variance of one person's contribution.
 
     For a mean whose standard deviation is unknown, both extremes are computed: answers as far apart as the bounds
     allow, and all answers equal. Between them, the variance is linear for any factor of the sampling variance, so one

@@ -14,7 +14,7 @@ from toolkit.local.questions import warner
 
 @dataclass(frozen=True)
 class Posterior:
-    """The change of an observer's belief in yes, the last option, after one report.
+    """The change in an observer's belief in yes, the last option, after one report.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ class Posterior:
     chance : float
         The probability of this report.
     before, after : float
-        The probability of yes without and with the report.
+        The probability of yes before and after the report.
     odds_factor : float
-        The factor of the odds of yes; it lies between e**-epsilon and e**epsilon.
+        The factor by which the report multiplies the odds of yes, between e**-epsilon and e**epsilon.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
     design : Design
         A design with two options and a finite epsilon.
     prevalence : number
-        A guess of the truth.
+        The guessed truth.
 
     Returns
     -------

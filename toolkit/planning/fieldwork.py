@@ -77,7 +77,7 @@ class Field:
         return n * self.subgroup_share / (self.questions if self.one_question_each else 1)
 
     def sampling_factor(self, n: object) -> Any:
-        """Return the factor of the sampling variance: above 1 for clusters, below 1 for a finite population."""
+        """Return the factor for the sampling variance: above 1 for clusters, below 1 for a finite population."""
         if self.population is None:
             return self.deff
         group = self.population * self.subgroup_share

@@ -118,9 +118,9 @@ class Plan:
         """Compare four trust models: their errors, the people needed for the target, and who must be trusted.
 
         The local and the central model guarantee epsilon; the shuffled model guarantees (epsilon, delta). `local
-        epsilon` protects a person if the shuffler fails. Margins use the normal approximation; the Laplace noise of the
-        central model is added exactly. In a plan with `assurance`, the margins of the shuffled and the central model
-        refer to the expected width.
+        epsilon` is the guarantee that remains if the shuffler fails. Margins use the normal approximation; the Laplace
+        noise of the central model is added exactly. In a plan with `assurance`, the margins of the shuffled and the
+        central model refer to the expected width.
 
         Parameters
         ----------
@@ -246,8 +246,8 @@ def plan(
     """Solve for epsilon, n or margin, whichever is left out; n is rounded up, so that the target is reached.
 
     With `detect`, the plan is for a test instead of a margin, and one of epsilon, n and power is left out. The test
-    agrees with the default interval. For one yes/no question to up to a million people, its power is computed from the
-    binomial distribution of the reports, and n is the smallest size such that this and all larger sizes suffice.
+    agrees with the default interval. For one yes/no question and at most a million people, its power is computed from
+    the binomial distribution of the reports, and n is the smallest size such that this and all larger sizes suffice.
     Margins, and power in all other cases, use the normal approximation; a note states how the power was computed.
 
     Parameters
@@ -256,7 +256,7 @@ def plan(
         A family (a function with the parameter `epsilon`, such as `warner`), or a randomizer, which has its own
         epsilon.
     prevalence : number or sequence
-        A guess of the truth: a share, one share per option, or a mean.
+        The guessed truth: a share, one share per option, or a mean.
     epsilon : number, optional
         The largest total privacy loss of one person.
     n : int, optional
@@ -289,8 +289,8 @@ def plan(
     weighting : number
         The factor by which unequal weights multiply every variance: 1 + their squared coefficient of variation.
     assurance : number, optional
-        The share of surveys whose interval does not exceed the margin, such as 0.9. By default, the margin is that of
-        the expected width, which about half of the surveys exceed. For one yes/no question to up to a million people, n
+        The share of surveys whose interval does not exceed the margin, such as 0.9. By default, the margin is half the
+        expected width, which about half of the surveys exceed. For one yes/no question and at most a million people, n
         is computed from the binomial distribution and Wilson's interval; otherwise by the normal approximation.
 
     Returns
@@ -510,7 +510,7 @@ def _check_sides(sides: object) -> int:
 
 
 def _parse_truth(value: Any, name: str) -> Any:
-    """Return a share or a mean as a float, or several shares as a list of floats; fractions may be given as texts."""
+    """Return a share or a mean as a float, or several shares as a list of floats; fractions may be given as strings."""
     if value is None and name == "detect":
         return None
     shares = as_array(value)

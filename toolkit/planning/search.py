@@ -193,7 +193,7 @@ _Point = tuple[float, float]
 
 
 def _bracket_epsilon(shortfall_at: Callable[[float], float]) -> tuple[_Point | None, _Point | None]:
-    """Search outward from 1 for a point that misses the target and a point that reaches it; None if not found."""
+    """Search outward from 1 for a point that misses the target and a point that reaches it, or None."""
     start = (1.0, shortfall_at(1.0))
     low, high = (start, None) if start[1] > 0 else (None, start)
     while high is None and low and low[0] < MAX_EPSILON:

@@ -24,7 +24,7 @@ _SMALLEST_SHARE = 1e-3  # the smallest share of the budget for a question
 
 @dataclass(frozen=True, repr=False)
 class Split:
-    """A privacy budget that is divided among questions. The exact sum of their epsilons is at most `epsilon`.
+    """A privacy budget that is divided among questions. The exact sum of the questions' epsilons is at most `epsilon`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Split:
 
     @property
     def gain(self) -> float:
-        """The factor by which one random question per person reduces the people needed for the largest margin."""
+        """The factor by which one random question per person reduces the sample size for the largest margin."""
         return (self.largest / max(self.one_random.values())) ** 2
 
     def to_frame(self) -> "pd.DataFrame":

@@ -1,4 +1,4 @@
-"""`plan_survey`: the number of people that a survey needs for several goals, and the goal that needs the most."""
+"""`plan_survey`: the number of people that each goal of a survey needs, and the goal that needs the most people."""
 
 import html
 import math
@@ -155,7 +155,7 @@ def plan_survey(
     level : number
         The confidence level.
     response, population, deff, weighting : optional
-        As for `plan`; the population must hold all people to invite.
+        As for `plan`; the population must include all people to invite.
 
     Returns
     -------

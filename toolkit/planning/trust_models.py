@@ -24,7 +24,7 @@ _MIN_RATIO = 1e-12  # the smallest ratio of the standard deviation to the scale 
 class CuratorAccuracy:
     """The precision of a curator who has n answers and adds Laplace noise to the share or mean.
 
-    The error is the sum of a normal sampling error and of Laplace noise of scale `noise_total` / n. The quantiles are
+    The error is the sum of a normal sampling error and Laplace noise with scale `noise_total` / n. The quantiles are
     computed from this sum, not from a normal distribution with the same variance. If the noise dominates, a 95 % margin
     is up to 8 % wider than 1.96 standard errors, and an 80 % margin is up to 11 % narrower than 1.28 standard errors.
     """
@@ -120,7 +120,7 @@ class TrustModel:
     n_needed : float
         The number of people needed for the plan's target; NaN if it cannot be reached.
     trust : str
-        The party that must be trusted, and the purpose for which it must be trusted.
+        The party that must be trusted, and what it must be trusted with.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def _shuffled(case: PlanInputs, epsilon: float, n: int, target: Target, delta: f
 
 
 def default_guesses(prevalence: object) -> tuple[Any, ...]:
-    """Return truths around the guess: from 0 to twice a share, and one half; or several shares that are more equal."""
+    """Return alternative truths: shares from 0 to twice the guess, and one half; or shares that are more equal."""
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:
         guess = float(shares)

@@ -124,7 +124,7 @@ def nearest_devices(
     form: ForcedForm | None,
     make_design: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
-    """Return the devices that distinguish the answers, the closest first, then by number of outcomes."""
+    """Return the devices that distinguish the answers, sorted by closeness and then by number of outcomes."""
     devices = []
     for name, outcomes in (*_COMMON_DEVICES, *_n_slips(denominator)):
         apportioned = _apportioned_outcomes(weights, denominator, form, len(outcomes))
@@ -148,7 +148,7 @@ def nearest_devices(
 
 
 def _n_slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
-    """Return numbered slips, one per unit of the denominator, unless they are too many or a common device is exact."""
+    """Return numbered slips, one per unit of the denominator, unless there are too many or a common device is exact."""
     if denominator > MAX_SLIPS or any(size % denominator == 0 for size in (4, 6, 10)):
         return []
     return [(f"one of {denominator} slips numbered 1 to {denominator}", tuple(map(str, range(1, denominator + 1))))]
@@ -157,7 +157,7 @@ def _n_slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
 def _apportioned_outcomes(
     weights: npt.NDArray[np.int64], denominator: int, form: ForcedForm | None, n_outcomes: int
 ) -> tuple[list[list[int]], list[int] | None] | None:
-    """Apportion the matrix over m outcomes, or return None if m are too few.
+    """Apportion the matrix over m outcomes, or return None if m outcomes are too few.
 
     The second value is the number of outcomes that force each report, if the matrix has the forced form.
     """

@@ -3,9 +3,9 @@
 Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all accepted; none of
 these libraries is imported to do so. Messages count wrong values and never quote an answer.
 
-Whole numbers are codes if all labels are texts, and labels if one of the labels is a number, as in points 1 … 5. If
-labels are of both types, as in 1, 2, 3, "undisclosed", the text "1" and the number 1 mean the same label; no two labels
-have the same text.
+Whole numbers are codes if all labels are strings, and labels if one of the labels is a number, as in points 1 … 5. If
+labels are of both types, as in 1, 2, 3, "undisclosed", the string "1" and the number 1 mean the same label; no two
+labels are equal as strings.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ class EncodedValues:
     """Codes with the type of the input, so that a result can be returned in the same type."""
 
     codes: Codes  # of the smallest signed type
-    input_kind: str  # "boolean", "code", "label", or "text" where labels that are numbers were given as texts
+    input_kind: str  # "boolean", "code", "label", or "text" where labels that are numbers were given as strings
     input_dtype: np.dtype[Any]
     is_scalar: bool
 
@@ -171,12 +171,12 @@ def _check_unambiguous(labels: Labels, noun: str) -> None:
 
 
 def _have_mixed_types(labels: Labels) -> bool:
-    """Return whether some labels are numbers and others texts."""
+    """Return whether some labels are numbers and others are strings."""
     return len(set(map(type, labels))) > 1
 
 
 def _to_texts(array: npt.NDArray[Any], labels: Labels) -> tuple[npt.NDArray[Any], bool]:
-    """Convert numbers and texts to texts; also return whether a number was given as a text.
+    """Convert numbers and strings to strings; also return whether a number was given as a string.
 
     Cells of other types become "", which is never a label.
     """
@@ -240,7 +240,7 @@ def checked_whole_counts(counts: ArrayLike, n_kinds: int, noun: str, consequence
 
 
 def checked_times(times: ArrayLike, n_reports: int) -> npt.NDArray[np.int64]:
-    """Check how often each report occurs: whole numbers, not all zero, whose sum a float holds exactly."""
+    """Check how often each report occurs: whole numbers, not all zero, with a sum that is exact as a float."""
     numbers = checked_counts(times, n_reports)
     if numbers.sum() > 2**53:
         reject("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
@@ -349,7 +349,7 @@ def _codes_by_spelling(labels: Labels) -> dict[str, int]:
 
 
 def _find_codes(array: npt.NDArray[Any], labels: Labels, noun: str) -> Codes:
-    """Find the codes of labels in an array of either texts or numbers, among the labels of the same type."""
+    """Find the codes of labels in an array of either strings or numbers, among the labels of the same type."""
     textual = array.dtype.kind not in "iu"
     table = {label: code for code, label in enumerate(labels) if isinstance(label, str) == textual}
     if not table:

@@ -1,6 +1,6 @@
 """Maximum likelihood estimation under a design; the estimates lie between 0 and 1.
 
-The likelihood of the truth's shares x, given report counts c and the matrix P[truth, report], is
+The log-likelihood of the shares x of the truths, given report counts c and the matrix P[truth, report], is
 sum_y c_y ln((x P)_y). It is concave, so every stationary point is the maximum.
 """
 
@@ -28,7 +28,7 @@ def maximize(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> 
 
 
 def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
-    """Return the maximum if a report is the truth with probability `truth` > 0, else j with probability forced[j].
+    """Return the maximum if reports are true with probability `truth` > 0, else option j with probability forced[j].
 
     This is water-filling with one sort. Where a share is positive, the report probability is proportional to the count.
     The shares with the smallest counts[j] / forced[j] are zero.
@@ -105,10 +105,10 @@ def _maximize_two_truths(likelihoods: Array, weights: Array) -> Array:
 def interior_point(likelihoods: Array, weights: Array, max_steps: int = 200) -> Array:
     """Solve the optimality conditions, ratios - 1 + slack = 0 and shares * slack = 0, by Newton's method.
 
-    Shares and slack stay non-negative. There is one row of weights, and of shares, for each survey.
+    Shares and slack stay non-negative. Each survey has one row of weights and one row of shares.
 
     The products tend to zero together, so that a share near zero can still grow again. The equations are solved for
-    step / sqrt(shares), which puts them on one scale. The ridge is for matrices with a flat maximum.
+    step / sqrt(shares), which gives them a common scale. The ridge is for matrices whose likelihood has a flat maximum.
     """
     k = len(likelihoods)
     results = np.full((len(weights), k), 1 / k)
@@ -145,14 +145,14 @@ _RATIO = "likelihood ratio, for large samples"
 
 
 def agreement_test(matrix: Array, form: ForcedForm | None, counts: Array, basis: Shares) -> DesignFit:
-    """Test whether any shares agree with the reports.
+    """Test whether the reports are consistent with any shares.
 
     In the forced form, which every 2 x 2 matrix has, the reports of an option are binomial, and the tails are exact.
     For any other matrix it is the likelihood ratio test of the best mixture of rows against the observed shares of the
     reports. Inside the simplex the statistic has a chi-squared distribution. Its degrees of freedom are the number of
     reports minus the number of truths; a square matrix has none and always fits. With m shares at zero there are up to
-    m more degrees of freedom. The p-values of the two largest numbers are averaged, which is exact for one share at
-    zero and an upper bound for more (Perlman 1969).
+    m more degrees of freedom. The p-values with the two largest degrees of freedom are averaged, which is exact for one
+    share at zero and an upper bound for more (Perlman 1969).
     """
     k, reports = matrix.shape
     if form is not None or k > _LIKELIHOOD_LIMIT:
@@ -179,7 +179,7 @@ def _chi_squared_tail(ratio: float, df: int) -> float:
 
 
 def impossible_count_note(counts: Array, matrix: Array, label: object) -> str:
-    """Describe a count that a 2 x 2 design does not allow; the text is empty if the count is allowed."""
+    """Describe a count that a 2 x 2 design does not allow, or return an empty string if the count is allowed."""
     yes, n = int(counts[1]), int(counts.sum())
     least, most = n * float(matrix[:, 1].min()), n * float(matrix[:, 1].max())
     if least <= yes <= most:

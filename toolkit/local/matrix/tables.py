@@ -24,7 +24,7 @@ TABLE_LIMIT = 2048
 
 
 def in_lowest_terms(weights: ArrayLike, denominator: int) -> tuple[npt.NDArray[np.int64], int]:
-    """Return a table of integers over the smallest denominator, read-only."""
+    """Return a read-only table of integers over the smallest denominator."""
     table = np.asarray(weights)
     if table.ndim != 2 or table.dtype.kind not in "iu":
         received = f"{table.ndim} dimensions of {table.dtype}"
@@ -72,7 +72,7 @@ def join_labels(first_labels: Labels, second_labels: Labels, separator: str = " 
 
 
 def read_probability_rows(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
-    """Read rows of fractions, texts and floats as exact rows that sum to one; the largest cell absorbs the error."""
+    """Read rows of fractions, strings and floats as exact rows that sum to one; the largest cell absorbs the error."""
     rows = [[check_probability(cell, "matrix") for cell in row] for row in matrix]
     if len({len(row) for row in rows}) != 1:
         reject(
@@ -96,7 +96,7 @@ def private_weights(rows: FractionRows, limit: int) -> tuple[list[list[int]], in
     """Return integer weights over one denominator of at most `limit` whose odds never exceed those of the table.
 
     The weights are exact if the denominator fits. Otherwise each weight is within a few units of its probability times
-    `limit`. If a column has a zero, the odds are infinite before and after.
+    `limit`. If a column has a zero, the odds are infinite before and after the conversion.
     """
     most = largest_odds(rows)
     if most is None or math.lcm(*(p.denominator for row in rows for p in row)) <= limit:

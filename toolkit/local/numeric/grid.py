@@ -27,7 +27,7 @@ _MULTIPLES = 2**9  # multiples of `s` in a draw of Laplace noise; larger draws h
 
 
 def laplace_browser_data(scale: Fraction, budget: Fraction) -> dict[str, Any]:
-    """Return the scale of Laplace noise in lowest terms, `s` / `t`, and its budget, with long numbers as texts."""
+    """Return the scale of Laplace noise in lowest terms, `s` / `t`, and its budget, with long numbers as strings."""
     if scale >= _WIDEST_NOISE:
         reject("`epsilon` must be larger for answers in a browser", float(budget), "reports would exceed 2**53")
     s, t = scale.as_integer_ratio()
@@ -138,7 +138,7 @@ class GridRandomizer(MatrixFreeRandomizer):
     high : number
         The highest answer.
     steps : int
-        The number of steps of the public grid between them.
+        The number of steps of the public grid between the bounds.
     """
 
     low: Fraction

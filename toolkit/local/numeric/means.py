@@ -64,7 +64,7 @@ class MeanRandomizer(GridRandomizer):
         n : int
             The number of people who answer.
         sd : number, optional
-            The standard deviation of the answers; if left out, the possible value that makes the variance largest.
+            The standard deviation of the answers; if left out, the possible value that maximizes the variance.
         respondents : {"sample", "fixed"}
             "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
             randomization varies; papers on local differential privacy report this variance.

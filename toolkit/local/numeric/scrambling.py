@@ -1,7 +1,7 @@
 """Scrambled responses of the survey literature: a random number is added to the answer or multiplied by it.
 
 They are unbiased and easy to explain, but they protect less than they seem to. A deck of cards is finite, so some
-reports are possible for some answers only. Epsilon is computed exactly from the deck and is usually infinite.
+reports are possible only for some answers. Epsilon is computed exactly from the deck and is usually infinite.
 """
 
 import math
@@ -105,7 +105,7 @@ class Scrambled(MeanRandomizer):
 
     @cached_property
     def epsilon(self) -> float:
-        """The epsilon over all reports and answers; infinite if a report is possible for some answers only."""
+        """The epsilon over all reports and answers; infinite if a report is possible only for some answers."""
         first = set(self._report_weights(0))
         if any(set(self._report_weights(index)) != first for index in range(self.steps, 0, -1)):
             return math.inf
@@ -143,7 +143,7 @@ class Scrambled(MeanRandomizer):
         return any(self._is_on_line(report - start, slope) for start, slope in lines)
 
     def _is_on_line(self, offset: int, slope: int) -> bool:
-        """Return whether some answer's report is `offset` that of the lowest answer, for a card with this slope."""
+        """Return whether a card with this slope gives some answer a report `offset` above that of the lowest answer."""
         return offset == 0 if slope == 0 else offset % slope == 0 and 0 <= offset // slope <= self.steps
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:

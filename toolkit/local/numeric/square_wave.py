@@ -124,7 +124,7 @@ class SquareWave(WindowRandomizer):
             left out, the equivalent of that kernel on 256 bins, which is 1/16 on 65 points. The band does not include
             the bias of smoothing.
         replicates : int
-            The number of bootstrap replicates for the band, which is the band of maximum likelihood.
+            The number of bootstrap replicates for the band, which is computed by maximum likelihood.
         rng : numpy.random.Generator, optional
             A generator for the bootstrap; if left out, the seed is fixed, so that the same reports give the same band.
         times : sequence of int, optional
@@ -366,7 +366,7 @@ def _half_width(epsilon: float) -> float:
 def smoothed_shares(
     matrix: Array, counts: Array, smoothing: float, *, min_gain: float = 1e-3, max_rounds: int = 10_000
 ) -> Array:
-    """Estimate by EMS: expectation-maximization with smoothing, until the log-likelihood gains less than `min_gain`.
+    """Estimate by EMS: expectation-maximization with smoothing, until the log-likelihood grows by less than `min_gain`.
     Starting from equal shares and stopping early is part of the method, because it regularizes the curve.
     """
     n, shares, previous = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf

@@ -28,7 +28,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     options : int or sequence of str or int
         The labels, or the number of options.
     epsilon : number
-        The privacy loss of one report. The randomizer's epsilon is computed from integers and is never larger.
+        The privacy loss of one report. The randomizer's epsilon is computed from integers and never exceeds this value.
     size : int, optional
         The number of options in a set; the best number if left out.
 
@@ -57,7 +57,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
 
 
 def unary(options: Options, epsilon: Number) -> Unary:
-    """Make a symmetric unary encoding: one bit per option, set only for the answer, and flipped with equal probability.
+    """Make a symmetric unary encoding: each option's bit, set only for the answer, is flipped with equal probability.
 
     The probability is 1 / (e**(epsilon/2) + 1), because two answers differ in two bits. This is basic one-time RAPPOR.
 

@@ -131,7 +131,7 @@ def bit_column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """Count the rows that set each bit; each row counts as often as in `times`."""
+    """Count the rows that set each bit; each row counts once, or `times` times."""
     # Counting the 256 values of each byte and then their bits is faster than unpacking the rows.
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for chunk in chunks(len(packed), rows_per_chunk(k), "counting"):
@@ -141,7 +141,7 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
 
 
 def tally(packed: Packed, k: int, times: ArrayLike | None) -> tuple[npt.NDArray[np.int64], int]:
-    """Count the reports that set each bit, and all reports; each row counts once, or as often as in `times`."""
+    """Count the reports that set each bit, and all reports; each row counts once, or `times` times."""
     if times is None:
         return column_sums(packed, k), len(packed)
     counts = checked_times(times, len(packed))

@@ -110,7 +110,7 @@ def _to_numbers(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _are_truth_rows(rows: list[Any], k: int) -> bool:
-    """Return whether every row is k truth values rather than a list of labels."""
+    """Return whether every row consists of k truth values rather than of labels."""
     return all(
         isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, _BOOLEAN_TYPES) for c in row)
         for row in rows
@@ -183,7 +183,7 @@ class BoxShares:
         return statistic, below, above
 
     def fit(self) -> DesignFit:
-        """Test for each box whether any share agrees with the reports."""
+        """Test for each box whether the reports are consistent with any share."""
         p = self._assemble([edge_fit(group, together=False).p for group in self.groups])
         return DesignFit(p, "exact binomial tail of each box")
 

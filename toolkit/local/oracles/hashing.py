@@ -1,4 +1,4 @@
-"""Local hashing: each person draws a hash of the options to a few values and randomizes the value of the answer."""
+"""Local hashing: each person draws a random hash function and randomizes the hash of the answer."""
 
 import math
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Residues = npt.NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, repr=False)
 class LocalHash(Oracle):
-    """A randomizer whose report is a hash and a value; it supports the options that the hash maps to the value.
+    """A randomizer whose reports consist of a hash function and a value, and support the options with this hash value.
 
     Let v_1 … v_t be the binary digits of an option's code, lowest first, where t is the number of digits that k options
     need. The hash of the option is a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. For three

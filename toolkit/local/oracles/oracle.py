@@ -1,4 +1,4 @@
-"""`Oracle`: the base class of randomizers for one answer out of several exclusive options."""
+"""`Oracle`: the base class of randomizers for one answer out of several mutually exclusive options."""
 
 import math
 from abc import abstractmethod
@@ -75,7 +75,7 @@ def limit(k: int, epsilon: Number) -> Limit:
 
 
 def _compute_limit(options: int, epsilon: float) -> Limit:
-    factor = math.expm1(epsilon)  # E - 1, without losing digits when epsilon is small
+    factor = math.expm1(epsilon)  # E - 1, without loss of precision when epsilon is small
 
     def risk(size: int) -> float:
         # The square is taken last, so that neither a tiny nor a huge epsilon causes an overflow or underflow.
@@ -177,7 +177,7 @@ class Oracle(SupportRandomizer):
         Returns
         -------
         Estimate
-            An estimate like that of `estimate`.
+            The same estimate as `estimate` computes from the reports.
         """
         numbers, people = checked_support_counts(counts, n, len(self.options))
         return self._support_law.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)

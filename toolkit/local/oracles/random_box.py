@@ -37,7 +37,7 @@ class RandomBox(Boxes):
     lie : int
         The weight of its opposite.
     reason : str
-        The reason for which `tick_boxes` chose this randomizer.
+        The reason why `tick_boxes` chose this randomizer.
 
     Examples
     --------

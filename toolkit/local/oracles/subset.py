@@ -30,9 +30,9 @@ _RATE_DENOMINATOR = 256
 class Subset(Oracle):
     """A randomizer whose report is a set of `size` options, weighted by whether the set contains the answer.
 
-    Sets with the answer have weight a = `inside`, and sets without it b = `outside`. With k options and size d the
-    answer is in the set with probability d a / (d a + (k-d) b), and the rest of the set is drawn evenly from the other
-    options. With size 1 this is k-ary randomized response.
+    Sets with the answer have weight a = `inside`, and sets without it have weight b = `outside`. With k options and
+    size d the answer is in the set with probability d a / (d a + (k-d) b), and the rest of the set is drawn evenly from
+    the other options. With size 1 this is k-ary randomized response.
 
     To draw a report, draw a uniform integer below d a + (k-d) b; if it is below d a, the set contains the answer. The
     other r = d or d - 1 options are drawn by Floyd's algorithm from the m = k - 1 options that are not the answer,
@@ -47,9 +47,9 @@ class Subset(Oracle):
     size : int
         The number of options in a report.
     inside : int
-        The weight of a set that holds the answer.
+        The weight of a set that contains the answer.
     outside : int
-        The weight of a set that does not.
+        The weight of a set that does not contain the answer.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Subset(Oracle):
         p = Fraction(self._inside_weight, self._total_weight)
         p_two = Fraction(d - 1, k - 1)  # another option, given that the answer is in the set
         lone = Fraction(d, k - 1)  # another option, given that the answer is not in the set
-        pairs = (k - 1) * (k - 2) or 1  # 0 for two options, because a third answer does not exist
+        pairs = (k - 1) * (k - 2) or 1  # 0 for two options, because there is no third option
         neither = p * Fraction((d - 1) * (d - 2), pairs) + (1 - p) * Fraction(d * (d - 1), pairs)
         return SupportLaw(p, p * p_two + (1 - p) * lone, p * p_two, neither)
 

@@ -102,7 +102,7 @@ class SupportLaw:
     def estimate(
         self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str
     ) -> Estimate:
-        """Estimate the shares of exclusive options; for two options, the share of the second."""
+        """Estimate the shares of mutually exclusive options; for two options, the share of the second."""
         check_choice(method, "method", tuple(_METHODS))
         everybody = self.interval_basis(counts, n)
         shares = everybody.value
@@ -230,5 +230,5 @@ class SupportRandomizer(ExactOddsRandomizer):
         Returns
         -------
         Estimate
-            An estimate like that of `estimate`.
+            The same estimate as `estimate` computes from the reports.
         """

@@ -35,13 +35,13 @@ class CappedBoxes(Boxes):
     """A randomizer of at most `most` ticks that flips each box independently with probability flip / denominator.
 
     Two answers with at most m of k boxes ticked differ in at most min(2m, k) boxes, so epsilon is that many times the
-    epsilon of one box. More ticks are rejected before anything is drawn, here and by the form.
+    epsilon of one box. More than m ticks are rejected before anything is drawn, both by this class and by the form.
 
     To draw a report, draw a uniform integer below `denominator` for each box in order, and flip its answer if the
     integer is below `flip`.
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the boxes
-    that say yes. Estimates from reports have covariances for up to 64 boxes; estimates from counts have none.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); phones send the codes of the boxes whose bit is
+    set. Estimates from reports have covariances for up to 64 boxes; estimates from counts have none.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class CappedBoxes(Boxes):
     denominator : int
         The denominator of that probability.
     reason : str
-        The reason for which `tick_boxes` chose this randomizer.
+        The reason why `tick_boxes` chose this randomizer.
 
     Examples
     --------
@@ -164,9 +164,9 @@ class CappedBoxes(Boxes):
 def tick_boxes(
     options: Options, epsilon: Number, *, most: int | None = None, how: Literal["random", "capped"] | None = None
 ) -> RandomBox | CappedBoxes:
-    """Make a randomizer for "tick all that apply", of the kind with the smaller variance for these boxes and cap.
+    """Make a randomizer for "tick all that apply", choosing the kind with the smaller variance.
 
-    Asking about one random box has k times Warner's variance. Capping the ticks at m divides the budget among 2m
+    Asking about one random box gives k times Warner's variance. Capping the ticks at m divides the budget among 2m
     answers, which multiplies the variance by about 4 m**2. So the cap is better when k is well above 4 m**2.
 
     Parameters

@@ -1,9 +1,9 @@
 """Privacy amplification when nobody knows who sent which report.
 
 **Shuffling may be claimed only if** somebody whom the analyst does not control mixes at least n reports, and removes
-names, addresses, times and the order of arrival before the analyst sees the reports. A server that logs the time or
-origin of a report has no amplification; claim the local epsilon. If the shuffler fails or colludes, only the local
-epsilon holds, so both numbers belong in every document.
+names, addresses, times and the order of arrival before the analyst sees the reports. If a server logs the time or
+origin of a report, there is no amplification; claim the local epsilon. If the shuffler fails or colludes, only the
+local epsilon holds, so both numbers belong in every document.
 """
 
 import math
@@ -121,7 +121,7 @@ CLAIM = (
 _MAX_PAIRS = 6
 _ROUGH, _CLOSE = 60, 400  # the number of summands for the search and for the lower bound
 _TINY_DELTA = 1e-250
-_HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta), so that the first candidate is usually confirmed
+_HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # margins for epsilon and ln(delta): the first candidate is usually confirmed
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -143,7 +143,7 @@ class Shuffled(Approx):
     least : float
         A lower bound on the true epsilon.
     basis : str
-        The method of bounding epsilon.
+        The method that is used to bound epsilon.
 
     Examples
     --------
@@ -180,16 +180,16 @@ class Shuffled(Approx):
 def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     """Bound the privacy loss of a report from above when n reports are shuffled.
 
-    For a yes/no design the bound is the worst over all compositions of the others' answers, usually to 0.1 %. For more
-    options, the privacy blanket is used if a report is the truth or drawn from a fixed distribution. For k-ary reports
-    this bound is usually within 2 % at n = 1000 and 0.5 % at 10,000. For any other randomizer the clones bound is used,
-    which depends on `epsilon` alone. The true epsilon is at least `.least`, which shows how tight the bound is; for
-    clones `.least` is 0. The docstring of this module states when the result may be claimed.
+    For a yes/no design the bound is the worst over all compositions of the others' answers, usually to within 0.1 %.
+    For more options, the privacy blanket is used if a report is the truth or drawn from a fixed distribution. For k-ary
+    reports this bound is usually within 2 % at n = 1000 and 0.5 % at 10,000. For any other randomizer the clones bound
+    is used, which depends on `epsilon` alone. The true epsilon is at least `.least`, which shows how tight the bound
+    is; for clones `.least` is 0. The docstring of this module states when the result may be claimed.
 
     Parameters
     ----------
     reports : Design or other randomizer
-        Anything with integer `weights` and `denominator`, or with a finite `epsilon`.
+        Any object with integer `weights` and `denominator`, or with a finite `epsilon`.
     n : int
         The number of reports that arrive and are mixed, including this one.
     delta : number
@@ -249,7 +249,7 @@ def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -
 def largest_local(
     cost: Callable[[float], float], target: float, *, most: float = 16.0, tolerance: float = 1e-4
 ) -> float:
-    """Return the largest local epsilon up to `most`, rounded down, whose increasing cost is at most `target`."""
+    """Return the largest local epsilon up to `most`, rounded down, with a cost of at most `target`."""
     low, high = target, min(target * 2 + 1, most)
     while high < most and cost(high) <= target:
         low, high = high, min(high + 1.5, most)

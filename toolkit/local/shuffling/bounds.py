@@ -92,7 +92,7 @@ def _stirling(count: Array) -> Array:
 
 
 def _deviance(count: Array, mean: Array) -> Array:
-    """Return count ln(count / mean) + mean - count, accurately also if count is near the mean."""
+    """Return count ln(count / mean) + mean - count, accurate even if count is near the mean."""
     gap = (count - mean) / mean
     near = np.abs(gap) < 0.1
     # (1 + g) ln(1 + g) - g = g**2/2 - g**3/6 + g**4/12 - …, which is precise where the difference would lose digits
@@ -165,7 +165,7 @@ class Pair:
 def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool = False) -> Delta:
     """Return the blanket's delta as a function of epsilon; `most` limits the summands, for a quick approximation.
 
-    With `third=True` the result is the exact delta if all others have the same third answer, a lower bound.
+    With `third=True` the result is the exact delta if all others have the same third answer, which is a lower bound.
     """
     both = pair.least + pair.mirrored_least
     share, aside = pair.least / both, pair.rest / (1 - both) if pair.rest else 0.0

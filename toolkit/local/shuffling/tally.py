@@ -7,7 +7,7 @@ tally of all others. With gain = p - e**epsilon q and loss = e**epsilon (1 - q) 
 
 A tally of independent reports has a log-concave distribution, so the summands change sign once. Let r = loss / gain,
 and let B be the tilted distribution r**x b(x) / G(r), where G is the generating function of b. B is again the
-distribution of a tally, with other probabilities. A summand is positive where B falls, so the best c is a mode of B
+distribution of a tally, with other probabilities. A summand is positive where B decreases, so the best c is a mode of B
 plus 1. A mode is within 1 of the mean (J. Darroch 1964), so only two values of c can be the best. For the best c,
 
     delta = loss G(r) r**-c psi(c), where psi(c) = the sum over j >= 0 of r**-j (B(c + j - 1) - B(c + j)).
@@ -45,7 +45,7 @@ _NEGLIGIBLE = 40.0  # roots where the transform of B is below e**-40 are not sum
 
 @dataclass(frozen=True)
 class Side:
-    """The probabilities in (0, 1) that a report is tallied if its sender has the answer in question, and if not."""
+    """The probabilities in (0, 1) that a report is tallied, for senders with and without the answer in question."""
 
     p: Fraction
     q: Fraction

@@ -1,7 +1,7 @@
 """`plan_list_experiment` and `plan_item_sum`: sample sizes for lists with and without the sensitive item.
 
 Both designs compare two means. For each list, the variance of the answers is divided by the number of people with that
-list. The sum of both is the variance of the difference. The other items contribute to both variances.
+list. The sum of the two quotients is the variance of the difference. The other items contribute to both variances.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,8 +93,8 @@ def plan_list_experiment(
 ) -> ListPlan:
     """Plan a list experiment, given n, a margin or a power.
 
-    It uses Welch's t test like `toolkit.analysis.list_experiment`. This test is approximate for a few dozen people. The
-    sensitive trait is assumed to be independent of the other items.
+    The plan uses Welch's t test, as `toolkit.analysis.list_experiment` does. This test is approximate for a few dozen
+    people. The sensitive trait is assumed to be independent of the other items.
 
     Parameters
     ----------

@@ -108,7 +108,8 @@ def plan_slope(
     level : number
         The confidence level; the test has size 1 - level.
     covariate : {"normal"} or number
-        "normal" for a covariate of mean 0 and standard deviation 1; for a binary covariate, the share of people with 1.
+        "normal" for a covariate of mean 0 and standard deviation 1; for a binary covariate, the share of people whose
+        value is 1.
 
     Returns
     -------

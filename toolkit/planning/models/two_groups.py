@@ -41,7 +41,7 @@ class TwoGroupPlan:
     Parameters
     ----------
     model : str
-        The name of the function of `toolkit.analysis`.
+        The name of the function in `toolkit.analysis`.
     p : tuple of float
         The probabilities of both groups.
     prevalence : float
@@ -108,13 +108,13 @@ def plan_two_groups(
     Parameters
     ----------
     model : {"unknown_question", "cheater_detection", "lie_detector"}
-        The name of the function of `toolkit.analysis`.
+        The name of the function in `toolkit.analysis`.
     p : tuple of two numbers
         The probabilities of both groups, which are arguments of that function.
     prevalence : number
         The guessed share of carriers.
     other_share : number
-        A guess of the second unknown share: the prevalence of the innocuous question, the share of cheaters, or the
+        The guessed second unknown share: the prevalence of the innocuous question, the share of cheaters, or the
         share of carriers who tell the truth.
     n : int, optional
         The number of people in the first group.
