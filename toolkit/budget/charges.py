@@ -423,7 +423,7 @@ class MemoryRecord:
 
 
 class Register(Protocol):
-    """The interface of a list of the publications of a ledger's releases."""
+    """The interface of a list of published releases."""
 
     def add(self, entry: int, file: str, digest: str) -> None: ...
 

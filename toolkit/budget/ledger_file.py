@@ -120,7 +120,7 @@ class DurableRecord:
             return tuple(entry for _, entry in follow(self._start, _rows(database, 1), self._REMEDY))
 
     def _last(self, database: Any, noted: tuple[int, str] | None) -> Entry | None:
-        """Return the last entry, after verifying the new rows and that no earlier row is missing."""
+        """Return the last entry after verifying the new rows and checking that no earlier row is missing."""
         if fetch_row(database, HEAD) != self._head_row:
             self._refuse_older(f"another {self._KIND}")
         rows = _rows(database, max(self._position.number, 1))
@@ -195,7 +195,7 @@ class FileRecord(DurableRecord):
 
     @contextmanager
     def _connected(self, mode: str = "rw") -> Iterator["sqlite3.Connection"]:
-        """Yield a connection for one use; an exception rolls the transaction back, and readers undo incomplete ones."""
+        """Yield a connection for one use; an exception rolls back the transaction, and readers undo incomplete ones."""
         # The import is here because a ledger in memory does not need SQLite, which may be missing in a browser.
         import sqlite3
 
@@ -296,7 +296,7 @@ def upgrade(database: "sqlite3.Connection") -> None:
 
     Version 1 has no chain: its rows are chained if its totals are the sums of its charges. Both versions lack the
     columns for the unit. After the upgrade, a process with an older version of the toolkit can no longer charge,
-    because its rows are shorter.
+    because the rows of that version are shorter.
     """
     database.execute("BEGIN IMMEDIATE")
     # Check again under the lock.

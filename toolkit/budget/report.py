@@ -76,7 +76,7 @@ class Report(str):
 
 
 def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> Report:
-    """Return a Markdown table with one line per charge, its publications and the hashes of their tables."""
+    """Return a Markdown table with one line per charge, which lists its publications and their hashes."""
     documents = defaultdict(list)
     for publication in publications:
         documents[publication.entry].append(f"{publication.file} (SHA-256 {publication.sha256[:16]}…)")

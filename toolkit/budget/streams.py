@@ -44,9 +44,9 @@ class Account(Protocol):
 class Stream:
     """A total that is published once per period and is charged when it is opened, by `Ledger.every` or `Ledger.resume`.
 
-    With a file, each period is on the disk before its estimate is returned. If a process ends in between, nothing was
-    published. The next process then repeats the period, or returns its stored estimate (`last`). Without a file, the
-    stream ends with its process, and its charge remains.
+    With a file, each period is on the disk before its estimate is returned. If a process ends in between, nothing has
+    been published. The next process then repeats the period, or returns its stored estimate (`last`). Without a file,
+    the stream ends with its process, and its charge remains.
 
     The file contains the counts, and in a user-level stream a hash of each person, so it is as confidential as the
     data. A note next to the file (weekly.db-last) shows whether the file was replaced by an older copy. If the file and
@@ -69,7 +69,7 @@ class Stream:
         return self._next(lambda _: count, counts_people=False)
 
     def _next(self, count: Callable[[Visits], int], *, counts_people: bool) -> Estimate:
-        """Publish one more period; `count` computes it from the visits so far, under the lock."""
+        """Publish one more period; the function `count` computes its count from the visits so far, under the lock."""
         with self._lock:
             if self._counts_people is not None and self._counts_people != counts_people:
                 rule = "people must be counted by the stream in all periods, or in none"

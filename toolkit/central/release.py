@@ -63,7 +63,7 @@ def selection_estimate(
     labels: tuple[Any, ...] = ("value",),
     axes: tuple[str, ...] = (),
 ) -> Estimate:
-    """Return the estimate of one selected number, or of several with labels.
+    """Return the estimate of one selected number, or of several numbers with labels.
 
     It has no standard error, because a standard error would depend on the data.
     """

@@ -126,7 +126,7 @@ class Odds:
         return 0 if self.base is None else _BIAS - _CURVE
 
     def envelope(self, chunk: slice) -> npt.NDArray[np.uint64]:
-        """Return integers of at least 2, and of at least 2**unit_bits times the weights relative to the largest weight.
+        """Return integers that are at least 2 and at least 2**unit_bits times weight / largest weight.
 
         The inverse of the same linear approximation gives a power of 2 that is at least as large as the exact power,
         and at most 1.0615 times as large.

@@ -157,7 +157,7 @@ class Edges:
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:
-        """The edges of the bins, and the index of the bin below, between and above them; -1 means no bin."""
+        """The edges of the bins, and the indices of the bins below, between and above them; -1 means no bin."""
         closed = [*self.limits[:-1].tolist(), float(np.nextafter(self.limits[-1], np.inf))]
         return closed, [*range(-1, len(closed) - 1), -1]
 

@@ -196,10 +196,10 @@ def _scale_sensitivity(sensitivity: Sensitivity, unit: int) -> Sensitivity:
     return Sensitivity(sensitivity.l1 * unit, sensitivity.l2_squared * unit**2, sensitivity.neighbors)
 
 
-# Tails and quantiles of a linear combination of independent noises.
+# Tails and quantiles of a linear combination of independent noise variables.
 #
-# The noise is integer-valued. A combination of Laplace noises is treated as continuous and enlarged by one step of each
-# noise.
+# The noise is integer-valued. A combination of Laplace variables is treated as continuous and enlarged by one step of
+# each variable.
 
 _SPREAD = Decimal("1e-4")
 
@@ -222,7 +222,7 @@ def tail_of_two(law: NoiseLaw, first: ArrayLike, second: ArrayLike, error: Array
 
 
 def quantile_of_combination(law: NoiseLaw, factors: Sequence[float], level: float) -> float:
-    """Return the error that a combination of independent noises exceeds with probability at most 1 - level."""
+    """Return the error that a combination of independent noise variables exceeds with probability at most 1 - level."""
     sizes = tuple(sorted(abs(factor) for factor in factors if factor))
     if not isinstance(law, GeometricLaw):
         return -float(ndtri((1 - level) / 2)) * law.sd * math.hypot(*sizes) + sum(sizes)
@@ -233,7 +233,7 @@ def quantile_of_combination(law: NoiseLaw, factors: Sequence[float], level: floa
 
 @lru_cache(maxsize=512)  # the arguments are public and often repeated
 def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> float:
-    """Return the two-sided quantile of a combination of Laplace noises.
+    """Return the two-sided quantile of a combination of Laplace variables.
 
     The tail has a closed form if all factors differ, so the factors are slightly enlarged to make them different.
     """

@@ -113,7 +113,7 @@ def read_shares(values: Any, name: str) -> npt.NDArray[np.float64]:
 
 
 def exact_fraction(value: Number, name: str) -> Fraction:
-    """Return a fraction, an integer, a text such as "2/3" or "0.1", or a float as an exact fraction.
+    """Convert a fraction, an integer, a text such as "2/3" or "0.1", or a float to an exact fraction.
 
     A float stands for its decimal representation: 0.1 is one tenth and not the binary double just above it, so that a
     budget of 0.3 allows 0.1 and 0.2.
@@ -182,7 +182,7 @@ def check_bounds(
 
 
 def check_level(value: Number) -> float:
-    """Return a confidence level, strictly between 0 and 1."""
+    """Check that a confidence level lies strictly between 0 and 1, and return it as a float."""
     # Nearly every level is a float, whose range can be checked without the cost of a fraction.
     if type(value) is float and 0 < value < 1:
         return value
@@ -206,7 +206,7 @@ def check_integer(value: object, name: str, *, minimum: int = 1, maximum: int | 
 
 
 def check_choice(value: object, name: str, allowed: Sequence[str]) -> str:
-    """Return a value that is one of the allowed texts."""
+    """Check that a value is one of the allowed texts, and return the value."""
     if value not in allowed:
         normalized = str(value).strip().lower()
         consequence = f"write {normalized!r}" if normalized in allowed else "nothing else is defined"
@@ -222,7 +222,7 @@ def check_neighbors(value: object) -> str:
 
 
 def check_labels(values: object, name: str) -> tuple[str | int, ...]:
-    """Return at least two distinct labels, strings or whole numbers."""
+    """Check that labels are at least two distinct strings or whole numbers, and return the labels."""
     if isinstance(values, str):
         reject(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
     if isinstance(values, Set) or not isinstance(values, Iterable):

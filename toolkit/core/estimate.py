@@ -528,7 +528,7 @@ class Estimate(Publishable):
         ]
 
     def _empty_text(self, entry: int) -> str:
-        """Return the text in place of an empty interval."""
+        """Return the text that is shown in place of an empty interval."""
         if self.fit is None:
             return "no value fits at 95 %"
         detail = f": {self.fit.words(entry)}" if np.ndim(self.fit.p) == np.ndim(self.value) else ""

@@ -21,7 +21,7 @@ _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10
 
 
 def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
-    """Parse postgresql://user@host/database?schema=campus; `schema` is the schema if the URL names none."""
+    """Parse postgresql://user@host/database?schema=campus; `schema` is the default schema."""
     start, _, query = url.partition("?")
     options = [option for option in query.split("&") if option]
     schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), schema)
@@ -43,7 +43,7 @@ def qualified(statement: str, schema: str) -> str:
 
 
 def set_locally(connection: psycopg.Connection[Any], settings: Mapping[str, str]) -> None:
-    """Change settings until the transaction ends, and make unqualified names refer to the system catalogue first."""
+    """Change settings until the transaction ends, and make unqualified names refer to the system catalog first."""
     pairs = {**settings, "search_path": "pg_catalog, pg_temp"}
     calls = ", ".join("pg_catalog.set_config(%s, %s, true)" for _ in pairs)
     connection.execute(f"SELECT {calls}".encode(), [text for pair in pairs.items() for text in pair])

@@ -5,7 +5,7 @@ proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0 for La
 Gauss. No floating-point number decides an outcome. The distribution is exact for these reasons:
 
 1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The powers of e
-   are enclosed between integers. If a draw falls too near an edge, more random bits and more digits of the edge are
+   are enclosed between integers. If a draw falls too close to an edge, more random bits and more digits of the edge are
    computed.
 2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m), l and
    the sign uniformly, and the triple is accepted with probability rho(h m + l) / rho(h m). So the probability of k is

@@ -94,12 +94,12 @@ class ReleaseMethods(Generic[Result]):
         ----------
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
-            MISSING}. A function receives a copy of one row as a dict; if it raises, the row is not counted. It is
-            trusted code: a function that remembers rows or uses other data breaks the guarantee, and this is not
-            detected.
+            MISSING}. A function receives a copy of one row as a dict; if it raises an exception, the row is not
+            counted. It is trusted code: a function that remembers rows or uses other data breaks the guarantee, and
+            this is not detected.
         by : mapping or list of mappings, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 65)}. Every key
-            has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 65)}. The table
+            has a row for every key, in the given order, even if the key does not occur in the frame.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
@@ -185,8 +185,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
@@ -233,8 +233,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
@@ -278,8 +278,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
@@ -323,8 +323,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
@@ -371,8 +371,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
@@ -422,8 +422,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         epsilon : number, optional
             The epsilon of the Laplace noise or exponential mechanism. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
@@ -473,8 +473,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         step : number, optional
             The grid step: candidates are its multiples between the bounds. The default is a power of two, from 2**-21
             to 2**-20 of the distance between the bounds. Use step=1 for whole numbers.
@@ -509,7 +509,7 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the median, by the exponential mechanism or with noise for its smooth sensitivity.
+        """Release the median, with the exponential mechanism or with noise scaled to its smooth sensitivity.
 
         "exponential" drops missing values, is nearly always more precise, and is the only method that accepts `where`,
         `by` and `rho`. "smooth" releases the middle value, or the midpoint of two values, with noise whose scale
@@ -526,8 +526,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         method : "exponential" or "smooth"
             The method by which the median is released.
         step : number, optional
@@ -589,8 +589,8 @@ class ReleaseMethods(Generic[Result]):
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
         by : mapping, optional
-            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. Every
-            key has a row, in the given order, even if no row of the frame has it.
+            The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}. The
+            table has a row for every key, in the given order, even if the key does not occur in the frame.
         step : number, optional
             The grid step: candidates are its multiples between the bounds. The default is a power of two, from 2**-17
             to 2**-16 of the distance between the bounds.
@@ -621,7 +621,7 @@ class ReleaseMethods(Generic[Result]):
         missing: Missing = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the trimmed mean of a column, with noise for its smooth sensitivity.
+        """Release the trimmed mean of a column, with noise scaled to its smooth sensitivity.
 
         The release requires neighbors="replace" and uses all rows, whose number is public; there is no `where`. The
         scale of the noise depends on the data and is not published.
@@ -652,7 +652,7 @@ class ReleaseMethods(Generic[Result]):
     def iqr(
         self, column: Label, *, bounds: BoundsLike, epsilon: Number, missing: Missing = None, rng: Rng = None
     ) -> Result:
-        """Release the interquartile range of a column, with noise for its smooth sensitivity.
+        """Release the interquartile range of a column, with noise scaled to its smooth sensitivity.
 
         The quartiles are the values of ranks n/4 and 3n/4, rounded up. The release requires neighbors="replace" and
         uses all rows, whose number is public; there is no `where`. The scale of the noise depends on the data and is

@@ -85,7 +85,7 @@ def smooth(
     missing: Missing,
     options: Callable[[int], dict[str, Any]] | None = None,
 ) -> Release[Any]:
-    """Describe a statistic with noise for its smooth sensitivity; the scale of the noise is not published."""
+    """Describe a statistic with noise scaled to its smooth sensitivity; the scale of the noise is not published."""
     name = _NAMES[statistic]
     _check_smooth(query, name)
     from toolkit.central.robust.releases import SmoothSensitivity

@@ -209,8 +209,8 @@ def _clip_to_exact_float(number: int) -> float:
 def _round_to_grid(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
     """Round values to the nearest multiple of 2**exponent, halves up, without error.
 
-    Unlike x / unit + 1/2, the fractional part is exact whenever it could be one half. Values above 2**53 steps are
-    already multiples.
+    Unlike in x / unit + 1/2, the fractional part is exact whenever it could be one half. Values above 2**53 steps are
+    already multiples of the step.
     """
     top = math.ldexp(1.0, min(exponent + 53, 1023))
     is_small = np.abs(values) < top

@@ -151,7 +151,7 @@ class KeyThreshold:
     def for_rho(
         cls, rho: Number, delta: Number, *, neighbors: str, keys_per_person: int = 1, rows_per_person: int = 1
     ) -> "KeyThreshold":
-        """Make the mechanism with Gaussian noise of Zcdp(rho).
+        """Make the mechanism with Gaussian noise calibrated to Zcdp(rho).
 
         Its thresholds are lower than with Laplace noise if a person can have many keys, which means three or more keys
         at (epsilon, delta) = (1, 1e-6).

@@ -59,7 +59,7 @@ class SmoothSummary:
 
 @dataclass(frozen=True, repr=False)
 class SmoothSensitivity:
-    """A release of a statistic of sorted values with noise for its smooth sensitivity, under "replace".
+    """A release of a statistic of sorted values with noise scaled to its smooth sensitivity, under "replace".
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ _MOST_TERMS = 20_000
 
 @dataclass(frozen=True)
 class GeometricSumLaw:
-    """The distribution of a sum of `count` independent noises with Pr[k] proportional to e**(-|k| / scale).
+    """The distribution of a sum of `count` independent variables with Pr[k] proportional to e**(-|k| / scale).
 
     The sum is the difference of two negative binomial variables with `count` successes each. If this requires too many
     terms, the tail is computed from gamma variables instead.
@@ -114,7 +114,7 @@ class CalibratedNoise:
             return NormalLaw(float(self.sd[period - 1]), 0.0)
         if isinstance(self.loss, Pure):
             return GeometricSumLaw(float(self.scale), int(self.factorization.node_counts[period - 1]))
-        # The sum of integer noises is treated as a normal variable, with half a step added to its quantiles.
+        # The sum of integer noise variables is treated as a normal variable, with half a step added to its quantiles.
         return NormalLaw(float(self.sd[period - 1]), 0.5)
 
 

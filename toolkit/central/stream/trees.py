@@ -182,7 +182,7 @@ def binary(periods: int) -> Tree:
 
 
 def candidates(periods: int, window: int | None = None) -> Iterator[Tree]:
-    """Yield fresh noise, and trees of every depth with nearly the best number of branches."""
+    """Yield the tree with one level (fresh noise), and trees of every depth with nearly the best number of branches."""
     yield Tree(periods, window=window)
     for levels in range(2, periods.bit_length() + 1):
         middle = periods ** (1 / levels)

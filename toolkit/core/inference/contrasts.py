@@ -119,7 +119,7 @@ class Quotient:
 
 
 def _fieller(top: Sequence[float], bottom: Sequence[float], correlation: float, positive: bool) -> tuple[float, float]:
-    """Return the range of r with 0 in the interval of x - r y, by a formula without cancellation."""
+    """Return the range of all r for which the interval of x - r y contains 0, by a formula without cancellation."""
     (x, low, high), (y, least, most) = top, bottom
     if most < 0 and not positive:
         x, low, high, y, least, most = -x, -high, -low, -y, -most, -least

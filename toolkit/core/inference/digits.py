@@ -21,7 +21,7 @@ def digits(value: object) -> str:
 
 
 def round_up(value: float | Decimal, digits: int) -> Decimal:
-    """Round up to significant digits, ignoring a relative rounding error of 1e-12."""
+    """Round a number up to the given significant digits, ignoring a relative rounding error of 1e-12."""
     return Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(value) * (1 - _SLACK) if value else Decimal(0))
 
 
@@ -68,7 +68,7 @@ def format_limits(low: float, high: float, se: float, *, whole: bool = False) ->
 
 
 def decimals_of(lines: Sequence[Sequence[float]]) -> int:
-    """Return the decimals for two digits of the smallest error, or more so that no interval shrinks to a point."""
+    """Return the decimals that show two digits of the smallest error, or more if an interval would be a point."""
     errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
     decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
     while decimals < _MOST_DECIMALS and any(

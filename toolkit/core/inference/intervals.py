@@ -249,7 +249,7 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of a sample of n, one row per share, estimated by mean report scores; the first method is the default.
+    """Shares estimated from the mean scores of n reports, one row per share; the first method is the default.
 
     `spread_given` and `spread_without` are the mean squared scores of people with and without the option. `given` and
     `without` are the probabilities of the reports in `counts` for these people. `without_range` holds the smallest and
