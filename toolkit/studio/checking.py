@@ -21,7 +21,7 @@ from toolkit.survey.questions.question import Question, localized_question, loss
 from toolkit.survey.spec import STATEMENT_FIELDS, Survey
 from toolkit.texts.odds import WEAK_EPSILON
 
-_MAX_PROBLEMS = 12  # problems of the survey as a whole; each is found after dropping the previous rejected field
+_MAX_PROBLEMS = 12  # problems of the survey as a whole; each is found after the previously rejected field is dropped
 _EPSILONS = [step / 10 for step in range(1, 31)]
 _LIKERT = ("The phone, by chance", "The true point is likelier to be sent than any other.")
 _OWN_SETTINGS = ("forced", "crosswise")  # a die or a birthday allows few settings; others have a slider for epsilon

@@ -104,7 +104,7 @@ class CuratorPage:
         return self.publish(table, name)
 
     def publish(self, table: str, name: str) -> dict[str, Any]:
-        """Write the pages of a release; if this fails, it can be repeated as long as the studio runs."""
+        """Write the pages of a release; if this fails, it can be tried again while the studio is running."""
         if name not in self._unpublished:
             reject(
                 "a published release must be one of this run of the studio", "another", "find its numbers in the plan"
@@ -243,12 +243,12 @@ class CuratorPage:
 
 
 def _column_settings(source: TableFile, session: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the curator's settings of each column, with the kind of its cells as `type`."""
+    """Return the curator's settings for each column, with the kind of its cells as `type`."""
     return {column.name: {**session["columns"].get(column.name, {}), "type": column.kind} for column in source.columns}
 
 
 def call(statistic: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:
-    """Return the arguments for a method of the curator, positional and by keyword, and their Python code."""
+    """Return the positional and keyword arguments for a method of the curator, and their Python code."""
     method = check_choice(statistic.get("verb"), "verb", STATISTICS)
     names = [] if method == "count" else [statistic.get("column", "")]
     keywords: dict[str, Any] = {}
@@ -276,7 +276,7 @@ def call(statistic: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list
 
 
 def _categories(name: object, column: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the categories of a column in the type of its cells."""
+    """Return the categories of a column, converted to the type of its cells."""
     options = column.get("options")
     if not isinstance(options, list) or not options:
         reject(f"`{name}` must have categories", "none", "enter them; they are not read from the data")

@@ -133,7 +133,7 @@ def _is_question(section: str) -> bool:
 def _edit_by_section(
     text: str, before: Mapping[str, Any], data: Mapping[str, Any], content: dict[str, Any]
 ) -> str | None:
-    """Edit every section by itself; return None if the layout of the file does not allow it."""
+    """Edit every section separately; return None if the layout of the file does not allow it."""
     sections, old_data = _split_sections(text), before.get("questions", [])
     blocks = [section for kind, section in sections if kind == "question"]
     other_sections = "".join(section for kind, section in sections if kind != "question")

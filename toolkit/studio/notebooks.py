@@ -158,7 +158,7 @@ def curator_notebook(source: TableFile, neighbors: str, calls: Sequence[str], le
 
 
 def _read_table(source: TableFile) -> list[str]:
-    """Return code that reads a table by its schema, so that no cell decides the type of a column."""
+    """Return code that reads a table by its schema, so that no type depends on the cells."""
     name = source.path.name
     if not source.is_csv:
         return [f"table = pq.read_table({name!r})"]

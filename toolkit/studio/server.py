@@ -401,7 +401,7 @@ def _redirect(link: str) -> Iterator[str]:
     file instead of the link with its key.
     """
     target = html.escape(link, quote=True)
-    with NamedTemporaryFile("w", prefix="studio-", suffix=".html", encoding="utf-8") as file:  # created with mode 0600
+    with NamedTemporaryFile("w", prefix="studio-", suffix=".html", encoding="utf-8") as file:  # its mode is 0600
         file.write(
             '<!doctype html><meta charset="utf-8"><title>Studio</title><meta name="referrer" content="no-referrer">'
         )

@@ -110,7 +110,7 @@ def _csv_columns(path: Path, header: bool | None, types: Mapping[str, str]) -> l
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Make column names unique: empty names are replaced by their position, repeated names get a number."""
+    """Make column names unique: empty names are replaced by their position, and repeated names get a number."""
     taken: dict[str, None] = {}
     for position, name in enumerate(names, start=1):
         stem = candidate = name or f"column_{position}"

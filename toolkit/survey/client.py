@@ -23,7 +23,7 @@ def asset(name: str) -> bytes:
 
 
 def code_hash() -> str:
-    """Return a SHA-256 hash of the names, lengths and bytes of the page's files, which an ethics board can compare."""
+    """Return a SHA-256 hash of the names, lengths and bytes of the page's files, for comparison by an ethics board."""
     digest = hashlib.sha256()
     for name in FILE_NAMES:
         content = asset(name)

@@ -131,7 +131,7 @@ def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _labels_by_question(survey: Survey, language: str) -> dict[str, Any]:
-    """Return for each question its text in one language, and the labels of its answers or reports in code order."""
+    """Return the text of each question in one language, and the labels of its answers or reports in code order."""
     sentences = phrases(language, survey.words)
     return {
         question.name: {

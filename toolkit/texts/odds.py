@@ -26,7 +26,7 @@ texts state that a report reveals a lot.
 NEEDS_SECRET_ANSWER = ("crosswise", "unrelated", "triangular")
 """Procedures that protect only as long as the answer to their innocent question remains unknown."""
 
-_MAX_LISTED_REPORTS = 4  # further reports are summarized
+_MAX_LISTED_REPORTS = 4  # reports beyond this number are summarized
 _MAX_LISTED_CARDS = 8  # a deck with more different cards is described only by their number
 
 

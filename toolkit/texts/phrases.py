@@ -37,7 +37,7 @@ WAVES = (
 )
 """The names of sentences for surveys that ask the same people several times."""
 
-_OPTIONAL = frozenset({"rehearsal", "until", "claims", "innocent_answer", *WAVES})  # not needed by every survey
+_OPTIONAL = frozenset({"rehearsal", "until", "claims", "innocent_answer", *WAVES})  # not every survey needs these
 
 HEADINGS = ("check_title", "no_report", "practice", "question", "review", "sending_title", "sent_title", "thanks")
 """Page texts that are headings of screens; the first screen has the survey's title instead."""

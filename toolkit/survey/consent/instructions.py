@@ -69,7 +69,7 @@ def _step_sentence(step: Step, question: Question, language: str, voice: Voice) 
 
 
 def outcome_words(outcomes: Sequence[str], voice: Voice) -> str:
-    """Describe outcomes in words: consecutive numbers as a range, faces of coins by their names."""
+    """Describe outcomes in words: consecutive numbers as a range, and faces of coins by their names."""
     if outcomes[0].isdigit() and len(outcomes) > 2:
         return voice.say("to", first=outcomes[0], last=outcomes[-1])
     faces = ["–".join(voice.phrases.get(face, face) for face in outcome.split("-")) for outcome in outcomes]

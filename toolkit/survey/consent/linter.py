@@ -116,7 +116,7 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own_wo
         for option in dict.fromkeys((*question.options, *question.report_options)):
             for code, quote in quotes.items():
                 label = question.label(option, code, phrases(code, own_words))
-                is_own_label = option in question.labels or label == str(option)  # otherwise the toolkit supplies it
+                is_own_label = option in question.labels or label == str(option)  # otherwise the label is built in
                 if is_own_label and (character := find_unquotable(label, quote)) is not None:
                     with error_location(question=question.name, field="labels"):
                         reject(
@@ -143,7 +143,7 @@ def check_claims(prose: Mapping[str, Text | None], questions: Sequence[Question]
     for name, sentences in prose.items():
         if name != "title":
             _warn_of_claim(sentences, None, name)
-    for question in questions:  # text and instructions may mention what others know about a debt or a birthday
+    for question in questions:  # the other texts may mention what others know about a debt or a birthday
         for name in ("help", "warning"):
             _warn_of_claim(getattr(question, name), question.name, name)
 

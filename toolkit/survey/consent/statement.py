@@ -232,7 +232,7 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
 
 def needs_secret_answer(question: Question) -> bool:
     """Return whether a question needs an innocent question whose answer nobody else knows."""
-    explained = question.instructions is not None or question.innocent is not None  # otherwise it has a device
+    explained = question.instructions is not None or question.innocent is not None  # otherwise a device decides
     is_innocent = question.design is not None and asks_innocent(question.design)
     return question.mode == "physical" and is_innocent and explained
 

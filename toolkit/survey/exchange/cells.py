@@ -28,7 +28,7 @@ _SECOND = "2"
 
 
 class OptionNames:
-    """A lookup of options by exact name or, if it is unambiguous, by a name in any case or after its number."""
+    """A lookup of options by exact name or, if it is unambiguous, by a name in any case or with a number before it."""
 
     def __init__(self, options: Sequence[Any], *lists: Sequence[Any]) -> None:
         self._exact, self._by_key, self._numbered = (defaultdict[str, set[Any]](set) for _ in range(3))
@@ -199,7 +199,7 @@ class CellReader:
             reject(rule, "empty cells", f"{_NOTHING}; {advice}")
 
     def _by_code(self, different: Sequence[Any], labels: Mapping[Any, str]) -> dict[str, Any]:
-        """Return the meaning of each code, by the caller's `codes`, then `missing`, then the labels in the file."""
+        """Return the meaning of each code, from the caller's `codes`, then `missing`, then the labels in the file."""
         plain = Reader(self.name, self.model)
         by_caller = {_key(code): self._checked(plain, self._either, label) for code, label in self.codes.items()}
         if STRANGE in by_caller.values():

@@ -349,7 +349,7 @@ def _label(model: QuestionModel, value: Any) -> Any:
 def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
     """Add the columns of a collection's table that do not contain answers."""
     truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # the try at which a check about the device was passed
+    tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # the try on which a check about the device was passed
     for name, values in ((UNDERSTOOD, tries if survey.check == "device" else truth), (REHEARSAL, truth)):
         if name in read:
             frame[name] = [values.get(cell_key(number_in(entry))) for entry in read[name]]

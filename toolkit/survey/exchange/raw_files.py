@@ -35,7 +35,7 @@ _MOST_CELLS = 50_000_000
 
 MOST_DIGITS = 4000  # the largest number of digits in a codebook, as in a survey's file
 _STATA = b"<stata_dta>"
-_STATA_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}  # bytes of numbers by type; texts have their own length
+_STATA_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}  # bytes per number, by type; the length of texts varies
 _STATA_7_WIDTHS = dict(zip(b"bilfd", (1, 2, 4, 4, 8), strict=True)) | {kind: kind - 127 for kind in range(128, 256)}
 _SPSS_ROWS = slice(80, 84)  # the number of rows; all bits are 1 if it is not stated
 _ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")

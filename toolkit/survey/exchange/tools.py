@@ -112,7 +112,7 @@ def select_rows(
     """Select the rows that are real responses; `columns` contains the columns of each question.
 
     If a file has several forms, a row is left out if none of the forms that ask a question was finished. In the other
-    rows the questions of an unfinished form are missing. A form that was never opened contains only zeros in boxes; its
+    rows the answers in an unfinished form are missing. A form that was never opened contains only zeros in boxes; its
     answers are missing for any `keep`.
     """
     allowed = _checked_reasons(keep)
@@ -159,7 +159,7 @@ def _forms(tool: Tool, names: list[str]) -> list[list[str]]:
 
 
 def _reasons(rules: Iterable[RowRule], raw: RawTable, names: Sequence[str]) -> list[str | None]:
-    """Return for each row the reason of the first rule that it matches, or None."""
+    """Return the reason given by the first rule that each row matches, or None."""
     reasons: list[str | None] = [None] * len(raw.frame)
     for rule in rules:
         for name in (name for name in names if re.fullmatch(rule.column, name)):
@@ -180,7 +180,7 @@ def _texts(raw: RawTable, name: str) -> list[str]:
 
 
 def _is_empty(raw: RawTable, names: Sequence[str]) -> list[bool]:
-    """Return for each row whether these columns contain only unticked boxes."""
+    """Return whether these columns contain only unticked boxes, for each row."""
     boxes = re.compile(r".*(___\w+|\(choice=.*\))")
     blank = [{"", "0", "unchecked"} if boxes.fullmatch(name) else {""} for name in names]
     columns = [_texts(raw, name) for name in names]

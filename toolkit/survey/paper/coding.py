@@ -73,7 +73,7 @@ def legacy_report_key(survey: Survey, serial: str) -> bytes:
 def box_codes(question: Question) -> list[int]:
     """Return the codes beside the boxes: a numeric option is its own code, and other options get unused numbers."""
     options = printed_answers(question)
-    if question.kind == "ticks":  # 0 means none of them
+    if question.kind == "ticks":  # the code 0 means none of the options
         return list(range(1, len(options) + 1))
     codes = [int(option) if re.fullmatch("0|[1-9][0-9]{0,8}", str(option)) else None for option in options]
     free_codes = (number for number in count(1) if number not in codes)

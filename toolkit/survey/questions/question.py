@@ -148,7 +148,7 @@ class Question:
         object.__setattr__(self, "memo", given if isinstance(given, Memo) else None)
         run_field_check(
             "name", checks.checked_name, self.name, "name", self
-        )  # this is checked first, because other errors quote the name
+        )  # the name is checked first, because other errors quote it
         with error_location(question=self.name):
             check_fields(self)
 

@@ -73,7 +73,7 @@ def closed_wave_reports(source: object, by: Sequence[str], is_closed: bool) -> A
 
 
 def _reports_by_person(frame: Any, question: Question) -> dict[str, list[str | int | None]]:
-    """Return the reports of each person in a wave, as labels or None for missing reports."""
+    """Return the reports of each person in a wave, as labels, or None for a missing report."""
     if not has_column(frame, PERSON):
         reject(
             f"reports of waves must have the column {PERSON}", "none", "it joins the waves; export it with the reports"

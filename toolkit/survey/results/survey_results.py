@@ -148,7 +148,7 @@ class Results(Findings):
     survey : Survey
         The survey.
     understood : tuple of int or None
-        Numbers of people who passed the comprehension check (at each of the two tries if it is about the device),
+        Numbers of people who passed the comprehension check (on each of the two tries if it is about the device),
         followed by the number of people who took it.
     attention : mapping
         For each anchor question, the share of people who did not answer at random.

@@ -37,7 +37,7 @@ class Connections:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._open: set[TimedConnection] = set()
-        self._idle: dict[TimedConnection, None] = {}  # in the order in which they became idle
+        self._idle: dict[TimedConnection, None] = {}  # connections in the order in which they became idle
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:

@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # always a full transport
         self._transport = transport
-        if self._pending.was_dropped:  # it was dropped between the handshake and this call
+        if self._pending.was_dropped:  # the connection was dropped between the handshake and this call
             transport.abort()
         elif self._connections.add(self, replaced=self._pending):
             self._enter_phase(Phase.HEAD)

@@ -65,7 +65,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def bind_socket(host: str, port: int, socket_descriptor: int | None = None) -> socket.socket:
-    """Return a listening socket, either inherited by its descriptor or new; port 0 means any free port."""
+    """Return a listening socket, either inherited through its descriptor or new; port 0 means any free port."""
     if socket_descriptor is not None:
         return socket.socket(fileno=socket_descriptor)
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]

@@ -114,7 +114,7 @@ class StationKey:
             key = HKDF(SHA256(), 32, salt=None, info=point + bytes.fromhex(self.public_key)).derive(shared)
             return AESGCM(key).decrypt(bytes(12), sealed[_POINT_BYTES:], None)
         except (ValueError, InvalidTag):
-            pass  # an exception raised here would refer to this one and thereby to the body
+            pass  # an exception raised here would refer to the caught exception and thereby to the body
         raise PayloadError("This was not sealed for this collection.")
 
 

@@ -35,7 +35,7 @@ class WorkerCommand:
 
 @dataclass
 class _Worker:
-    """A worker process, with an event that is set when it is ready and the error messages that precede it."""
+    """A worker process, with an event that is set when it is ready, and its error messages until then."""
 
     process: "subprocess.Popen[str]"
     start_time: float
@@ -48,7 +48,7 @@ class _Worker:
         pipe = subprocess.PIPE
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
             [sys.executable, "-m", "toolkit.survey.serving.process", *command.arguments],
-            stdin=pipe,  # nothing is ever written to it; the system closes it when the parent exits
+            stdin=pipe,  # nothing is ever written to this pipe, which the system closes when the parent exits
             stdout=pipe,
             stderr=pipe,
             env=dict(command.environment),

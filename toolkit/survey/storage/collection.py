@@ -101,7 +101,7 @@ class Collection:
                 info, editions = session.info() or _reject_missing(), session.editions()
             check_page(with_existing_panel(survey, editions[-1]), editions)
             self._identity = info.survey_hash, info.identity
-            if info.state is State.CLOSED and not info.is_rewritten:  # its closing was interrupted
+            if info.state is State.CLOSED and not info.is_rewritten:  # the closing of this collection was interrupted
                 self._engine.finish_closing()
 
     def create_next_wave(

@@ -152,7 +152,7 @@ class PostgresEngine:
         self._options, self._schema, self._readonly = options, schema, readonly
         self._connection: psycopg.Connection[Any] | None = None
         self._server = secrets.token_hex(8)
-        self._version_is_checked = False  # whether its tables are known to have the current version
+        self._version_is_checked = False  # whether the tables are known to have the current version
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
@@ -251,7 +251,7 @@ class PostgresEngine:
         try:
             # Prepared statements belong to a session, and a connection pooler may change the session.
             connection = psycopg.connect(**self._options, autocommit=True, prepare_threshold=None)
-        except psycopg.OperationalError as error:  # its message cannot quote a report, because none was sent yet
+        except psycopg.OperationalError as error:  # the error message cannot quote a report, because none was sent yet
             reason = (str(error).splitlines() or [""])[0]
             raise StoreError(f"the database must answer, got “{reason}”: nothing was stored.") from None
         try:

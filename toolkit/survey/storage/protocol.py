@@ -56,7 +56,7 @@ class StoreError(Exception):
     message : str
         A description of the failure, which never quotes a report.
     retry_after : int
-        The number of seconds after which to send again.
+        The number of seconds after which to send the batch again.
 
     Examples
     --------

@@ -33,7 +33,7 @@ from toolkit.survey.storage.engine import CLOSING, Session
 from toolkit.survey.storage.mixing import Pool
 from toolkit.survey.storage.protocol import State, StoreError
 
-_TOKEN_TABLES = ("issued", "spent")  # they reveal who has answered
+_TOKEN_TABLES = ("issued", "spent")  # the rows of these tables reveal who has answered
 
 
 class SqliteSession(Session):
@@ -189,7 +189,7 @@ class SqliteEngine:
                 database.execute("COMMIT")
             except sqlite3.Error as error:
                 if _error_name(error) != "BUSY" or database.in_transaction:
-                    self._disconnect()  # this rolls back; the next use connects again
+                    self._disconnect()  # this rolls back the transaction; the next use connects again
                 raise
             except BaseException:
                 if database.in_transaction:
@@ -240,7 +240,7 @@ class SqliteEngine:
 
     def _create_tables(self, database: sqlite3.Connection) -> None:
         _execute_when_free(database, "BEGIN IMMEDIATE", _PATIENT_WAIT)
-        if self._is_empty(database):  # re-check under the lock
+        if self._is_empty(database):  # check again under the lock
             for statement in schema.SQLITE_TABLES.values():
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")

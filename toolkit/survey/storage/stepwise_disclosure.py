@@ -4,11 +4,11 @@ A person who sees an estimate before and after somebody answers can take the dif
 stay the same until a whole step of reports can be added at once; in tables by group, each group changes in such steps.
 A person who sends nine reports after somebody else's could subtract them from a step of ten. Therefore, whenever
 reports are disclosed, another whole step, drawn at random from all waiting reports, is withheld. The draw does not
-depend on the keys, because phones make them. Somebody who knows nine reports of a step then finds the tenth person's
-report in it half of the time: at most 3 in 4 guesses at that step are right, compared with 1 in 2 by tossing a coin.
-Guesses that wait for later steps can be right more often. The keys of disclosed reports are stored with the collection:
-every reader gets the same reports, and nobody learns more by asking repeatedly, from another machine, or after a
-restart. In a rehearsal nothing is withheld.
+depend on the keys, because phones make them. For somebody who knows nine reports of a step, the tenth person's report
+is then in that step half of the time: at most 3 in 4 guesses at that step are right, compared with 1 in 2 by tossing a
+coin. Guesses that are made after later steps can be right more often. The keys of disclosed reports are stored with the
+collection: every reader gets the same reports, and nobody learns more by asking repeatedly, from another machine, or
+after a restart. In a rehearsal nothing is withheld.
 
 Limits: with open access, a person who sends many reports can outnumber all other people's reports among the waiting
 ones, and can then read a single report from the results, though never the answer behind it. Closing discloses the
