@@ -197,9 +197,9 @@ def association(
         A frame as for `estimates`, or a table of counts with one row for each report of the first question and one
         column for each report of the second.
     designs : mapping or Survey
-        Two designs with a matrix, by column; or the survey that asked both questions.
+        A mapping of two columns to designs that have a matrix; or the survey that asked both questions.
     questions : pair of str, optional
-        The two questions, if `designs` has more.
+        The two questions, if `designs` has more than two.
     sample : Sample, optional
         The sampling design, unless people were drawn with equal probability.
     missing : sequence, optional

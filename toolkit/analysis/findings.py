@@ -287,7 +287,7 @@ class Findings:
 
     @property
     def _ungrouped(self) -> dict[str, int]:
-        """The column of tables that counts rows in no group; empty if there are none."""
+        """The column that counts rows in no group in tables; empty if there are none."""
         count = self.ungrouped if self.group_estimates else 0
         return {"missing group": count} if count else {}
 
@@ -369,7 +369,7 @@ class Findings:
             The text, if there is no path.
         """
         table = self.summary(level)
-        # Only labels are escaped: numbers keep their signs.
+        # Only labels are escaped; the signs of numbers must not change.
         labels = [name for name in ("question", *self.by, "answer") if name in table]
         table[labels] = table[labels].map(harmless)
         text: str | None = table.rename(columns=harmless).to_csv(path, index=False)

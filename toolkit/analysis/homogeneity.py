@@ -122,7 +122,7 @@ def rao_scott(shares: Array, cov: Array, n: int, df: int) -> TableTest:
 
     The correction is of second order (Rao and Scott 1984): F = X**2 / tr has d and d * df degrees of freedom. Here tr
     is the sum of the design effects of all interactions, and d is tr**2 over the sum of their squares. The weights are
-    expected shares, so that F is never negative.
+    expected shares, so F is never negative.
     """
     rows, columns = shares.any(axis=1), shares.any(axis=0)
     table, cells = shares[rows][:, columns], np.outer(rows, columns).ravel()

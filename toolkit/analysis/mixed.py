@@ -168,7 +168,7 @@ class MixedFit(PredictiveFit):
         data = self.covariates.data if data is None else data
         matrix = self.covariates.matrix_of(data)
         codes = self._group_codes(data) if kind == "group" else np.full(len(matrix), _NO_GROUP)
-        # In blocks: the covariance of all predictions would be too large.
+        # Computed in blocks, because the covariance of all predictions would be too large.
         blocks = [
             (matrix[rows], codes[rows], np.eye(len(rows)))
             for rows in np.array_split(np.arange(len(matrix)), 1 + len(matrix) // MAX_PREDICTIONS_WITH_COV)
@@ -295,7 +295,7 @@ class MixedFit(PredictiveFit):
 
     @cached_property
     def _by_sd(self) -> list[tuple[Array, Array, float]]:
-        """Return parameters at a grid of standard deviations of groups, their covariance, and each one's probability.
+        """Return parameters at a grid of standard deviations of groups, with their covariances and probabilities.
 
         The grid extends to where the marginal likelihood is 1/100 of its maximum, but has at most 52 points: with few
         groups the likelihood may fall slowly. Standard deviations at which coefficients have no maximum are left out.
@@ -327,7 +327,8 @@ class MixedFit(PredictiveFit):
         def evaluate(params: Array) -> Evaluation:
             return self.model.evaluate_coefficients(params, log_sd)
 
-        # Quadrature limits how precisely the log-likelihood is known, so steps of less gain would be halved in vain.
+        # Quadrature limits how precisely the log-likelihood is known, so halving steps with a smaller gain would be
+        # useless.
         point, converged = newton(evaluate, evaluate(start), 20, QUADRATURE, lambda point: point.information, _CLOSE)
         if not converged:
             return None
@@ -378,7 +379,7 @@ class MixedFit(PredictiveFit):
         params: Array | None = None,
         cov: Array | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return weighted prevalences, their covariance, and the part of it that is due to unknown intercepts.
+        """Return weighted prevalences, their covariance, and the part of the covariance due to unknown intercepts.
 
         The other part follows from the covariance of the parameters, by the delta method.
         """

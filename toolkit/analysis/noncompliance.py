@@ -97,9 +97,9 @@ def tipping_point(
     null : number
         The alternative value of the true share: for example 0, or the share of yes to direct questions.
     design : Design, optional
-        The design, if the estimate does not come from it alone, as with a sample.
+        The design, if the estimate does not follow from the design alone, as with a sample.
     level : float
-        Confidence level of the interval whose nearer limit is explained as well.
+        Confidence level of the interval, whose limit nearest to `null` is explained as well.
 
     Returns
     -------
@@ -397,7 +397,7 @@ def compliance_sensitivity(
     level: float = 0.95,
     design: Design | None = None,
 ) -> ComplianceSensitivity:
-    """Compute how an estimate changes if people do not follow the instructions, and how many would explain it away.
+    """Compute how an estimate changes with the share of noncompliant people, and which share would explain it away.
 
     Estimates are recomputed as if a share of people sent reports that do not depend on the truth. Equal shares in all
     groups hardly change a difference, but small unequal shares do; the shares of two groups can therefore differ.
@@ -422,7 +422,7 @@ def compliance_sensitivity(
     level : float
         Confidence level of the intervals.
     design : Design, optional
-        The design, for estimates that do not come from it alone, as with a sample.
+        The design, for estimates that do not follow from the design alone, as with a sample.
 
     Returns
     -------
@@ -532,7 +532,7 @@ def identification_bounds(
     level : float
         Confidence level of the interval; an anchor uses half of the error probability.
     design : Design, optional
-        The design, for estimates that do not come from it alone.
+        The design, for estimates that do not follow from the design alone.
 
     Returns
     -------

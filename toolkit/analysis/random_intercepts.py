@@ -14,7 +14,7 @@ from toolkit.core.inference.special import expit
 LEAST = 1e-150
 # A smaller curvature at a mode is replaced by an upper bound, because the likelihood is not log-concave.
 _FLATTEST = 0.1
-# At and below this logarithm of the standard deviation the likelihood is flat.
+# At or below this log standard deviation, the likelihood is flat.
 LEAST_LOG_SD = -6.0
 # Relative error of the log-likelihood by quadrature: the score is that of the exact integral, and may still be nonzero
 # where the sum over nodes no longer rises.

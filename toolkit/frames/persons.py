@@ -244,7 +244,7 @@ class Persons:
         The arguments are arrays or expressions of an engine.
 
 
-        Tags and cells have at most 31 bits and steps 34, so that all products stay below 2**63.
+        Tags and cells have at most 31 bits and steps at most 34 bits, so all products stay below 2**63.
         """
         bits, xor = (_bit_field, operator.xor) if source is None else (source.bits, source.xor)
         a, b, c, d, e = self.hash_factors

@@ -5,7 +5,7 @@ keys, whether or not it has rows, and a row falls into at most one cell.
 
 `Bounds` are the limits to which values are clamped, and a public grid to which they are rounded. A person's step
 depends on their own value alone and lies in 0 … span: clamping, scaling and rounding are monotone, even in
-floating-point arithmetic, so that no value exceeds the steps of the two limits.
+floating-point arithmetic, so no value exceeds the steps of the two limits.
 """
 
 import math
@@ -321,7 +321,7 @@ class Bounds:
 
         A missing value becomes `missing` steps above the lower limit. The time does not depend on the number of missing
         values: `clip` preserves NaN, and `fmax` replaces it by a number below all others. Each operation is monotone,
-        so that no value exceeds the limits.
+        so no value exceeds the limits.
         """
         buffer = np.empty(min(_BATCH_ROWS, len(values)))
         (start, rate, offset), low, high = self._grid, float(self.low), float(self.high)

@@ -120,7 +120,7 @@ def _fixed_layout(figure: Figure) -> Iterator[None]:
     for ax in figure.axes:
         x, y, width, height = (round(float(bound), 9) for bound in ax.get_position().bounds)
         ax.set_position((x, y, width, height))
-        ax.set_in_layout(True)  # setting a position takes the axes out of the layout
+        ax.set_in_layout(True)  # setting a position excludes the axes from the layout
     try:
         yield
     finally:

@@ -1,6 +1,6 @@
 """The course: attacks, explorers, exercises and grading, and surveys of a class on its phones.
 
-This package uses the rest of the toolkit, and only the command line uses this package.
+This package uses the rest of the toolkit; only the command line uses this package.
 """
 
 from toolkit.teaching.attempts import attempt

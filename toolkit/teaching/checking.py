@@ -307,7 +307,7 @@ def _is_right(exercise: str, index: int, value: float, part: dict[str, Any]) -> 
 
 
 def _slip_hint(exercise: str, index: int, value: float, part: dict[str, Any]) -> str:
-    """Return the hint of the slip that turned the right number into this value, or "" if there is no such slip."""
+    """Return a hint about the slip that turned the right number into this value, or "" if there is no such slip."""
     for undo, hint in (slip for kind in part["slips"] for slip in SLIPS[kind]):
         undone = undo(value)
         if not math.isfinite(undone):

@@ -157,7 +157,7 @@ class GroupCounts:
     def estimate(
         self, value: Array, cov: Array, labels: tuple[str, ...], loss: Pure | None, method: str, notes: Sequence[str]
     ) -> Estimate:
-        # If all answers are equal the variance is 0, and a standard error of 0 would be false certainty.
+        # If all answers are equal the variance is 0, and a standard error of 0 would suggest false certainty.
         variances = np.diag(cov)
         se = np.sqrt(np.where(variances > 0, variances, np.nan))
         return Estimate(value, se, labels, cov, self.n, loss, SAMPLED, method, tuple(notes), Normal(value, se))

@@ -80,7 +80,7 @@ class JointDistribution:
         """
         items, cells = list(self.lists.values()), self._cells.astype(int)
         two_lists = len(items) == 2 and not self.item_by_item
-        # Responses item by item come first; the counts of the long list follow.
+        # Item-by-item responses come first; the counts of the long list follow.
         offset = len(cells) * self.item_by_item
         n_responses = (items[0] + 2) ** 2 if two_lists else offset + sum(items) + 2
         if n_responses > _MAX_RESPONSES:
@@ -123,7 +123,7 @@ class JointDistribution:
         first = 1 + carrier * len(items)
         own, rows = slice(first, first + len(items)), eta.shape[1]
         law, derivatives = np.zeros((rows, len(cells))), np.zeros((len(eta), rows, len(cells)))
-        # Gauss–Hermite quadrature over the random effect; independent items are one node at 0.
+        # Gauss–Hermite quadrature over the random effect; for independent items, there is a single node at 0.
         nodes, weights = np.polynomial.hermite.hermgauss(_NODES) if self.correlated else (np.zeros(1), np.ones(1))
         sd = np.exp(np.clip(eta[-1], -30, 3)) if self.correlated else np.zeros(rows)
         for node, weight in zip(np.sqrt(2) * nodes, weights / weights.sum(), strict=True):
@@ -222,7 +222,7 @@ class ListDistribution:
         return law, derivatives
 
     def _long_list(self, law: Array, derivatives: Array, predictors: dict[str, Array]) -> tuple[Array, Array]:
-        """Return the distribution of carriers' counts of the long list: one above the control count, or equal to it."""
+        """Return the distribution of carriers' counts of the long list: the control count + 1, except for denials."""
         long, d_long = np.zeros_like(law), np.zeros_like(derivatives)
         long[:, 1:], d_long[:, :, 1:] = law[:, :-1], derivatives[:, :, :-1]
         for name, count in (("floor", 0), ("ceiling", self.items)):

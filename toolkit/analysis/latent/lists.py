@@ -168,7 +168,7 @@ def list_experiment(
     slopes from two lists, or from items asked one by one, covered the slopes in 95.8 to 96.5 %. Intervals of all
     coefficients from one list covered them in 94.6 to 98.7 %; 22 of the 2,000 surveys of 600 people had no minimum at
     finite coefficients and were rejected. Least squares can have several minima. The fit reports the one that is
-    reached from equal shares for everybody; a curve that turns into a step may come nearer to the counts.
+    reached from equal shares for everybody; a curve that turns into a step may fit the counts better.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def _design(answers: AnswerRows, counts: Array, treated: Mask, items: int) -> Li
 
 
 def _difference(people: People, values: Array, treated: Mask, method: str) -> tuple[Estimate, Array]:
-    """Return the difference in means and each person's influence on it; for a complex sample it is weighted."""
+    """Return the difference in means, weighted for a complex sample, and each person's influence on the difference."""
     difference = mean_difference(values[~treated], values[treated], method)
     share = np.column_stack([treated, ~treated]) * people.row_weights[:, None]
     share /= share.sum(axis=0)
@@ -562,7 +562,7 @@ def _likelihood(
 ) -> ListFit:
     """Fit the distribution by maximum likelihood, without parameters that go to a limit.
 
-    With a penalty every parameter stays inside its limits, so that all are kept.
+    With a penalty, every parameter stays inside its limits, so no parameter is dropped.
     """
     notes: tuple[str, ...] = ()
     starts = _starting_values(answers, design)

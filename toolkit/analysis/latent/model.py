@@ -301,7 +301,7 @@ class LatentFit(PredictiveFit):
         ]
         value, gradient = self._shares_of(matrices)
         se = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
-        # Intervals are those of the log odds, so that they lie within [0, 1].
+        # Intervals are computed for the log odds, so they lie within [0, 1].
         eta = np.log(np.maximum(value, _TINY)) - np.log(np.maximum(1 - value, _TINY))
         eta_se = se / np.maximum(value * (1 - value), _TINY)
         return replace(
@@ -423,7 +423,7 @@ def _maximum(model: LatentModel, start: Array, advice: str = ADVICE) -> tuple[Ev
         # The penalty is infinite where the information is singular.
         _identified(model.evaluate(generic).information)
         start = start if np.isfinite(model.evaluate(start).loglike) else generic
-    # With a penalty Fisher scoring converges slowly, as its information is that of the likelihood alone.
+    # With a penalty, Fisher scoring converges slowly, because it uses the information of the likelihood alone.
     scoring = maximize(model.evaluate, start, 30 if model.with_jeffreys else 100)
     ascent = finish_by_newton(model.evaluate, model.observed_information, scoring)
     observed, notes = model.observed_information(ascent.point.params), tuple[str, ...]()

@@ -70,13 +70,13 @@ def cheater_detection(
     clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit | Cheating:
-    r"""Estimate the share of carriers if some people say no whatever the device demands.
+    r"""Estimate the share of carriers if some people say no regardless of the device.
 
     In each group, the device says "say yes" with its probability :math:`p_g`, and otherwise demands the truth. Carriers
-    say yes, honest non-carriers say yes when told to, and cheaters never do (Clark and Desharnais 1998):
-    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers, so the true share of carriers
-    lies between the estimated share of carriers and the sum of the estimated shares of carriers and cheaters. With a
-    formula, the log odds of carriers and of cheaters against honest non-carriers are linear in the covariates.
+    say yes, honest non-carriers say yes when the device demands it, and cheaters always say no (Clark and Desharnais
+    1998): :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`. Cheaters may be carriers, so the true share of
+    carriers lies between the estimated share of carriers and the sum of the estimated shares of carriers and cheaters.
+    With a formula, the log odds of carriers and of cheaters against honest non-carriers are linear in the covariates.
 
     Parameters
     ----------

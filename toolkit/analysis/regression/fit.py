@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MAX_PREDICTIONS_WITH_COV = 1000  # for more predictions no covariance matrix is computed: it would be too large
+MAX_PREDICTIONS_WITH_COV = 1000  # for more predictions, the covariance matrix would be too large to compute
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Fit:
         ----------
         exp : bool
             Whether to return exponentials of the estimate and its limits (odds ratios for the logit link), with a
-            standard error by the delta method. Statistic and p-value remain those of the coefficient.
+            standard error by the delta method. The statistic and the p-value still refer to the coefficient.
         level : float
             Confidence level.
 

@@ -296,7 +296,7 @@ def logistic(
     weights, strata, clusters : str or array, optional
         Columns that describe a complex sample.
     times : str or array, optional
-        Number of people that each row stands for.
+        Number of people that each row represents.
     missing : {"refuse", "drop"} or tuple
         Whether rows with missing values are refused, or left out and counted in `.rows`; or the codes for missing
         answers, such as (9, "refused"), whose rows are then left out as well.

@@ -157,7 +157,7 @@ def _row_influence(people: People, effect: Effect, mean: float) -> Array:
 def interval_basis(
     coefficients: Estimate, value: float | Array, se: float | Array, *, are_shares: bool
 ) -> Normal | Student:
-    """Return t intervals if the coefficients have them, else normal intervals; those of shares are truncated.
+    """Return t intervals if the coefficients have them, otherwise normal intervals; intervals of shares are truncated.
 
     Most of the error comes from the randomization, and is nearly the same for small and large shares. The limits are
     therefore symmetric about the share. By enumeration of all counts, with a die, 300 to 2,000 people and shares from

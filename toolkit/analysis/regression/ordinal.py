@@ -50,8 +50,8 @@ class OrdinalModel:
     """The log-likelihood of reports on ordered options; `option_order` lists their indices, the lowest first.
 
     The probability that the truth is option j or a lower one is F(threshold_j - x'b), with F the inverse link. The
-    parameters are the slopes b, then the thresholds. If not `is_parallel`, each threshold has slopes of its own, and
-    the parameters are each threshold followed by its slopes. `columns` holds a column of ones, then -x.
+    parameters are the slopes b, then the thresholds. If not `is_parallel`, each threshold has separate slopes, and the
+    parameters are each threshold followed by its slopes. `columns` holds a column of ones, then -x.
     """
 
     columns: Array
@@ -63,7 +63,7 @@ class OrdinalModel:
 
     @cached_property
     def constraints(self) -> Array:
-        """The matrix that maps the parameters to those of the model with slopes of its own for each threshold."""
+        """The matrix that maps the parameters to those of the model with separate slopes for each threshold."""
         n_thresholds, width = len(self.option_order) - 1, self.columns.shape[1]
         if not self.is_parallel:
             return np.eye(n_thresholds * width)
@@ -178,7 +178,7 @@ class OrderedCoordinates:
 
     A distance is log(1 + e**c) for a coordinate c: about e**c if it is short, and about c if it is long. The
     likelihood is maximized in these coordinates. Jeffreys' penalty refers to them as well: it falls without limit if
-    two thresholds meet, so that the penalized share of an option is never 0.
+    two thresholds meet, so the penalized share of an option is never 0.
     """
 
     model: OrdinalModel
@@ -198,7 +198,7 @@ class OrderedCoordinates:
     def ascend(self, evaluate: Evaluate, observed_information: Callable[[Array], Array], start: Array) -> Maximization:
         """Maximize the log-likelihood; try again from nearby if the share of an option tends to 0.
 
-        Where a share is almost 0 the likelihood is level, even if it rises for a larger share.
+        Where a share is almost 0, the likelihood is flat, even if it rises for a larger share.
         """
         ascent = ascend(evaluate, observed_information, start)
         if self._vanished_option(ascent.point.params) is None:
@@ -344,10 +344,10 @@ class OrdinalFit(AnswerFit):
     def test_parallel_slopes(self) -> Comparison:
         """Test whether the slopes are the same at all thresholds.
 
-        The alternative has slopes of its own for each threshold. The score test needs no fit of that model, whose
+        The alternative model has separate slopes for each threshold. The score test does not fit that model, whose
         thresholds may cross. With weights, strata or clusters it is an F test with the variance of the scores in the
-        sample. `multinomial` is another model without the assumption, but `ordinal` is not nested in it, so that twice
-        the difference of their log-likelihoods has no chi-squared distribution; compare their `aic`.
+        sample. `multinomial` also makes no such assumption, but `ordinal` is not nested in it. Twice the difference of
+        their log-likelihoods therefore has no chi-squared distribution; compare their `aic`.
 
         Returns
         -------
@@ -432,7 +432,7 @@ def _model_columns(covariates: Covariates, matrix: Array) -> Array:
 def _standardized(covariates: Covariates, k: int) -> tuple[Array, Array]:
     """Return the columns of the model after standardization, and the matrix that converts slopes and thresholds back.
 
-    A threshold takes up what centering a column adds to the linear predictor.
+    A threshold absorbs the constant that centering a column adds to the linear predictor.
     """
     matrix, back = standardize(covariates)
     intercept = covariates.labels.index("Intercept")

@@ -282,7 +282,7 @@ def newton(
             observed = negative_hessian(lambda params: evaluate(params).score, point.params)
         else:
             observed = information(point)
-        # Absolute eigenvalues make every step an ascent, even where the log-likelihood is not concave.
+        # Absolute values of the eigenvalues make every step an ascent, even where the log-likelihood is not concave.
         values, vectors = np.linalg.eigh(observed)
         smallest_curvature = max(1e-8 * np.abs(values).max(), 1e-200)
         step = vectors @ (vectors.T @ point.score / np.maximum(np.abs(values), smallest_curvature))
@@ -343,7 +343,7 @@ def _derivatives(function: Callable[[Array], Any], params: Array) -> Array:
     """Return the derivatives of a function, one row per coordinate, by central differences of fourth order.
 
     The error is about step**4 plus the rounding error of the function divided by the step. Even the second derivatives
-    of a penalty are accurate to ten digits, so that standard errors do not depend on the processor.
+    of a penalty are accurate to ten digits, so standard errors do not depend on the processor.
     """
     rows = []
     for axis in _DIFFERENCE_STEP * np.eye(len(params)):

@@ -1,4 +1,4 @@
-"""Attacks as demonstrations: why anonymization fails, and what a privacy loss prevents."""
+"""Demonstrations of attacks: why anonymization fails, and which attacks a privacy loss prevents."""
 
 from toolkit.teaching.attacks import (
     anonymity,

@@ -329,7 +329,8 @@ def possible_values(sensitive: ArrayLike, releases: Sequence[GeneralizedTable]) 
     sensitive : array-like
         The value of each person.
     releases : sequence of GeneralizedTable
-        Releases made from all of these people. A release rules nothing out for a person who was dropped from it.
+        Releases made from the data of all these people. A release does not rule out any value for a person who was
+        dropped from it.
 
     Returns
     -------

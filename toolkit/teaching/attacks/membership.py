@@ -257,7 +257,7 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 
 
 # Membership in a training set: a canary is added to the data or not, and the model scores it. If the model is a
-# deterministic function of its data, the scores with and without the canary differ, so that a single query reveals the
+# deterministic function of its data, the scores with and without the canary differ, so a single query reveals the
 # canary. Differential privacy bounds the advantage of any such attack; see `promised_advantage`.
 
 
@@ -270,7 +270,7 @@ def _canary_scores(
     if table.ndim != 2 or len(classes) != len(table) or np.shape(row) != table.shape[1:]:
         rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
         reject(rule, "others", "give a canary with as many columns as the rows: canary=(row, label)")
-    # The canary replaces the first row, so that the two tables are neighbors under "replace".
+    # The canary replaces the first row, so the two tables are neighbors under "replace".
     canary_table, canary_classes = table.copy(), classes.copy()
     canary_table[0], canary_classes[0] = row, label
     member_scores: list[float] = []

@@ -36,7 +36,7 @@ STATIC = Path(__file__).parent / "static"
 
 # The games take long to play, so their results are stored in `static/games.json`.
 #
-# In each game the Laplace mechanism releases the number of secrets in random groups of people, and
+# In each game, the Laplace mechanism releases the number of secrets in random groups of people, and
 # `toolkit.teaching.attacks.reconstruction` attacks the releases. A test repeats some of the games. To update the file
 # after a change to the attack or the mechanism, run `python -m toolkit.teaching.explorers reconstruction_game`.
 

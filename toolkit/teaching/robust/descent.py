@@ -1,6 +1,6 @@
 """Noisy gradient descent for an M-estimator of location.
 
-The number of steps is fixed in advance. The noise of each step covers one person's contribution to the sum of scores.
+The number of steps is fixed in advance. The noise of each step hides one person's contribution to the sum of scores.
 """
 
 import math
@@ -99,7 +99,7 @@ class NoisyDescent:
 
     @property
     def sensitivity(self) -> float:
-        """The sensitivity of the mean score to one person: 2 bound / n under "replace", else bound / n."""
+        """The sensitivity of the mean score to one person: 2 bound / n under "replace", otherwise bound / n."""
         return self._sensitivity_factor * self.estimator.bound / self.n
 
     @property
