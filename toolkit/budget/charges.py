@@ -7,7 +7,7 @@ of finer units per unit of the ledger.
 
 Entries form a chain: each row holds a hash of itself and of the previous row, and the total so far. If a row is
 changed, removed, added or moved, the chain is broken unless every later row is recomputed. A total that is not the sum
-of the charges breaks the chain as well. This protects against mistakes but not against attackers: nothing here is
+of the charges breaks the chain as well. The chain protects against mistakes but not against attackers: it contains no
 secret, so anybody who can write the file can also write another chain. The chain cannot detect missing rows at its end;
 the rollback check of `toolkit.budget.ledger_file` detects them.
 """
@@ -91,8 +91,8 @@ def converted(loss: object, ceiling: Loss) -> Loss:
 def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     """Return the loss of a mechanism, and its charge in the type of the ceiling.
 
-    A mechanism may have a property `zcdp` that is tighter than the conversion of its loss. Both are valid, so a Zcdp
-    ceiling is charged the smaller one.
+    A mechanism may have a property `zcdp` that is tighter than the conversion of its loss. Both amounts are valid, so a
+    Zcdp ceiling is charged the smaller amount.
     """
     if isinstance(priced, Pure | Approx | Zcdp) or not isinstance(priced, Priced):
         return priced, converted(priced, ceiling)

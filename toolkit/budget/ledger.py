@@ -1,7 +1,8 @@
 """`Ledger`: a durable record of privacy losses, with a ceiling that is never exceeded.
 
-The ledger is the only stateful object in the toolkit. It charges before the mechanism draws its noise, so an exception,
-a crash or a power cut in between can leave a charge without a release, but never a release without a charge.
+The ledger is the only stateful object in the toolkit. The ledger charges a loss before the mechanism draws its noise,
+so an exception, a crash or a power cut in between can leave a charge without a release, but never a release without a
+charge.
 """
 
 import os
@@ -77,8 +78,8 @@ class Ledger:
         several machines may share, such as "postgresql://ann@db/office?schema=claims". By default, the record is in
         memory. The rows are chained: when the file is opened or listed, an edited row is rejected, and so is a total
         that is not the sum of the charges. A second file, `budget.db-last`, shows whether the file was replaced by an
-        older copy. Both checks protect against mistakes only. They do not detect a copy in another folder, a folder
-        that was restored as a whole, or a file that was written again from the start.
+        older copy. Both checks protect against mistakes only. The checks do not detect a copy in another folder, a
+        folder that was restored as a whole, or a file that was written again from the start.
     neighbors : "replace" or "add_remove", optional
         The neighbor relation of the guarantee. Once stated, here or with a charge, it never changes.
     unit : "person", "row" or "event", optional
@@ -157,7 +158,7 @@ class Ledger:
 
     @property
     def simulated(self) -> bool:
-        """Whether the ledger is simulated. Its releases may then use a generator and have no privacy guarantee."""
+        """Whether the ledger is simulated. Releases may then use a generator and have no privacy guarantee."""
         return self._simulated
 
     def source(self, rng: Rng) -> Rng:
@@ -334,7 +335,7 @@ class Ledger:
         if not self._simulated:
             warn_if_weak(recorded_loss)
 
-        # The record calls this function with its last entry while it holds its lock, so no other charge can come in
+        # The record calls this function with its last entry while the record is locked, so no other charge can come in
         # between.
         def decide(last: Entry | None) -> Entry:
             number, spent = (last.number, last.total) if last else (0, zero_loss(self._ceiling))
@@ -408,7 +409,7 @@ class Ledger:
 
         A stream that stops early is not refunded. A ledger in a file stores the stream in another file next to it, so
         that `resume(label)` can continue it in another process next week. A ledger in memory does not store the stream,
-        so it ends with this process unless `path` is given.
+        so the stream ends with this process unless `path` is given.
 
         Parameters
         ----------
@@ -417,8 +418,8 @@ class Ledger:
         label : str, optional
             The purpose; required if the ledger is stored.
         events : int, optional
-            The maximum number of events per person or row over all periods. It is used for an event-level total if the
-            unit of the ledger is a person or a row; `total.group(events)` is charged.
+            The maximum number of events per person or row over all periods. This number is used for an event-level
+            total if the unit of the ledger is a person or a row; `total.group(events)` is charged.
         path : str or path, optional
             The file of the stream, which is as confidential as the data.
 

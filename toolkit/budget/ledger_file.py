@@ -12,7 +12,7 @@ charge, so it is never ahead of the file. If a process dies in between, the note
 charge. A missing or incomplete note is ignored, so a ledger's file may be copied or moved without it.
 
 The list of publications, budget.db-published, has one line per publication, with the number of the charge, the name of
-the document and the SHA-256 of its table. It is meant for readers; the ledger does not depend on it.
+the document and the SHA-256 of its table. The list is meant for readers; the ledger does not depend on the list.
 """
 
 import contextlib

@@ -36,9 +36,9 @@ class Gaussian(AdditiveMechanism):
     """Noise with density proportional to e**(-y**2 / (2 variance)): Approx(epsilon, delta) and Zcdp(rho).
 
     If one person changes the statistic by at most `sensitivity` in the L2 norm, the mechanism costs exactly rho =
-    sensitivity**2 / (2 variance). It also satisfies every (epsilon, delta) that the exact delta of the distribution
-    allows. The constructor rejects a loss that cannot be proven. The noise is a discrete Gaussian on a fine
-    power-of-two grid. If the values are integers and the sensitivity is at least 1, the result is then rounded to
+    sensitivity**2 / (2 variance). The mechanism also satisfies every (epsilon, delta) that the exact delta of the
+    distribution allows. The constructor rejects a loss that cannot be proven. The noise is a discrete Gaussian on a
+    fine power-of-two grid. If the values are integers and the sensitivity is at least 1, the result is then rounded to
     integers at no cost.
 
     Parameters

@@ -65,7 +65,7 @@ def selection_estimate(
 ) -> Estimate:
     """Return the estimate of one selected number, or of several numbers with labels.
 
-    It has no standard error, because a standard error would depend on the data.
+    The estimate has no standard error, because a standard error would depend on the data.
     """
     has_several = isinstance(value, Sequence)
     return Estimate(
@@ -170,8 +170,8 @@ class Preview:
     def se(self, n: int | None = None) -> float:
         """Return the standard error of a cell.
 
-        It is exact if a cell is a single noisy number, and otherwise approximate, for values spread evenly between the
-        bounds.
+        It is exact if a cell is a single noisy number. Otherwise it is an approximation for values that are spread
+        evenly between the bounds.
 
         Parameters
         ----------

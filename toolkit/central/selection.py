@@ -89,8 +89,8 @@ class Odds:
     def gaps(self, chunk: slice) -> npt.NDArray[np.float64]:
         """Return the difference between the best score and each score, rounded once or twice.
 
-        The difference of two int64 may wrap to a negative number, which is corrected by adding 2**64. This takes the
-        same time for all data, unlike the processor's conversion of unsigned integers.
+        The difference of two int64 may wrap to a negative number, which is corrected by adding 2**64. The correction
+        takes the same time for all data, unlike the processor's conversion of unsigned integers.
         """
         with np.errstate(over="ignore"):
             gaps = (self.best - self.scores.entries[chunk]).astype(np.float64)
@@ -491,10 +491,10 @@ class PermuteAndFlip(SelectionMechanism):
     """Permute-and-flip: candidates in random order, each accepted with e**(epsilon (score - best) / (2 sensitivity)).
 
     It costs Pure(epsilon) and is never worse than the exponential mechanism with the same epsilon. Its zCDP cost,
-    however, can be larger: for two candidates with equal scores, one of which may rise while the other falls, it is
-    nearly epsilon**2 / 2 if epsilon is small. The first accepted candidate in random order is uniformly distributed
-    among all accepted candidates. So the implementation decides on all candidates and then draws one of the accepted
-    candidates. Its running time therefore reveals nothing about the scores.
+    however, can be larger: nearly epsilon**2 / 2 for a small epsilon and two candidates with equal scores, one of which
+    may rise while the other falls. The first accepted candidate in random order is uniformly distributed among all
+    accepted candidates. So the implementation decides on all candidates and then draws one of the accepted candidates.
+    Its running time therefore reveals nothing about the scores.
 
     Parameters
     ----------

@@ -251,7 +251,7 @@ def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> f
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
-    """Return the limits of the values in -1 to 1 whose `tail` is at least 1 - level, or -1 and 1 if there are none."""
+    """Return the limits of the values in [-1, 1] whose `tail` is at least 1 - level, or -1 and 1 if there are none."""
     ends = [np.full(best.shape, end) for end in (-1.0, 1.0)]
     allowed = 1 - level
     open_ends = [tail(end) >= allowed for end in ends]
@@ -296,7 +296,7 @@ class CellEstimates:
     """The value and standard error of each cell, and its confidence limits as a function of the level.
 
     The object is the basis of an estimate's intervals and may be pickled. So `limits` is a `partial` of a module-level
-    function with released numbers. It is never a closure, which would also hold everything else in its scope.
+    function with released numbers. `limits` is never a closure, which would also hold everything else in its scope.
     """
 
     value: Array

@@ -150,8 +150,8 @@ class Estimate(Publishable):
 
         If the data contradict every share at this level, the interval is `empty`: its limits are NaN, and it covers no
         share. The table shows the coverage of the nominal 95 % intervals of Warner's design and the largest probability
-        of an empty interval. They were computed by enumerating all counts, for epsilon 0.5, 1 and 2, seven sample sizes
-        from 50 to 5000 and ten prevalences from 0 to 0.5.
+        of an empty interval. The numbers were computed by enumerating all counts, for epsilon 0.5, 1 and 2, seven
+        sample sizes from 50 to 5000 and ten prevalences from 0 to 0.5.
 
         ======  =====  =====  =====
         method  least  mean   empty
@@ -431,8 +431,8 @@ class Estimate(Publishable):
     def to_frame(self, level: float = 0.95, *, wide: str | None = None) -> "pd.DataFrame":
         """Return a data frame with a row per label: estimate, standard error, and limits of the interval.
 
-        If the reports could contradict their design, there are two more columns. "empty" is true if no share agrees
-        with the reports at this level, so that the limits are NaN. "fit p" is the p-value of `fit`.
+        If the reports could contradict their design, there are two more columns. "empty" is true if no share is
+        consistent with the reports at this level, so that the limits are NaN. "fit p" is the p-value of `fit`.
 
         Parameters
         ----------

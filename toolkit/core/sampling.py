@@ -56,8 +56,8 @@ class Categorical:
     """Outcome j with probability exactly weights[j] / sum(weights); the sum is at most 2**32.
 
     A uniform integer U below `total` falls into one of the consecutive cells of the weights. For many draws, a 16-bit
-    word is looked up first. It is the leading part of a finer uniform integer, word * total + U below 2**16 * total,
-    and it nearly always decides the cell alone. U is drawn only if a cell's edge lies inside the word's range. The
+    word is looked up first. This word is the leading part of a finer uniform integer, word * total + U below 2**16 *
+    total, and nearly always decides the cell alone. U is drawn only if a cell's edge lies inside the word's range. The
     distribution is exactly the same, and a draw costs two random bytes.
     """
 
@@ -213,7 +213,7 @@ class Inversion:
         return np.where(decided, cell, _UNDECIDED)
 
     def _decide(self, uniform: npt.NDArray[np.unsignedinteger], rng: Rng) -> npt.NDArray[np.int64]:
-        """Return the outcome of each 64-bit prefix, with more bits for prefixes that do not decide it."""
+        """Return the outcome of each 64-bit prefix, drawing more bits for prefixes that do not decide it."""
         cell = self._cells(uniform).astype(np.int64, copy=False)
         for i in np.flatnonzero(cell == _UNDECIDED):
             cell[i] = self._refine(int(uniform[i]), rng)

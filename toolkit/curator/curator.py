@@ -95,8 +95,8 @@ class ReleaseMethods(Generic[Result]):
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}. A function receives a copy of one row as a dict; if it raises an exception, the row is not
-            counted. It is trusted code: a function that remembers rows or uses other data breaks the guarantee, and
-            this is not detected.
+            counted. The function is trusted code: a function that remembers rows or uses other data breaks the
+            guarantee, and this is not detected.
         by : mapping or list of mappings, optional
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 65)}. The table
             has a row for every key, in the given order, even if the key does not occur in the frame.
@@ -513,8 +513,8 @@ class ReleaseMethods(Generic[Result]):
 
         "exponential" drops missing values, is nearly always more precise, and is the only method that accepts `where`,
         `by` and `rho`. "smooth" releases the middle value, or the midpoint of two values, with noise whose scale
-        depends on the data and is not published. It requires neighbors="replace" and uses all rows, whose number is
-        public.
+        depends on the data and is not published. This method requires neighbors="replace" and uses all rows, whose
+        number is public.
 
         Parameters
         ----------
@@ -573,9 +573,9 @@ class ReleaseMethods(Generic[Result]):
     ) -> Result:
         """Release the Huber location of a column, at which the deviations, clipped at `estimator.k`, sum to zero.
 
-        It is chosen by inverse sensitivity, and missing values are dropped. For a skewed column it estimates neither
-        the median nor the mean. Under neighbors="replace" a person can move from one group to another, so each group
-        gets half of the budget. Each group takes about a tenth of a second; a coarser `step` is faster.
+        The location is chosen by inverse sensitivity, and missing values are dropped. For a skewed column it estimates
+        neither the median nor the mean. Under neighbors="replace" a person can move from one group to another, so each
+        group gets half of the budget. Each group takes about a tenth of a second; a coarser `step` is faster.
 
         Parameters
         ----------

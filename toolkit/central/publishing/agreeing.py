@@ -27,8 +27,8 @@ from toolkit.core.randomness import Rng, check_rng
 # A table is a sum of effects: the total, main effects of the axes, interactions of pairs of axes, and so on. The effect
 # of a set of axes is the table over these axes, centered along each axis. If the noise has the same variance in all
 # cells of a table, the noise of different effects is uncorrelated. So least squares reduces to a weighted mean of each
-# effect over the tables that contain it. This is ResidualPlanner (Xiao, He, Zhang and Kifer 2023) with a symmetric form
-# of the residual basis.
+# effect over the tables that contain it. The method is ResidualPlanner (Xiao, He, Zhang and Kifer 2023) with a
+# symmetric form of the residual basis.
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 `KeyThreshold` releases keys that enough people share, `RangeFinder` finds powers of two that bound a column, and `TopK`
 selects the most frequent options in rounds of the exponential mechanism.
 
-The upper tail of integer noise is the probability that noise alone reaches a threshold. It determines delta, so every
-tail probability is a fraction that is rounded up.
+The upper tail of integer noise is the probability that noise alone reaches a threshold. This probability determines
+delta, so every tail probability is a fraction that is rounded up.
 """
 
 import math

@@ -11,9 +11,9 @@ and u = |z| / (c S). Along the straight path from (f, ln S) to (f', ln S') the s
 epsilon. If the scale changes in the other direction, the sum is (epsilon - epsilon u) / (1 + u) <= epsilon.
 
 **SmoothLaplace**, scale 2 S / epsilon. The shift costs at most epsilon / 2. If the scale shrinks by r = e**s, s <= t,
-the cost is u (r - 1) - s, where u = |z - f| / scale is exponential. It exceeds epsilon / 2 if u > (epsilon / 2 + s) /
-(e**s - 1), and this bound decreases in s. So the claim holds if epsilon / 2 + t >= (e**t - 1) ln(1 / delta). If the
-scale grows, the cost is at most t.
+the cost is u (r - 1) - s, where u = |z - f| / scale is exponential. The cost exceeds epsilon / 2 if u > (epsilon / 2 +
+s) / (e**s - 1), and this bound decreases in s. So the claim holds if epsilon / 2 + t >= (e**t - 1) ln(1 / delta). If
+the scale grows, the cost is at most t.
 
 **SmoothGaussian**, standard deviation c S. Let W be standard normal. If the scale shrinks by r <= e**t, the
 log-density changes by at most -ln r + W**2 (r**2 - 1) / 2 + r W / c + 1 / (2 c**2), which increases in r while W**2 >
@@ -151,7 +151,7 @@ _MARGIN = 1 + 1e-9  # covers the rounding error of floats
 class PowerLaw:
     """Density proportional to (1 + |z| / c)**-(m + 1), for t = epsilon / m: Pure(epsilon), exactly.
 
-    With m = 6 and epsilon = 1 the standard deviation is 2.66 S. It is finite only if m is above 2.
+    With m = 6 and epsilon = 1 the standard deviation is 2.66 S. The standard deviation is finite only if m is above 2.
 
     References: the PolyPlace family of Hladík and Tětek (2025), with these parameters.
     """

@@ -169,8 +169,8 @@ class InverseSensitivity:
     """The choice of a grid point v with probability proportional to e**(-epsilon length(v) / 2): Pure(epsilon).
 
     length(v) is the minimum number of people whose values must change so that v is the statistic, up to the grid width.
-    One person changes it by at most 1 for all data, so the guarantee holds for every n. It holds under both neighbor
-    relations for a quantile or a Huber location, and under "replace" for a function.
+    One person changes length(v) by at most 1 for all data, so the guarantee holds for every n. The guarantee holds
+    under both neighbor relations for a quantile or a Huber location, and under "replace" for a function.
 
     Parameters
     ----------

@@ -27,12 +27,12 @@ from toolkit.frames.sums import Bounds
 class ProposeTestRelease:
     """A release with Laplace noise for a sensitivity of `proposed`, if a private test confirms this bound.
 
-    It costs Approx(2 epsilon, delta), under "replace".
+    A release costs Approx(2 epsilon, delta), under "replace".
 
     Let the distance be the number of people who must change before the local sensitivity exceeds the proposal. One
-    person changes the distance by at most 1. It is released with noise at a cost of Pure(epsilon), and the test passes
-    if the noisy distance is above ln(1/delta) / epsilon. If the proposal is already wrong for these values, the test
-    passes with probability below delta. If the test fails, the value is NaN and the cost is the same.
+    person changes the distance by at most 1. The distance is released with noise at a cost of Pure(epsilon), and the
+    test passes if the noisy distance is above ln(1/delta) / epsilon. If the proposal is already wrong for these values,
+    the test passes with probability below delta. If the test fails, the value is NaN and the cost is the same.
 
     Parameters
     ----------

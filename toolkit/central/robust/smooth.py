@@ -1,9 +1,9 @@
 """Local sensitivity, the effect of one person on a statistic of given values, and its smooth upper bound.
 
-Both depend on the data, so neither may be published. Noise must not be scaled to the local sensitivity: a scale of 0
-would reveal that the values agree. The functions of this module are for teaching and for planning with assumed data.
-The releases of `toolkit.central.robust.releases` never reveal the sensitivities that they compute. All functions assume
-"replace", where n is public.
+Both sensitivities depend on the data, so neither may be published. Noise must not be scaled to the local sensitivity: a
+scale of 0 would reveal that the values agree. The functions of this module are for teaching and for planning with
+assumed data. The releases of `toolkit.central.robust.releases` never reveal the sensitivities that they compute. All
+functions assume "replace", where n is public.
 
 References: Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data analysis (2007).
 """
@@ -105,7 +105,7 @@ def local_sensitivity(
     bounds : pair of number, optional
         Public limits to which values are clamped; required for a named statistic.
     domain : sequence, optional
-        All possible values; required for a function. It must be small, because every neighbor is evaluated.
+        All possible values; required for a function. The domain must be small, because every neighbor is evaluated.
     rank : int, optional
         The rank of the value, for "rank".
     trim : int, optional

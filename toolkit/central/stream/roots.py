@@ -6,7 +6,7 @@ on a row of B. If C = B is the square root of A, its diagonals hold the coeffici
 (Fichtenberger, Henzinger and Upadhyay 2023). Columns of equal norm are better still (Henzinger, Kalinin and Upadhyay
 2025). For a window of W periods, the coefficients are those of the square root of (1 - z**W) / (1 - z).
 
-C is rounded to multiples of 2**-24. Its sensitivity is computed from the rounded entries in integers, so that rounding
+C is rounded to multiples of 2**-24. The sensitivity is computed from the rounded entries in integers, so that rounding
 costs no privacy. B is A times the inverse of the rounded C, and is applied only to numbers that are already public. C
 is lower triangular, so each period is a separate release whose sensitivity is fixed in advance, and counts may depend
 on earlier releases.

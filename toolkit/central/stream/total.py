@@ -38,7 +38,7 @@ class RunningTotal:
     they arrive; past periods are never computed again.
 
     The object holds the counts, and its noise must not be drawn twice, so it cannot be copied, pickled, or used in a
-    forked process. It is lost when its process ends; `Ledger.every` stores a running total in a file.
+    forked process. A running total is lost when its process ends; `Ledger.every` stores a running total in a file.
 
     Parameters
     ----------

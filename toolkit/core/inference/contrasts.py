@@ -163,7 +163,7 @@ def mover(
 
 @dataclass(frozen=True, eq=False)
 class BonferroniDifference:
-    """A difference of two estimates with known intervals only; each gets half of the error probability (Bonferroni)."""
+    """A difference of two estimates whose intervals alone are known; each gets half of the error probability."""
 
     first: IntervalBasis
     second: IntervalBasis

@@ -39,8 +39,8 @@ class DesignFit:
     ----------
     p : float or array
         The greatest probability, over all shares, of reports at least as far outside the possible range if the design
-        was followed. It is a single number for shares that sum to one, and an array with one number per box for several
-        boxes.
+        was followed. The p-value is a single number for shares that sum to one, and an array with one number per box
+        for several boxes.
     method : str
         The method by which p was computed.
     of : str
