@@ -5,7 +5,7 @@ of at most 1 and every slope is at most 1, so a person's gradient has a norm of 
 
 **Output perturbation** (Chaudhuri, Monteleoni and Sarwate 2011). If a person is replaced, the minimum changes by at
 most 2 / ridge = 2 C. If a person is added or removed, it changes by at most C. Twice the error of the solver is added
-to both.
+to both bounds.
 
 **Objective perturbation.** Add a random linear term push . w, which masks one person's gradient, then minimize. The
 weights w and the data determine the push. For a neighboring table, the push differs by at most 2 in norm, and in each
@@ -191,15 +191,16 @@ def _gradient_norm(rows: Array, loss: MarginLoss, ridge: float, push: Array, wei
 # The cost of Gaussian noise in the objective follows from Rényi divergences of all orders, and so does the noise for a
 # given cost.
 #
-# For neighbors that differ in one replaced row, Redberg, Koskela and Wang (2023) prove that the divergence of order t +
-# 1 is below
+# For neighbors that differ in one replaced row, Redberg, Koskela and Wang (2023) prove that the divergence of order
+# t + 1 is below
 #
 #     determinants + 4 / (2 sigma**2) + ln E[e**(t |N(0, 4 / sigma**2)|)] / t,
 #
-# because the push p changes by g x - g' x' with |g|, |g'| at most 1, |p . (g x - g' x')| <= |p . x| + |p . x'|, and the
-# inequality of Cauchy and Schwarz. E[e**(t |N|)] is at most 2 e**(2 t**2 / sigma**2), also for the discrete Gaussian on
-# a grid. On the grid, the change is a whole number of cells. Each of its coordinates is wrong by up to a cell, which
-# adds |p_1| + … + |p_k| cells. Hölder's inequality, with the exponent 2**-20 for this sum, gives the small terms below.
+# because the push p changes by g x - g' x' with |g|, |g'| at most 1. The proof uses |p . (g x - g' x')| <= |p . x| +
+# |p . x'| and the inequality of Cauchy and Schwarz. E[e**(t |N|)] is at most 2 e**(2 t**2 / sigma**2), also for the
+# discrete Gaussian on a grid. On the grid, the change is a whole number of cells. Each of its coordinates is off by up
+# to a cell, which adds |p_1| + … + |p_k| cells. Hölder's inequality, with the exponent 2**-20 for this sum, gives the
+# small terms below.
 
 _HOLDER = 2.0**-20  # the exponent of Hölder's inequality for the cells
 _CELL_SIZE = 2.0**-30  # the largest cell of the grid, in units of sigma
@@ -247,8 +248,8 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
 # radius r is drawn with weight (2 r + 1)**d q**r, and then a vector of its cube, uniformly.
 #
 # **The radius.** The nonnegative draws of the two-sided distribution have Pr[g] proportional to q**g. The sum of d + 1
-# such draws is r with weight (r + 1) (r + 2) … (r + d) q**r / d!. The sum is accepted with the product of the
-# probabilities (2 r + 1) / (2 r + 2 i) for i = 1 … d, so that the weight becomes (2 r + 1)**d q**r times a constant.
+# such draws is r with weight (r + 1) (r + 2) … (r + d) q**r / d!. The sum is accepted with a probability of the product
+# of (2 r + 1) / (2 r + 2 i) over i = 1 … d, so that the weight becomes (2 r + 1)**d q**r times a constant.
 
 
 def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:

@@ -82,7 +82,7 @@ class Questionnaire:
         return self.loss.epsilon
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
-        """Randomize everybody's answers and drop those to questions that were not asked.
+        """Randomize everybody's answers and drop the answers to questions that were not asked.
 
         Parameters
         ----------

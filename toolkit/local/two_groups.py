@@ -54,7 +54,7 @@ class TwoGroupDesign:
         return start + slope * np.asarray(p, dtype=float)
 
     def yes_shares(self, p: ArrayLike, trait_share: Any, second_share: Any) -> tuple[Array, Array, Array]:
-        """Return Pr(yes) at given shares of the trait and the second class, and its derivatives in both shares."""
+        """Return Pr(yes) at given shares of the trait and the second class, and its two partial derivatives."""
         (none, second), (carrier, both) = (
             (self.yes_probability((trait, 0), p), self.yes_probability((trait, 1), p)) for trait in (0, 1)
         )

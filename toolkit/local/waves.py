@@ -102,9 +102,9 @@ KIND = "memo"
 class Memo:
     """Two yes/no designs in sequence: `permanent` is drawn once and stored, `fresh` is drawn for every report.
 
-    When the panel begins, the device draws a memo for each possible answer and stores both. A report adds fresh noise
-    to the memo of the current answer. If the truth cannot change, any number of reports together costs at most the loss
-    of the permanent design. If it may change, no such bound holds.
+    When the panel begins, the device draws a memo for each possible answer and stores both memos. A report adds fresh
+    noise to the memo of the current answer. If the truth cannot change, any number of reports together costs at most
+    the loss of the permanent design. If it may change, no such bound holds.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Memo:
 
     @cached_property
     def design(self) -> Design:
-        """The design of one report, which is both designs in sequence."""
+        """The design of one report: both designs in sequence."""
         weights, scale = self._exact_weights
         rows = [[Fraction(int(cell), scale) for cell in row] for row in weights]
         return Design.from_matrix(rows, self.permanent.options, self.fresh.report_options, "memo")

@@ -175,7 +175,7 @@ class GridRandomizer(MatrixFreeRandomizer):
         return reports if np.ndim(reports) else int(reports)
 
     def _browser_data(self) -> dict[str, Any]:
-        # A browser's division gives Python's float if the numerator and the denominator are exact in both.
+        # Division in a browser gives the same float as in Python if the numerator and the denominator are exact floats.
         span = self.high - self.low
         if max(abs(part) for number in (*self.bounds, span) for part in number.as_integer_ratio()) >= EXACT_LIMIT:
             received = f"{float(self.low)} and {float(self.high)}"
