@@ -329,7 +329,7 @@ def _icon_counts(design: Randomizer) -> list[dict[str, Any]]:
 
     For a yes/no question, these are the numbers of people who report "yes", among people whose answer is yes and among
     people whose answer is no. If the reports are options of the question, the count is the minimum number of people who
-    report their true answer. For all other designs, it is an upper bound on the number of correct guesses from a
+    report their true answer. For all other designs, the count is an upper bound on the number of correct guesses from a
     report.
     """
     matrix = design.matrix

@@ -193,7 +193,7 @@ def _split_tail(block: str) -> tuple[str, str]:
 
 
 def _edit_question(text: str, old_data: Mapping[str, Any], new_data: Mapping[str, Any]) -> str:
-    """Return the text of a question with new data; an empty text stands for a new question."""
+    """Return the text of a question with new data; if the text is empty, the question is new."""
     if text and are_equal(old_data, new_data):
         return text
     if not text:

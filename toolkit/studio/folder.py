@@ -22,7 +22,7 @@ RELEASED_TABLE = re.compile(r"-release-\d+\.csv$")
 
 
 class ConflictError(Exception):
-    """The page shows an outdated state and nothing was done; `current_state` is the current state."""
+    """The page shows an outdated state, so nothing was done; `current_state` is the current state."""
 
     def __init__(self, current_state: dict[str, Any]) -> None:
         reason = "a file was changed in another window, by hand or by another program"

@@ -2,8 +2,8 @@
 
 Each simulated person has a true answer, randomizes it by the same rules as the phone's page, and sends the report to
 the server. Use invented answers only, because real answers must never leave the respondent's own device. The reports
-are sent to a collection that was opened as a rehearsal. They contain its hash, so that no server mistakes them for real
-reports.
+are sent to a collection that was opened as a rehearsal. They contain the hash of the rehearsal, so that no server
+mistakes them for real reports.
 """
 
 import hashlib
@@ -231,7 +231,7 @@ def report(
 ) -> Any:
     """Return what a person's phone sends for a true answer: a randomized report, or a plain answer unchanged.
 
-    `memo_rng` draws the memos, which are the same in each wave. Without it they are drawn as in a first wave.
+    `memo_rng` draws the memos, which are the same in each wave. Without `memo_rng` they are drawn as in a first wave.
     """
     truth = _encode_truth(question, answer)
     if question.memo is not None:

@@ -108,7 +108,7 @@ class Survey:
         The place where people can compare the page's two hashes; never required.
     protection : mapping, optional
         Texts for the data protection impact assessment, by name: legal_basis, subjects, processors, transfers, officer,
-        authority, review (a date) and necessity. They are not shown to respondents and are not part of the hash.
+        authority, review (a date) and necessity. These texts are not shown to respondents and are not part of the hash.
     debrief : str or mapping, optional
         A text on every final screen: after sending, after a rejection, and for people who do not take part.
     help : str or mapping, optional
@@ -121,16 +121,16 @@ class Survey:
         Whether there is a practice question, whose answer is never sent, or the number of practice questions. Practice
         is skipped above epsilon 3, where it would be misleading.
     check : bool or "device"
-        Whether there is a comprehension check, whose result is sent. It asks whether a report reveals the truth; with
-        "device" it asks which report results from an answer, and allows two tries. Like practice, it is skipped above
-        epsilon 3.
+        Whether there is a comprehension check, whose result is sent. The check asks whether a report reveals the truth;
+        with "device" it asks which report results from an answer, and allows two tries. Like practice, the check is
+        skipped above epsilon 3.
     access : str
         "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
     cap : int, optional
         The maximum number of reports.
     closes : date or str, optional
         The last day on which reports are accepted, such as "2026-12-01", in the time zone of each respondent. The
-        consent text states it.
+        consent text states this day.
     ceiling : number
         The maximum total epsilon of a respondent; `inf` allows reports that prove an answer.
     minimum : int

@@ -186,7 +186,7 @@ def _hybrid_sentence(design: Any, voice: Voice) -> str:
 
 
 def _laplace_sentence(design: Any, voice: Voice) -> str:
-    """Describe Laplace noise by the probability that it is at most its scale.
+    """Describe Laplace noise by the probability that its absolute value is at most its scale.
 
     In whole steps this probability is 1 - 2 r**(m+1) / (1+r), about 0.63.
     """

@@ -19,8 +19,8 @@ _SINGLE = str.maketrans('“”„‟«»"＂〝〞〟「」『』｢｣', "‘�
 def quotable(words: str, pattern: str = "") -> str:
     r"""Return a text in a form that cannot change the meaning of the sentence around it.
 
-    It is on one line, with single quotation marks and without control characters. Right-to-left text is isolated,
-    unless the `pattern` into which it is inserted isolates it.
+    The result is on one line, with single quotation marks and without control characters. Right-to-left text is
+    isolated, unless the `pattern` into which it is inserted isolates it.
     """
     line = " ".join(words.translate(_SINGLE).splitlines())
     plain = "".join(char for char in line if char in JOINERS or unicodedata.category(char) not in ("Cc", "Cf"))

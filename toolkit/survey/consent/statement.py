@@ -97,7 +97,7 @@ def promise(survey: Any, language: str, check: bool | str, send: str, *, paper: 
 
     The odds are not included, because they are shown with each question. `check` is the comprehension check, `send` the
     label of the button that sends, and `paper` states whether sheets are handed in. Several waves are described
-    together; a later wave never promises less than the first one did.
+    together; a later wave never promises less than the first wave.
     """
     questions, waves, own_words, least = survey.questions, survey.waves, survey.words, earlier_loss(survey)
     if paper:
@@ -232,7 +232,7 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
 
 def needs_secret_answer(question: Question) -> bool:
     """Return whether a question needs an innocent question whose answer nobody else knows."""
-    explained = question.instructions is not None or question.innocent is not None  # otherwise a device decides
+    explained = question.instructions is not None or question.innocent is not None  # otherwise a device is used
     is_innocent = question.design is not None and asks_innocent(question.design)
     return question.mode == "physical" and is_innocent and explained
 

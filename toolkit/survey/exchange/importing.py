@@ -78,7 +78,7 @@ def read_reports(
         The survey, or a mapping from column to design if the columns do not belong to a survey. By default the codebook
         beside the file or inside it is used.
     source : {"qualtrics", "limesurvey", "kobo", "redcap"}, optional
-        The program that exported the file ("kobo" also for ODK); by default it is recognized by the columns.
+        The program that exported the file ("kobo" also for ODK); by default it is recognized from the columns.
     columns : mapping, optional
         The columns of questions that have a different name in the file, such as {"cheated": "Q7"}, or with one column
         per option, such as {"tried": {"beer": "Q8_1", "wine": "Q8_4"}}.

@@ -116,7 +116,7 @@ def _estimated(results: Results, question: Question, level: float) -> list[Block
 def _picture(results: Results, level: float) -> list[Block]:
     try:
         plot = results.plot(level)
-    except ValueError:  # a distribution of many points, or too many groups
+    except ValueError:  # no plot: a distribution of many points, or too many groups
         return []
     out = io.BytesIO()
     plot.figure.savefig(out, format="png", dpi=150)

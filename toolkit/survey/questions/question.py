@@ -83,7 +83,7 @@ class Question:
     instructions : str or mapping, optional
         Instructions for mode "physical"; generated if a coin, a die or slips can draw the design.
     anchor : str or int, optional
-        The option that is everybody's true answer; the share of different answers measures inattention.
+        The option that is everybody's true answer; the share of other answers measures inattention.
     show_if : mapping, optional
         {plain question: [options]}; the question is asked only after these answers to all of the plain questions.
     required : bool

@@ -2,7 +2,7 @@
 
 This module is experimental. The browser blinds a random nonce with a random factor, the server signs the blinded
 message in exchange for an invitation, and the browser removes the factor and keeps (nonce, signature). This pair is
-sent with the report. It proves only that some invited person sent the report, because for every report and every
+sent with the report. The pair proves only that some invited person sent the report, because for every report and every
 signature request there is a factor that would connect them.
 
 The signed message is nonce || hash of the survey, under RSABSSA-SHA384-PSS-Randomized of RFC 9474 with the nonce as the
@@ -84,7 +84,7 @@ class Issuer:
 
 @dataclass(frozen=True)
 class IssuerKey:
-    """The private key that signs blindly. `repr` does not show it."""
+    """The private key that signs blindly. `repr` does not show the key."""
 
     issuer: Issuer
     _d: int = field(repr=False)

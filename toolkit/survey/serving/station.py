@@ -66,7 +66,7 @@ def new_station_link(url: str, n_uses: int) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True)
 class StationKey:
-    """The private key that decrypts reports from stations. `repr` does not show it."""
+    """The private key that decrypts reports from stations. `repr` does not show the key."""
 
     private_value: int = field(repr=False)
 

@@ -1,9 +1,9 @@
 """Several worker processes at one address, so that the others continue if one dies; they do not increase the speed.
 
-The parent process holds the listening socket and the lock of the collection. It answers no requests itself, restarts
-workers that have died, and stops all of them on SIGTERM or SIGINT. Connections that arrive while no worker is ready
-wait in the socket's backlog. When the parent exits, its pipe to each worker closes, and the workers stop. The lock is
-held until the last worker has exited.
+The parent process holds the listening socket and the lock of the collection. The parent answers no requests itself,
+restarts workers that have died, and stops all of them on SIGTERM or SIGINT. Connections that arrive while no worker is
+ready wait in the socket's backlog. When the parent exits, its pipe to each worker closes, and the workers stop. The
+lock is held until the last worker has exited.
 """
 
 import logging

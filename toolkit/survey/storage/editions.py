@@ -1,11 +1,11 @@
-"""The editions of a collection: its first page and the pages that replaced it by amendments.
+"""The editions of a collection: its first page and its amended pages.
 
 A page consists of the survey, the texts around it and the files that randomize; respondents agree to its hash, and an
-ethics board compares it. A different version of the code makes a different page, which is never served by accident: the
-toolkit reports which version created the collection, and serves its own page only if the collection is amended. Then
-both hashes are stored with their versions, and reports from the earlier page, which may still wait on phones, remain
-valid. Questions and designs cannot be amended, because all reports in a table must have the same randomization
-probabilities. The next wave has its own collection, with the same panel and the same links.
+ethics board can compare this hash. A different version of the code makes a different page, which is never served by
+accident: the toolkit reports which version created the collection, and serves its own page only if the collection is
+amended. Then both hashes are stored with their versions, and reports from the earlier page, which may still wait on
+phones, remain valid. Questions and designs cannot be amended, because all reports in a table must have the same
+randomization probabilities. The next wave has its own collection, with the same panel and the same links.
 """
 
 import json

@@ -157,8 +157,8 @@ class Engine(Protocol):
     def writing(self, *, wait_longer: bool = False, is_shared: bool = False) -> AbstractContextManager[Session]:
         """Open a transaction that locks the collection.
 
-        With `wait_longer` it waits longer for the lock, because a researcher would rather wait than try again. If the
-        lock `is_shared`, other servers may add reports at the same time, but nobody can change the state.
+        With `wait_longer` the session waits longer for the lock, because a researcher would rather wait than try again.
+        If the lock `is_shared`, other servers may add reports at the same time, but nobody can change the state.
         """
 
     def creating(self) -> AbstractContextManager[Session]:

@@ -8,20 +8,20 @@ with every batch. When it holds `2 * MIN_POOL` people or more, all but `MIN_POOL
 table of reports, and the same number of independently drawn token hashes move to the table of spent tokens.
 
 A single reading reveals little, because the two draws are independent and nothing else distinguishes people. Suppose n
-people were in the pool when a token hash left it, with n >= 20. The token belongs to any given report that left at the
-same time with probability at most 1 / n, and to any other report with probability at most 1 / 20. A token in the pool
-belongs to any given report with probability at most 1 / (number of people in the pool), and the pool holds at least 10
-people once 10 have answered. The bounds hold even if the order in which people answered is known, as long as nothing
-reveals the order of the reports; the settings named "shown…" of an open collection do distinguish earlier reports from
-later ones. A second reading reveals who was added in between. No order of rows protects against somebody who watches
-all the time; only blind access does.
+people were in the pool when a token hash left it, with n >= 20. The probability that the token belongs to a given
+report is at most 1 / n if that report left at the same time, and at most 1 / 20 otherwise. For a token in the pool,
+this probability is at most 1 / (number of people in the pool), and the pool holds at least 10 people once 10 have
+answered. The bounds hold even if the order in which people answered is known, as long as nothing reveals the order of
+the reports; the settings named "shown…" of an open collection do distinguish earlier reports from later ones. A second
+reading reveals who was added in between. No order of rows protects against somebody who watches all the time; only
+blind access does.
 
 In a survey of several waves, a person who reads each wave's database once has several readings: a number links the
 reports of one phone, so candidates can be narrowed down to the people who were in the pool each time. In such surveys,
 nothing leaves the pool before the collection is closed. All reports so far are stored next to all token hashes so far,
 and a person who reads each wave once learns only who had taken part in which waves by then. `patterns` in
-`consent/statement.py` computes how many people this identifies. The cost is that the whole pool is rewritten with every
-batch, in time that grows with the number of people in it.
+`consent/statement.py` computes how many people can be identified in this way. The cost is that the whole pool is
+rewritten with every batch, in time that grows with the number of people in it.
 
 References
 ----------

@@ -42,7 +42,7 @@ _REWRITE_INTERVAL = 200
 _REPORTS = "INSERT INTO main.report SELECT * FROM unnest(%(keys)s::bytea[], %(bodies)s::text[])"
 _SPEND = "INSERT INTO main.spent SELECT * FROM unnest(%(hashes)s::bytea[])"
 _SET_POOL = "UPDATE main.pool SET content = %(content)s"
-# Each server counts in its own row.
+# Each server counts its reports in its own row.
 _ADD_TO_TALLY = "ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.reports"
 _COUNT = f"INSERT INTO main.tally VALUES (%(server)s, %(n_added)s) {_ADD_TO_TALLY}"
 _COUNT_STORED = f"INSERT INTO main.tally SELECT %(server)s, count(*) FROM stored {_ADD_TO_TALLY}"
@@ -172,7 +172,7 @@ class PostgresEngine:
     @contextmanager
     def creating(self) -> Iterator[PostgresSession]:
         with self._writing(wait_longer=True) as session:
-            # There may be no table yet that could be locked.
+            # There may be no table to lock yet.
             session.run("SELECT pg_advisory_xact_lock(hashtext('survey.create'))")
             self._prepare(session)
             session.run(_EXCLUSIVE_LOCK)

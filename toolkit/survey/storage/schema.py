@@ -4,7 +4,7 @@ Every version has a table `collection` with one row and a column `version`. If t
 changes nothing and explains what to do. `migrate` upgrades an older version step by step. To change a table, increment
 VERSION and add a step. In PostgreSQL, tables that are created again lose the privileges granted on them.
 
-`main` is SQLite's name for the tables of its file; for PostgreSQL, `core/postgres.py` replaces it by the schema.
+`main` is SQLite's name for the tables of its file; for PostgreSQL, `core/postgres.py` replaces it with the schema.
 """
 
 from collections.abc import Mapping

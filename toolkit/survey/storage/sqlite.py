@@ -286,7 +286,7 @@ class SqliteEngine:
 
 
 def _execute_when_free(database: sqlite3.Connection, statement: str, wait: float) -> bool:
-    """Execute a statement as soon as the database is free; return whether it was a checkpoint that remained blocked."""
+    """Execute a statement as soon as the database is free; return whether a checkpoint remained blocked."""
     # SQLite's own busy handler sleeps longer after each attempt and would miss the short gaps of a busy server.
     end = time.monotonic() + wait
     database.execute("PRAGMA busy_timeout = 0")
