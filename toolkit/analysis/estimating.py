@@ -321,7 +321,7 @@ def _paired_limits(designs: Sequence[QuestionModel], pair: Array, counts: Array,
     """Return limits for the difference of two shares of the same people, given the limits and correlation of both.
 
     If a question is plain, the limits cover the difference in at least 93 % of surveys of 15 or more people, whereas t
-    intervals for rare shares cover it in 37 %. For two plain questions this is method 10 of Newcombe (1998).
+    intervals for rare shares cover it in 37 %. For two plain questions, this is method 10 of Newcombe (1998).
     """
     table = counts.reshape([len(design.report_options) for design in designs])
     margins = [table.sum(axis=1), table.sum(axis=0)]

@@ -135,7 +135,7 @@ class Findings:
         reference : object
             A value of the column of `by`, or a tuple of values for several columns.
         adjust : {"holm", "bonferroni"}, optional
-            Adjust the p-values for all tests of the table. With "bonferroni" the intervals are simultaneous as well;
+            Adjust the p-values for all tests of the table. With "bonferroni", the intervals are simultaneous as well;
             with "holm" they are not adjusted.
         level : float
             Confidence level of the intervals.
@@ -287,7 +287,7 @@ class Findings:
 
     @property
     def _ungrouped(self) -> dict[str, int]:
-        """The column that counts rows in no group in tables; empty if there are none."""
+        """The table column with the number of rows in no group; empty if there are none."""
         count = self.ungrouped if self.group_estimates else 0
         return {"missing group": count} if count else {}
 

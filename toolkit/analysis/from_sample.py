@@ -214,7 +214,7 @@ class SampleSource:
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
         """Test whether all groups have the same shares; the default for reports with labels is Rao and Scott's F.
 
-        For other reports the default is Wald's F of the scores.
+        For other reports, the default is Wald's F of the scores.
         """
         design = self.readers[name].design
         kinds = len(design.report_options)

@@ -226,7 +226,7 @@ class MixedFit(PredictiveFit):
 
         The standard error is at the maximum-likelihood standard deviation of groups. The interval averages over the
         standard deviations that are likely under a flat prior, each with its own coefficients; this matters if the
-        reports hardly determine the standard deviation. In 2,000 simulated surveys with a die (40 groups of 15 people,
+        reports say little about the standard deviation. In 2,000 simulated surveys with a die (40 groups of 15 people,
         a standard deviation of 0.8), 95 % intervals covered the prevalence of the population in 95.9 % of surveys, of
         single groups in 94.6 %, and of groups without reports in 95.1 %.
 

@@ -141,7 +141,7 @@ def latex(
 ) -> str | None:
     """Write a LaTeX tabular of blocks of escaped cells, with a rule above each block and comments below.
 
-    Without a path the text is returned.
+    Without a path, the text is returned.
     """
     lines = [rf"\begin{{tabular}}{{{columns}}}"]
     for index, block in enumerate(blocks):

@@ -139,7 +139,7 @@ def maximum_without_groups(model: GroupModel) -> Evaluation:
     def evaluate(params: Array) -> Evaluation:
         log, score, _ = model.log_derivatives(model.columns @ params)
         weights, share = model.row_weights, expit(model.columns @ params)
-        # The information of the truths exceeds that of the reports, so steps are short and safe.
+        # The truths have more information than the reports, so steps are short and safe.
         weight = weights * share * (1 - share) * (model.report_likelihood[1] - model.report_likelihood[0]) ** 2
         expected = model.columns.T @ (model.columns * (weight + 1e-12)[:, None])
         return Evaluation(params, float(weights @ log), model.columns.T @ (weights * score), expected)

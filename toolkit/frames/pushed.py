@@ -254,7 +254,7 @@ def _unchanged_columns(source: EngineTable, names: Sequence[str]) -> dict[str, E
 
 
 def _is_lookup(axis: Axis) -> TypeGuard[Keys]:
-    """Whether an axis has no ranges, so its values are looked up; otherwise its numbers are found by bisection."""
+    """Whether an axis has no ranges: its values are then looked up; otherwise its numbers are found by bisection."""
     return isinstance(axis, Keys) and not any(isinstance(item, Range) for item in axis.items)
 
 

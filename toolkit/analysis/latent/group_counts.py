@@ -146,7 +146,7 @@ class GroupCounts:
 
     @cached_property
     def without_second(self) -> tuple[float, float]:
-        """The maximum-likelihood share of the first corner if that of the second is 0, and its log-likelihood."""
+        """The maximum-likelihood share of the first corner if the share of the second is 0, and its log-likelihood."""
         base, first = (self.design.yes_probability(cell, self.p) for cell in ((0, 0), self.design.corner_cells[0]))
         return self.maximize_between(base, first)
 
@@ -253,7 +253,7 @@ class Unknown:
     estimate : Estimate
         Both prevalences, unbiased.
     likeliest : array
-        Their maximum-likelihood estimates within [0, 1].
+        The maximum-likelihood estimates within [0, 1].
 
     Examples
     --------

@@ -58,7 +58,7 @@ class ListExperiment:
 
 
 def list_of_counts(values: Values, treatment: Values, items: int) -> ListExperiment:
-    """Return the difference of two means, a test of its assumption, and the shares whose count reveals their answer."""
+    """Return the difference of two means, a test of its assumption, and the shares of people with a revealing count."""
     treated, counts = _is_yes(treatment, "treatment"), _numbers(values, "counts")
     _check_lengths(counts, treated)
     counts = item_counts(counts, treated, items)
@@ -139,7 +139,8 @@ def list_with_direct(counts: Iterable[object], treatment: Values, direct: Values
     """Estimate the share of carriers from a list and a direct question for the same people (Aronow and others 2015).
 
     Those who confess are carriers; the list estimates the share of carriers among the others. The variance is smaller
-    than that of the list alone, if nobody confesses falsely and the list influences no direct answer; both are tested.
+    than with the list alone, if nobody confesses falsely and the list influences no direct answer; both assumptions are
+    tested.
 
     Parameters
     ----------

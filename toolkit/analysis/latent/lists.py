@@ -160,9 +160,9 @@ def list_experiment(
 
     Maximum likelihood does assume a distribution. It is more precise if that distribution is right, and can be far off
     otherwise: in 1,000 simulated surveys in which the count depends on the trait, 26 % of the intervals of the
-    constrained binomial model covered the truth, and 96 % of those of least squares. `agreement` compares a fit with
-    the difference in means. With two lists, or items asked one by one, the likelihood is that of all responses of a
-    person; if people with one control item tend to have another, only control="logit-normal" is right.
+    constrained binomial model covered the truth, and 96 % of the intervals of least squares. `agreement` compares a fit
+    with the difference in means. With two lists, or items asked one by one, the likelihood is that of all responses of
+    a person; if people with one control item tend to have another, only control="logit-normal" is right.
 
     Coverage of least squares was simulated in 2,000 surveys of 600 people and 2,000 of 1,500 people. Intervals of
     slopes from two lists, or from items asked one by one, covered the slopes in 95.8 to 96.5 %. Intervals of all
@@ -209,8 +209,8 @@ def list_experiment(
     Returns
     -------
     ListFit or ListExperiment
-        For a formula a fit with the coefficients of the trait first, then those of the control count; it also has
-        `difference` and `agreement`. For counts the difference in means, a test of its assumption, and the shares of
+        For a formula, a fit with the coefficients of the trait first, then those of the control count; it also has
+        `difference` and `agreement`. For counts, the difference in means, a test of its assumption, and the shares of
         those whose count reveals their answer. Only `treatment` and `items` can be combined with counts.
 
     Examples
@@ -280,7 +280,7 @@ def _fit(
 
 
 def _is_joint(has_second: bool, item_by_item: bool, control: str, shares: Mapping[str, object]) -> bool:
-    """Return whether the likelihood is that of several responses; reject shares that it does not model."""
+    """Return whether the likelihood is joint for all responses of a person; reject shares that it does not model."""
     if has_second and item_by_item:
         reject("`second` must go without `control_items`", "both", "these are two designs")
     if not (has_second or item_by_item or control == "logit-normal"):
@@ -305,7 +305,7 @@ def _read(
     missing: str,
     shares: Mapping[str, bool | str],
 ) -> tuple[AnswerRows, Array, Mask]:
-    """Read the rows of the model; return them with the counts and a mask of those who saw the long list."""
+    """Read the rows of the model; return them with the counts and a mask of the people who saw the long list."""
     share_formulas = {name: text for name, text in shares.items() if isinstance(text, str)}
     answer_columns = {name: columns[name] for name in ("treatment", "direct", "second") if columns[name] is not None}
     if (control_items := columns["control_items"]) is not None:

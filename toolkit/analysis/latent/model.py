@@ -61,7 +61,7 @@ _PROMISING = 0.5
 _HIGHER = 1e-4
 # A share whose log odds are beyond this for everybody has gone to 0 or 1.
 _LOG_ODDS_OF_LIMIT = 7
-# Step of the linear predictors in differences of each person's information, which has hardly any rounding error.
+# Step of the linear predictors in differences of each person's information, which has almost no rounding error.
 _STEP = 1e-4
 HIGHER_AT_INFINITY = (
     "the likelihood is higher still where coefficients grow without limit: the estimates are its highest maximum at "
@@ -444,7 +444,7 @@ def _maximum(model: LatentModel, start: Array, advice: str = ADVICE) -> tuple[Ev
 
 
 def _higher_ascents(model: LatentModel, first: Maximization) -> Iterator[Maximization]:
-    """Maximize from random starting points, and yield each end point that is higher than all before.
+    """Maximize from random starting points, and yield each end point that is higher than all previous ones.
 
     Likelihoods of latent classes can have several maxima when few people answered.
     """

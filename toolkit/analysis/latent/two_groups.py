@@ -1,6 +1,6 @@
 """Designs with two groups whose devices differ: cheater detection, lie detector, extended crosswise, unknown question.
 
-With a formula a model is fitted. Counts, and reports without a formula, give unbiased shares.
+With a formula, a model is fitted. Counts, and reports without a formula, give unbiased shares.
 """
 
 from collections.abc import Callable, Mapping
@@ -94,7 +94,7 @@ def cheater_detection(
     Returns
     -------
     LatentFit or Cheating
-        For a formula a fit, whose `predict` and `margins` are for carriers who follow the instructions. For counts the
+        For a formula, a fit whose `predict` and `margins` are for carriers who follow the instructions. For counts, the
         shares of carriers, honest non-carriers and cheaters, an interval, and a test for cheaters.
 
     Examples
@@ -165,7 +165,7 @@ def lie_detector(
     Returns
     -------
     LatentFit or Lying
-        For a formula a fit; "honesty: Intercept" is the log odds that a carrier says yes. For counts the share of
+        For a formula, a fit; "honesty: Intercept" is the log odds that a carrier says yes. For counts, the share of
         carriers, the share of honest people among them, and a test that all are honest.
 
     Examples
@@ -243,8 +243,8 @@ def extended_crosswise(
     Returns
     -------
     LatentFit or ExtendedCrosswise
-        For a formula a fit; "always different: Intercept" is the log odds of always saying "different". For counts the
-        prevalence from both groups together and from each group, and a test that the groups agree.
+        For a formula, a fit; "always different: Intercept" is the log odds of always saying "different". For counts,
+        the prevalence from both groups together and from each group, and a test that the groups agree.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def unknown_question(
     Returns
     -------
     LatentFit or Unknown
-        For a formula a fit; "innocuous: Intercept" is the log odds of yes to the innocuous question. For counts both
+        For a formula, a fit; "innocuous: Intercept" is the log odds of yes to the innocuous question. For counts, both
         prevalences, unbiased and by maximum likelihood.
 
     Examples

@@ -85,7 +85,7 @@ class Fit:
     coefficients : Estimate
         The coefficients.
     llf : float
-        The log-likelihood at the coefficients, without any penalty; NaN for least squares. With sampling weights it is
+        The log-likelihood at the coefficients, without any penalty; NaN for least squares. With sampling weights, it is
         the weighted log-likelihood, for weights with mean 1.
     rows : mapping
         Number of rows that were used, and numbers of rows that were left out, by the column with the missing value. If
@@ -532,8 +532,8 @@ class PredictiveFit(Fit):
     ) -> Estimate:
         """Estimate mean predicted prevalences or average marginal effects, over the people of the fit.
 
-        Errors are by the delta method; intervals of prevalences are truncated to [0, 1]. For a linear model the mean of
-        the outcome takes the place of the prevalence.
+        Errors are by the delta method; intervals of prevalences are truncated to [0, 1]. For a linear model, the mean
+        of the outcome takes the place of the prevalence.
 
         Parameters
         ----------
@@ -645,7 +645,7 @@ def coefficient_estimate(
     method: str,
     notes: tuple[str, ...],
 ) -> Estimate:
-    """Return the coefficients as an estimate: with t intervals for a complex sample, else with normal intervals."""
+    """Return the coefficients as an estimate: with t intervals for a complex sample, or with normal intervals."""
     se = np.sqrt(np.diag(cov))
     basis = Student(value, se, people.df) if people.is_complex else Normal(value, se)
     return Estimate(value, se, labels, cov, people.n, loss, covers_of(people), method, notes, basis)

@@ -162,7 +162,7 @@ class OrdinalModel:
 def ordered_shares(link: Link, eta: Array) -> tuple[Array, Array]:
     """Return the probability of each option, and the slopes of the probabilities of at most each option.
 
-    Differences are taken in the smaller tail, where they do not cancel.
+    Differences are computed in the smaller tail, where no digits cancel.
     """
     probability, complement, slopes = link.evaluate(eta)
     shares = np.empty((len(eta) + 1, eta.shape[1]))
@@ -255,7 +255,7 @@ class OrdinalFit(AnswerFit):
     option_order : tuple of int
         Indices of the options, the lowest first.
     scores : tuple of float, optional
-        The scores of the options if predictions and margins are of the mean score, as after `with_scores`.
+        The scores of the options if predictions and margins are for the mean score, as after `with_scores`.
 
     Examples
     --------
@@ -425,7 +425,7 @@ class OrdinalFit(AnswerFit):
 
 
 def _model_columns(covariates: Covariates, matrix: Array) -> Array:
-    """Return the columns of the model: ones for the thresholds, then minus the covariates."""
+    """Return the columns of the model: ones for the thresholds, then the negative covariates."""
     return np.column_stack([np.ones(len(matrix)), -np.delete(matrix, covariates.labels.index("Intercept"), axis=1)])
 
 
@@ -514,7 +514,7 @@ def ordinal(
 
 
 def _declared_order(formula: str | Values, data: object) -> list[Any] | None:
-    """Return the categories of the reports if their column is an ordered categorical, else None."""
+    """Return the categories of the reports if their column is an ordered categorical, otherwise None."""
     if not isinstance(formula, str):
         kind = getattr(formula, "dtype", None)
     else:

@@ -412,7 +412,7 @@ def check_row_order(data: object) -> None:
 
 
 def design_of_question(design: object, question_name: object) -> Any:
-    """Return the design of the question `question_name` if `design` is a survey, else `design` itself.
+    """Return the design of the question `question_name` if `design` is a survey, otherwise `design` itself.
 
     The design of a choice question that is asked without randomization is the identity matrix.
     """

@@ -289,7 +289,7 @@ def newton(
         gain = abs(float(point.score @ step))
         if gain < min_gain and values[0] > 0:
             return point, True
-        # A long step with hardly any gain means that the maximum is at infinity.
+        # A long step with almost no gain means that the maximum is at infinity.
         if gain < 1e-12 and np.abs(step).max() > _SMALL_NEWTON_STEP:
             return point, False
         improved = line_search(evaluate, point, step, relative_error)

@@ -40,7 +40,7 @@ class Sample:
     """A sampling design: weights, strata and clusters, by the names of their columns or as columns.
 
     Names are looked up in the frame that is analyzed, so the order of its rows does not matter. Columns have one entry
-    per row of the frame, in its order; if they are columns of pandas, their index must be that of the frame.
+    per row of the frame, in its order; if they are columns of pandas, their index must equal the index of the frame.
 
     Parameters
     ----------

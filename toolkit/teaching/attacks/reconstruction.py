@@ -195,7 +195,7 @@ def reconstruct(
         with every bit between 0 and 1 (HiGHS); it is slower, and robust to a few outlying answers.
     noise_sd : float
         The standard deviation of the noise, if known. The least squares solution is then shrunk toward one half. This
-        is the best linear estimate, which is much better if there are hardly more answers than people.
+        is the best linear estimate, which is much better if there are only slightly more answers than people.
 
     Returns
     -------

@@ -48,8 +48,8 @@ _N_POINTS = 40
 class WeeksExplorer(Explorer):
     """An explorer of the errors of totals that are published every week, by method, for a fixed total loss.
 
-    The privacy loss is that of one record in one week, under "add_remove". The attributes `weeks`, `epsilon` and
-    `errors` follow the sliders.
+    The privacy loss is for one record in one week, under "add_remove". The attributes `weeks`, `epsilon` and `errors`
+    follow the sliders.
 
     Parameters
     ----------

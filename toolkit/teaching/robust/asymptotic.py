@@ -3,7 +3,7 @@
 The module has two results about populations. Chaudhuri and Hsu bound the smooth sensitivity of most samples by the
 influence function. The bound fails for a share of all data sets, so it must not set the scale of noise. Avella-Medina
 adds noise in proportion to an influence that is estimated from the data. For regular populations, this is
-asymptotically private as n grows. On worst-case data the exact delta is near 1 for every n.
+asymptotically private as n grows. On worst-case data, the exact delta is near 1 for every n.
 
 References: Chaudhuri and Hsu (2012); Avella-Medina, Privacy-preserving parametric inference: a case for
 robust statistics (2021).
