@@ -208,7 +208,7 @@ def agreed_unit(current: str | None, stated: str | None, times: int | None = Non
 
 
 def agreed_neighbors(current: str | None, stated: str | None) -> str | None:
-    """Return the neighbor relation of a ledger after a charge with the `stated` relation; it never changes."""
+    """Return the neighbor relation of a ledger after a charge with the `stated` relation; a ledger has only one."""
     if stated is None or stated == current:
         return current
     check_neighbors(stated)

@@ -36,7 +36,7 @@ class WorstCase:
     Parameters
     ----------
     at_least : Fraction or float
-        The largest change found; it is exact if the function computes exactly.
+        The largest change found; it is exact if the function uses exact arithmetic.
     table : tuple
         The first table of the pair.
     neighbor : tuple

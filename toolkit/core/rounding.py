@@ -88,7 +88,7 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
 
 
 def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[list[int]], int]:
-    """Convert distributions to integer weights; they are exact if the common denominator is at most `limit`."""
+    """Convert distributions to integer weights; the weights are exact if the common denominator is at most `limit`."""
     denominator = math.lcm(*(p.denominator for row in rows for p in row))
     if denominator <= limit:
         return [[int(p * denominator) for p in row] for row in rows], denominator

@@ -19,7 +19,7 @@ _MAX_ROUNDS = 2200
 
 
 def bracket(condition: Callable[[Any], bool], low: Any, start: Any, highest: float = math.inf) -> tuple[Any, Any]:
-    """Return two numbers between which the condition begins to hold; it holds only at the second.
+    """Return two numbers between which the condition begins to hold: false at the first, true at the second.
 
     The second number is `start`, doubled until the condition holds. If the condition does not hold at `highest` either,
     the numbers are `highest` and infinity.

@@ -181,8 +181,8 @@ class Publishable:
     def tidied(self, total: int | None = None) -> Self:
         """Return a presentable table of nonnegative whole numbers with a given total.
 
-        Display it next to the raw table; it does not replace the raw table, because it is biased and has no standard
-        error.
+        Display this table next to the raw table; it does not replace the raw table, because it is biased and has no
+        standard error.
 
         Parameters
         ----------

@@ -354,7 +354,7 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the sample covariance of two columns, from the rows that have both.
+        """Release the sample covariance of two columns, from the rows that have a value in both columns.
 
         Parameters
         ----------
@@ -403,7 +403,7 @@ class ReleaseMethods(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Release the correlation of two columns, from the rows that have both.
+        """Release the correlation of two columns, from the rows that have a value in both columns.
 
         The correlation is NaN if a noisy variance is not positive. The level of its interval is approximate.
 

@@ -115,7 +115,7 @@ class RoundedNormalLaw:
 
     @cached_property
     def sd(self) -> float:
-        """The standard deviation; it is sqrt(sigma**2 + 1/12), which is accurate for sigma above 2, otherwise a sum."""
+        """The standard deviation: a sum, or sqrt(sigma**2 + 1/12), which is accurate for sigma above 2."""
         if self.sigma > 2:
             return math.sqrt(self.sigma**2 + 1 / 12)
         k = np.arange(1, 100)

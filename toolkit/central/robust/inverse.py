@@ -44,7 +44,7 @@ def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
 
 
 def _share_down(q: Fraction, n: int) -> int:
-    """Return floor(q n); this rounding loses nothing, as ceil(b - q n) = b - floor(q n) for an integer b."""
+    """Return floor(q n); this rounding loses nothing, because ceil(b - q n) = b - floor(q n) for an integer b."""
     return q.numerator * n // q.denominator
 
 

@@ -149,7 +149,7 @@ def mover(
     *,
     correlation: float = 0.0,
 ) -> tuple[Array, Array]:
-    """Return the limits of value - other, from the uncut limits of both."""
+    """Return the limits of value - other from the uncut limits of both estimates."""
 
     def length(first: Array, second: Array) -> Array:
         return np.sqrt(np.maximum(first**2 + second**2 - 2 * correlation * first * second, 0))

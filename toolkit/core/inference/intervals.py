@@ -71,7 +71,7 @@ class Interval:
 
 
 def cut(low: float | Array, high: float | Array, within: tuple[float, float], level: float, method: str) -> Interval:
-    """Cut an interval to the possible range `within`; it is empty if they do not overlap."""
+    """Cut an interval to the possible range `within`; the result is empty if the two do not overlap."""
     slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # tolerance for rounding
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
     low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
