@@ -216,7 +216,7 @@ class Panel:
     Parameters
     ----------
     identity : str
-        128 random bits, under which phones store their draws and the waves that they have answered.
+        A random identifier of 128 bits, under which phones store their draws and the waves that they have answered.
     total_epsilon : Fraction or float
         The maximum total epsilon of all waves, as announced in the first wave.
 

@@ -3,12 +3,12 @@
 The database stores the phone's random key and the body of a report; it has no column for times, for the order of
 reports, for addresses or for tokens. A pure function, `decide`, determines the outcome of each report of a batch.
 
-Phones rely on the order of the checks in `decide`. Only the check of the token precedes the check of the key: a phone
-that missed the response sends its report again, and must be told that it is stored, even if its token is spent by then,
-the cap is reached or the collection is closed. The body is not compared with the stored body, because the outcome would
-confirm a guess of a report to anybody who knows its key. The token is checked first, even if it is spent, so that only
-a person with a token can learn from the response whether a key exists. (Closing removes the tokens and thereby this
-check. From then on a person who knows a key can learn that it exists, and nothing more.)
+Phones rely on the order of the checks in `decide`. Only the check of the token precedes the check of the key. A phone
+that missed the response sends its report again, and must learn that the report is stored, even if its token is spent by
+then, the cap is reached or the collection is closed. The body is not compared with the stored body, because the outcome
+would confirm a guess of a report to anybody who knows its key. The token is checked first, even if it is spent, so that
+only a person with a token can learn from the response whether a key exists. (Closing removes the tokens and thereby
+this check. From then on a person who knows a key can learn that it exists, and nothing more.)
 """
 
 import re

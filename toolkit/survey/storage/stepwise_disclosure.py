@@ -10,12 +10,12 @@ coin. Guesses that are made after later steps can be right more often. The keys 
 collection: every reader gets the same reports, and nobody learns more by asking repeatedly, from another machine, or
 after a restart. In a rehearsal nothing is withheld.
 
-Limits: with open access, a person who sends many reports can outnumber all other people's reports among the waiting
-ones, and can then read a single report from the results, though never the answer behind it. Closing discloses the
-remaining reports at once: fewer than two steps, and in tables by group fewer than two more steps of each group. Tables
-by different questions change independently, so that somebody who watches several of them may learn more. Plain answers
-may reveal whose report is in a step. A copy of the database of an open collection distinguishes disclosed reports from
-later ones until closing removes the keys.
+The protection has limits. With open access, a person can send so many reports that few of the waiting reports are from
+other people. This person can then read a single report from the results, though never the answer behind it. Closing
+discloses the remaining reports at once: fewer than two steps, and in tables by group fewer than two more steps of each
+group. Tables by different questions change independently, so that somebody who watches several of them may learn more.
+Plain answers may reveal whose report is in a step. A copy of the database of an open collection distinguishes disclosed
+reports from later ones until closing removes the keys.
 """
 
 import base64
