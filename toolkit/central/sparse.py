@@ -76,7 +76,7 @@ class AboveThreshold:
 
     @property
     def open(self) -> bool:
-        """Whether another yes is possible."""
+        """Whether another yes answer is possible."""
         return self._remaining > 0
 
     @property

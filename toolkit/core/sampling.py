@@ -16,9 +16,9 @@ Gauss. No floating-point number decides an outcome. The distribution is exact fo
    series of e**-x in 32-bit integers, which is certain outside a margin of 2**-27. The third uses decimal arithmetic
    and as many bits as necessary. A stage decides only if the comparison is certain.
 
-Up to a scale of 2**53 the result is an int64 array. Its computation cannot overflow: h stays below 2**15 and m below
-2**48. Above this scale, the result is an object array of Python integers, which is slower and has no limit. The type
-depends on the scale alone.
+Up to a scale of 2**53 the result is an int64 array. The computation of this array cannot overflow: h stays below 2**15
+and m below 2**48. Above this scale, the result is an object array of Python integers, which is slower and has no limit.
+The type depends on the scale alone.
 
 References: Canonne, Kamath and Steinke (2020), The discrete Gaussian for differential privacy; Ghosh, Roughgarden and
 Sundararajan (2009) for the geometric distribution. The tables are public constants of a scale; no random bit outlives

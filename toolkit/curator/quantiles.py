@@ -91,7 +91,7 @@ class Grid:
         digits = words(len(steps), bits, rng)
         steps <<= self.extra
         steps |= (digits >> digits.dtype.type(bits - self.extra)).astype(np.int64)
-        return np.maximum(steps, -1, out=steps)  # a step of -1 remains negative for any digits
+        return np.maximum(steps, -1, out=steps)  # a step of -1 remains negative, whatever the digits
 
     def value(self, cut: int) -> float:
         """Convert a position to the unit of the column, within the bounds."""
