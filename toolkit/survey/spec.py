@@ -254,7 +254,7 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """The maximum privacy loss of one respondent over all waves, at least the loss that the first wave announced."""
+        """The maximum privacy loss of one respondent over all waves, at least the loss announced in the first wave."""
         return consenting.loss(self.questions, self.waves, consenting.earlier_loss(self))
 
     @property
