@@ -1,6 +1,6 @@
 """Errors and intervals of weighted shares near 0 and 1, where the reports of a sample may all agree.
 
-At a share of 0 or 1 there is no sampling error, whatever the weights and clusters: only the randomization varies, and
+At a share of 0 or 1, there is no sampling error, whatever the weights and clusters: only the randomization varies,
 independently for each person. A weighted sample then has the precision of (sum w)**2 / sum w**2 people of equal weight
 (Kish 1965). The counts that this many people would have reported are compared with the design.
 """

@@ -88,7 +88,7 @@ class Findings:
         Returns
         -------
         Findings
-            The findings without estimates from fewer people.
+            The findings, without estimates from fewer than `minimum` people.
         """
         enough = tuple(estimate for estimate in self.group_estimates if estimate.used >= minimum)
         return replace(self, group_estimates=enough, minimum=max(minimum, self.minimum))

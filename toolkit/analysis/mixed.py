@@ -261,7 +261,7 @@ class MixedFit(PredictiveFit):
         return self._share_estimate(value, np.sqrt(np.diag(cov)), cov, names, "poststratification", mixture)
 
     def _group_codes(self, data: object) -> Codes:
-        """Return the index of each row's group; groups that are new to the fit have codes of their own, below 0."""
+        """Return the index of each row's group; groups that are new to the fit have separate codes below 0."""
         values = column(as_frame(data), self.group, "the groups").tolist()
         new_groups = dict.fromkeys(value for value in values if value not in self.groups)
         codes = {**self.groups, **{value: -1 - index for index, value in enumerate(new_groups)}}
@@ -460,7 +460,7 @@ def mixed_logistic(
 
     Groups are schools, interviewers, or people with several items. The log odds are :math:`x'\beta + \sigma u_j` with
     standard normal :math:`u_j`. The likelihood of a group is the integral over its intercept, which is computed by
-    adaptive Gauss–Hermite quadrature around its mode. With randomized reports it is not log-concave; modes are
+    adaptive Gauss–Hermite quadrature around its mode. With randomized reports, it is not log-concave; modes are
     therefore found by damped steps, and the maximum is compared with that at :math:`\sigma = 0`. In 2,000 simulated
     surveys with a die (40 groups of 15 people, a standard deviation of 0.8), 95 % intervals covered the two
     coefficients in 94.9 and 96.4 % of surveys, and prevalences in the population of groups in 94.6 and 94.7 %.
@@ -608,7 +608,7 @@ def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
 
 
 def _in_own_units(model: GroupModel, point: Evaluation, back: Array, zero: bool, weighted: bool) -> tuple[Array, Array]:
-    """Return all parameters in the units of the covariates, with their covariance, NaN for an sd of 0."""
+    """Return all parameters in the units of the covariates, with their covariance, which is NaN for an sd of 0."""
     back = block_diagonal([back, np.ones((1, 1))])
     value = back @ (np.append(point.params, 0.0) if zero else point.params)
     cov = back @ _covariance(model, point, zero, weighted) @ back.T

@@ -263,7 +263,7 @@ class LatentFit(PredictiveFit):
     answers : AnswerRows
         The rows that the model was fitted to.
     predictors : tuple of Predictor
-        The linear predictors with their covariates, the trait's first.
+        The linear predictors with their covariates; the predictor of the trait is first.
     share : Share
         The prevalence of the trait as a function of the linear predictors.
     model : LatentModel, optional
@@ -382,7 +382,7 @@ def fit_latent(
     predictors: Sequence[Predictor],
     settings: FitSettings,
 ) -> LatentFit:
-    """Maximize the likelihood; return coefficients and errors for the covariates in their own units."""
+    """Maximize the likelihood; return coefficients and errors for the covariates in their original units."""
     people, with_jeffreys = answers.people, settings.with_jeffreys
     error_kind = checked_error_kind(settings.se, people, with_jeffreys)
     columns, back = _standardized(predictors)
@@ -500,7 +500,7 @@ def _identified(information: Array) -> tuple[str, ...]:
 
 
 def _standardized(predictors: Sequence[Predictor]) -> tuple[tuple[Array, ...], Array]:
-    """Return standardized columns of each predictor, and the matrix that converts their coefficients to own units."""
+    """Return standardized columns of each predictor, and the matrix that converts coefficients to original units."""
     scaled = [standardize(predictor.covariates) for predictor in predictors]
     return tuple(columns for columns, _ in scaled), block_diagonal([matrix for _, matrix in scaled])
 

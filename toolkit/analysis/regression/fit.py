@@ -271,7 +271,7 @@ class Fit:
         Returns
         -------
         pandas.DataFrame
-            Columns low and high.
+            A frame with the columns low and high.
         """
         return self.to_frame(level=level if alpha is None else 1 - alpha)[["low", "high"]]
 
@@ -611,7 +611,7 @@ class AnswerFit(PredictiveFit):
         raise NotImplementedError
 
     def _model(self) -> Likelihood:
-        """Return the log-likelihood of the rows of the fit, with covariates in their own units."""
+        """Return the log-likelihood of the rows of the fit, with covariates in their original units."""
         raise NotImplementedError
 
     def _influence(self) -> Array:

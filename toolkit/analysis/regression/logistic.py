@@ -269,7 +269,7 @@ def logistic(
     A person with covariates x has the trait with probability g(x'b); a report y then has probability P[no, y] (1 - g) +
     P[yes, y] g, where P is the matrix of the design. The likelihood is maximized by Fisher scoring from zero. If the
     trait is rare or the sample is small, it may have no maximum at finite coefficients; a ValueError is then raised.
-    With penalty="jeffreys" the maximum is always finite.
+    With penalty="jeffreys", the maximum is always finite.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def logistic(
 
 
 def _fit(rows: ModelRows, link: Link, error_kind: str, with_jeffreys: bool) -> LogisticFit:
-    """Maximize the likelihood; return coefficients and errors for the covariates in their own units."""
+    """Maximize the likelihood; return coefficients and errors for the covariates in their original units."""
     columns, to_original = standardize(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, with_jeffreys)
     start, advice = np.zeros(columns.shape[1]), "use penalty='jeffreys'"

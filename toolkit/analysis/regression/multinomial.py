@@ -203,7 +203,7 @@ def multinomial(
 
     Each option except the base has its own coefficients, which are log odds ratios against the base. The likelihood is
     maximized by Fisher scoring from zero; if it has no maximum at finite coefficients, a ValueError is raised. With
-    penalty="jeffreys" the maximum is always finite.
+    penalty="jeffreys", the maximum is always finite.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def multinomial(
 
 
 def _fit(rows: ModelRows, option_order: tuple[int, ...], error_kind: str, with_jeffreys: bool) -> MultinomialFit:
-    """Maximize the likelihood; return coefficients and errors for the covariates in their own units."""
+    """Maximize the likelihood; return coefficients and errors for the covariates in their original units."""
     options = rows.channel.options
     columns, back = standardize(rows.covariates)
     model = MultinomialModel(columns, rows.channel, rows.people, option_order)

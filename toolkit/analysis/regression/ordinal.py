@@ -125,7 +125,7 @@ class OrdinalModel:
 
     @cached_property
     def _likelihood_differences(self) -> Array:
-        """The derivative of the likelihood with respect to the probability of at most each option."""
+        """The derivative of the likelihood with respect to the probability of each option or a lower one."""
         return np.asarray(self._report_likelihood[:-1] - self._report_likelihood[1:])
 
     def _likelihood(self, shares: Array) -> Array:
@@ -543,7 +543,7 @@ def _option_order(options: Labels, order: object, declared: list[Any] | None) ->
 def _fit(
     rows: ModelRows, link: Link, option_order: tuple[int, ...], error_kind: str, with_jeffreys: bool
 ) -> OrdinalFit:
-    """Maximize the likelihood; return slopes and thresholds with errors for the covariates in their own units."""
+    """Maximize the likelihood; return slopes and thresholds with errors for the covariates in their original units."""
     columns, back = _standardized(rows.covariates, len(option_order))
     model = OrdinalModel(columns, link, rows.channel, rows.people, option_order)
     coordinates = OrderedCoordinates(model)

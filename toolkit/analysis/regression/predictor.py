@@ -326,7 +326,7 @@ def predictor(
 
 
 def _outcome_location_and_scale(outcome: Array, matrix: Array) -> tuple[float, float]:
-    """Return the shift and the scale that standardize an outcome; without an intercept there is no shift."""
+    """Return the shift and the scale that standardize an outcome; without an intercept, there is no shift."""
     return (float(outcome.mean()) if len(constant_columns(matrix)) else 0.0), float(outcome.std())
 
 

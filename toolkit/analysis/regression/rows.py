@@ -207,7 +207,7 @@ def as_matrix_design(design: object) -> Design:
 class People:
     """The people behind the rows, `times` of them per row, and how they were sampled.
 
-    Without weights, strata, clusters and `sample_rows` they were drawn independently. Weights are divided by their
+    Without weights, strata, clusters and `sample_rows`, they were drawn independently. Weights are divided by their
     mean: the log-likelihood then has the scale of an unweighted sample, which penalties and tolerances assume.
     """
 

@@ -380,7 +380,7 @@ def with_jeffreys_penalty(evaluate: Evaluate, information_of: Callable[[Array], 
 
 
 class _LazyEvaluation(Evaluation):
-    """An evaluation that computes its score on demand: at most points a line search needs only the log-likelihood."""
+    """An evaluation that computes its score on demand: at most points, a line search needs only the log-likelihood."""
 
     def __init__(self, point: Evaluation, loglike: float, information: Callable[[Array], Array]) -> None:
         vars(self).update(

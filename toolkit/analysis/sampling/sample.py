@@ -45,7 +45,8 @@ class Sample:
     Parameters
     ----------
     weights : str or array, optional
-        Sampling weights: the number of people that each row represents, or a multiple of it. By default all are equal.
+        Sampling weights: the number of people that each row represents, or a multiple of it. By default, all weights
+        are equal.
     strata : str or array, optional
         Strata, which were sampled separately.
     clusters : str or array, or tuple of two, optional

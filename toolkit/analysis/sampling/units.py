@@ -165,7 +165,8 @@ class Units:
     def covariance(self, values: Array, share: Array | float = 1.0) -> Array:
         """Return the covariance of the sum of `values` over rows, times `share`.
 
-        Clusters are compared with the mean of their stratum. A stratum's only cluster is compared with the mean of all.
+        Clusters are compared with the mean of their stratum. A stratum's only cluster is compared with the mean of all
+        clusters.
         """
         sums = self.totals(values)
         strata_sums = np.stack([np.bincount(self.stratum, column, len(self.counts)) for column in sums.T], axis=1)

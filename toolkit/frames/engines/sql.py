@@ -88,12 +88,12 @@ class SqlTable(EngineTable):
         numbers = SqlExpression(f"cast({expression.text} as double)")
         if column.kind.name != "number":
             return numbers
-        # In SQL NaN is greater than every number.
+        # In SQL, NaN is greater than every number.
         return self.case(numbers <= self.constant(float("inf")), numbers)
 
     def clamp(self, expression: Expression, column: Column, low: float, high: float) -> Expression:  # noqa: ARG002
         value = SqlExpression(f"cast({expression.text} as double)")
-        # In SQL NaN is greater than every number.
+        # In SQL, NaN is greater than every number.
         beyond = self.case(value <= self.constant(float("inf")), self.constant(high))
         outside = self.case(value < self.constant(low), self.constant(low), beyond)
         return self.case((value >= self.constant(low)) & (value <= self.constant(high)), value, outside)

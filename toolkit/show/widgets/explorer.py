@@ -311,7 +311,7 @@ class Explorer(anywidget.AnyWidget):
     def _write_sentences(
         self, panels: Mapping[str, Axes], width: int = 52, **sentences_by_panel: Sequence[str]
     ) -> None:
-        """Write the sentences of each panel, below the icons of people or in panels of their own."""
+        """Write the sentences of each panel, below the icons of people or in separate panels."""
         sentences = self.describe()
         for panel, names in sentences_by_panel.items():
             if panel != "people":

@@ -219,7 +219,7 @@ def telling_event(n_below: int, max_answer: float = 0.0) -> tuple[float, float]:
     n_below : int
         The number of answers reported as below the threshold.
     max_answer : float
-        The upper limit of the following answer.
+        The upper limit on the value of the next answer.
 
     Returns
     -------

@@ -69,7 +69,7 @@ def _checked_bits(secret: ArrayLike, n_people: int) -> Array:
 
 
 def queries(n: int, n_queries: int | None = None, rng: Rng = None) -> Mask:
-    """Draw random sets of people, each person with probability one half.
+    """Draw random sets of people; each person is in a set with probability one half.
 
     Parameters
     ----------

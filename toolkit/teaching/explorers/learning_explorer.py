@@ -29,7 +29,7 @@ from toolkit.texts.figures import fill_templates, format_number, round_for_brows
 
 STATIC = Path(__file__).parent / "static"
 
-# The accuracies of private classifiers take long to compute, so they are stored in `static/learned.json`.
+# Computing the accuracies of private classifiers takes long, so they are stored in `static/learned.json`.
 #
 # Simulated people give twenty yes/no answers, which are evidence for or against an illness. To update the file after a
 # change to `toolkit.learning`, run `python -m toolkit.teaching.explorers learning_explorer`. A test recomputes some of

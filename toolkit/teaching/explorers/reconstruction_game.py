@@ -34,7 +34,7 @@ from toolkit.texts.figures import fill_templates, format_factor, format_number, 
 
 STATIC = Path(__file__).parent / "static"
 
-# The games take long to play, so their results are stored in `static/games.json`.
+# Playing the games takes long, so their results are stored in `static/games.json`.
 #
 # In each game, the Laplace mechanism releases the number of secrets in random groups of people, and
 # `toolkit.teaching.attacks.reconstruction` attacks the releases. A test repeats some of the games. To update the file

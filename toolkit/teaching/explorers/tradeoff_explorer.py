@@ -34,7 +34,7 @@ from toolkit.texts.figures import fill_templates, format_margin, format_number, 
 
 STATIC = Path(__file__).parent / "static"
 
-# The numbers on the grid take minutes to compute, so they are stored in `static/ways.json`.
+# Computing the numbers on the grid takes minutes, so they are stored in `static/ways.json`.
 #
 # They come from `plan(...).trust_models()`, and a test recomputes some of them. To update the file after a change to
 # `toolkit.local.shuffling.amplification`, run `python -m toolkit.teaching.explorers tradeoff_explorer`.
