@@ -61,7 +61,7 @@ def estimates(
     Parameters
     ----------
     frame : frame
-        A frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis, which counts the reports itself. With a
+        A frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis, whose engine counts the reports. With a
         `sample`, the rows are read in the order of the sample.
     designs : mapping or Survey
         The randomizer of each column, {"report": forced("1/6", "1/6")}, with `plain(…)` for plain answers; or the

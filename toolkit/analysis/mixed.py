@@ -221,8 +221,8 @@ class MixedFit(PredictiveFit):
     def poststratify(self, census: Data, *, count: str, by: str | None = None) -> Estimate:
         """Estimate the prevalence in a population of counted cells: multilevel regression and poststratification.
 
-        Each cell has the prevalence of its covariates and of its group, given the reports of that group. Cells are
-        weighted by their number of people.
+        The prevalence of each cell is predicted from its covariates and its group, given the reports of that
+        group. Cells are weighted by their number of people.
 
         The standard error is at the maximum-likelihood standard deviation of groups. The interval averages over the
         standard deviations that are likely under a flat prior, each with its own coefficients; this matters if the

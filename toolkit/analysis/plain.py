@@ -147,7 +147,7 @@ def _shares(codes: Codes, times: Counts, options: Labels) -> Estimate:
 
 
 def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:
-    """Estimate the share of people who tick each box; the intervals are those of counted shares."""
+    """Estimate the share of people who tick each box; the intervals are those of binomial proportions."""
     n = int(counts.sum())
     basis = Shares.from_support(counts @ rows, n, np.ones(len(labels)), np.zeros(len(labels)))
     centred = rows - basis.value

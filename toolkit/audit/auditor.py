@@ -206,7 +206,7 @@ class Search:
 
 
 def _rank_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Order the pairs alternately by excess and by promise, so that near misses count if nothing exceeds the claim."""
+    """Interleave two rankings of the pairs, so that near misses are tried if no pair exceeds the claim."""
     orders = [sorted(candidates, key=lambda candidate: -candidate.best(measure)) for measure in ("excess", "promise")]
     return list({candidate.name: candidate for rank in zip(*orders, strict=True) for candidate in rank}.values())
 

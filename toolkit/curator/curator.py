@@ -112,7 +112,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         if isinstance(by, list | tuple):
             return self._run(counts.agreeing_counts(self._query(epsilon, rho, where), by), rng)
@@ -154,7 +154,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(counts.histogram(self._query(epsilon, rho, where), column, options, edges), rng)
 
@@ -199,7 +199,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(counts.total(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -247,7 +247,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(moments.mean(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -292,7 +292,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(moments.variance(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -337,7 +337,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(moments.std(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -385,7 +385,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(moments.covariance(query, (first, second), bounds, missing), rng)
@@ -436,7 +436,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(moments.correlation(query, (first, second), bounds, missing), rng)
@@ -490,7 +490,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(quantiles.quantiles(query, column, q, bounds, step), rng)
@@ -546,7 +546,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         if check_choice(method, "method", ("exponential", "smooth")) == "smooth":
@@ -606,7 +606,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(robust.location(query, column, estimator, bounds, step), rng)
@@ -645,7 +645,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(robust.trimmed_mean(self._query(epsilon, None), column, trim, bounds, missing), rng)
 
@@ -675,7 +675,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(robust.smooth(self._query(epsilon, None), "iqr", column, bounds, missing), rng)
 
@@ -717,7 +717,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(keys.keys(self._query(epsilon, rho, where), column, delta), rng)
 
@@ -761,7 +761,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(keys.bounds(self._query(epsilon, rho, where), column, powers, beta), rng)
 
@@ -804,7 +804,7 @@ class ReleaseMethods(Generic[Result]):
         Returns
         -------
         Estimate
-            The released numbers with the error of their noise.
+            The released numbers, with the standard errors of their noise.
         """
         return self._run(keys.top(self._query(epsilon, rho, where), column, k, options), rng)
 

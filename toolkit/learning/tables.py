@@ -1,4 +1,4 @@
-"""Conversion of any table to rows of numbers that public scales limit to a norm of at most 1.
+"""Conversion of any table to rows of numbers, scaled by public bounds to a norm of at most 1.
 
 Tables are recognized by types and shapes; cells are read only after the charge. A cell never causes an error: a value
 that is not a number counts as missing. The scales consist of the bounds of the columns, the largest norm of a row, and

@@ -98,7 +98,7 @@ def people_for(accuracy: Precision, target: Target) -> int:
 
 
 def _first_guess(accuracy: Precision, target: Target) -> int:
-    """Return a first guess of n, which is exact for a margin without a finite population."""
+    """Return a first guess of n. It is exact for a target margin without a finite population correction."""
     if target.margin is None:
         return 64
     return max(1, math.ceil((float(accuracy.margin(1)) / target.margin) ** 2 * (1 - 1e-12)))

@@ -304,7 +304,7 @@ def logistic(
     Returns
     -------
     LogisticFit
-        Coefficients with errors, a table, `predict`, `margins` and `compare`.
+        The coefficients and their standard errors, with methods such as `predict`, `margins` and `compare`.
 
     Raises
     ------

@@ -217,7 +217,7 @@ def multinomial(
     Returns
     -------
     MultinomialFit
-        Coefficients with errors, a table, `predict`, `margins` and `compare`.
+        The coefficients and their standard errors, with methods such as `predict`, `margins` and `compare`.
 
     Raises
     ------

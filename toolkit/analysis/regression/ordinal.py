@@ -255,7 +255,7 @@ class OrdinalFit(AnswerFit):
     option_order : tuple of int
         Indices of the options, the lowest first.
     scores : tuple of float, optional
-        The scores of the options if predictions and margins are for the mean score, as after `with_scores`.
+        The scores of the options. If given (see `with_scores`), predictions and margins are mean scores.
 
     Examples
     --------

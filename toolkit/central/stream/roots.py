@@ -49,7 +49,7 @@ def _power(count: int, odd: int, unit: Any) -> list[Any]:
 
 
 def _product(plain: list[Any], spaced: list[Any], count: int, window: int | None) -> npt.NDArray[Any]:
-    """Return the first coefficients of plain(z) spaced(z**window)."""
+    """Return the first coefficients of the product of plain(z) and spaced(z**window)."""
     base = np.array(plain)
     if window is None or window >= count:
         return base

@@ -135,7 +135,7 @@ def _step(x: Array, direction: Array, matrix: Array, counts: Array, rng: np.rand
         end = position - np.divide(above, slope, out=np.zeros(len(x)), where=outside & (slope != 0))
         below = position < 0
         end = np.where(below, np.minimum(end, 0), np.maximum(end, 0))  # x itself is inside, despite rounding
-        low = np.where(below | ~outside, end, low)  # both ends of a finished row are its position
+        low = np.where(below | ~outside, end, low)  # the interval of a finished row has collapsed to its position
         high = np.where(below & outside, high, end)
     moved = np.maximum(x + position[:, None] * direction, 0)
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))

@@ -27,7 +27,7 @@ _DIGITS = 7
 
 
 class NumberCell(str):
-    """A numeric cell of a spreadsheet, whose point is never a thousands separator."""
+    """A numeric spreadsheet cell; its decimal point is never a thousands separator."""
 
 
 def serial_remainder(survey: Survey) -> int:
@@ -103,7 +103,7 @@ def _parsed_answer(survey: Survey, question: Question, text: str) -> Any:
 
 
 def _parsed_number(question: Question, text: str, is_exact: bool) -> int | float | None:
-    """Parse a typed number; like the page, return None if its point could also be a thousands separator."""
+    """Parse a typed number; return None if its decimal point could also be a thousands separator."""
     if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", text):
         return None
     grouped = not is_exact and re.fullmatch(r"-?[1-9][0-9]{0,2}\.[0-9]{3}", text)

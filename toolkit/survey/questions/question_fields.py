@@ -161,7 +161,7 @@ def checked_mode(value: object, name: str, question: Any) -> str:
 
 
 def checked_instructions(value: object, name: str, question: Any, most: int) -> str | Text | None:
-    """Check the instructions for randomizing by hand, which are optional if a common device can draw the design."""
+    """Check the instructions for randomizing by hand, which are optional if a common device can realize the design."""
     design = question.design
     if value is not None:
         if design is None:
@@ -316,7 +316,7 @@ def _read_likert(arguments: Any) -> Randomizer:
 
 
 def _read_memo(data: object, question_fields: Mapping[str, Any]) -> Memo:
-    """Return the memo that a file describes by two designs."""
+    """Build the memo from the two designs in the file."""
     if not isinstance(data, Mapping) or set(data) != {"permanent", "fresh"}:
         received = ", ".join(map(str, data))[:80] if isinstance(data, Mapping) else type(data).__name__
         reject("`design.memo` must have the designs permanent and fresh", received or "nothing", _MEMO_EXAMPLE)
@@ -347,7 +347,7 @@ def _named_design(
 def _call_maker(
     maker: Callable[..., Product], arguments: Mapping[str, Any], valid_arguments: Mapping[str, Any]
 ) -> Product:
-    """Call a maker; an error names the argument whose replacement by a valid value removes the error."""
+    """Call the factory of a design; an error names the argument that causes it."""
     try:
         return maker(**arguments)
     except (ValueError, TypeError) as error:
