@@ -147,6 +147,7 @@ def stand_ins() -> dict[str, Any]:
         names |= {name: getattr(import_module(room), name) for name in import_module(room).__all__}
     rng, n = np.random.default_rng(1), 400
     frame = pd.DataFrame({"x": rng.normal(size=n), "rr": rng.integers(0, 2, n), "y": rng.integers(0, 2, n)})
+    frame["trust"] = rng.choice(["low", "medium", "high"], n)
     frame = frame.assign(report=frame["rr"], w=1.0, hours=40, pay=100, age=33, city="north", degree="law")
     ledger = names["Ledger"](Pure(100))
     names |= {"np": np, "frame": frame, "df": frame, "design": warner("3/4"), "sample": names["Sample"](weights="w")}

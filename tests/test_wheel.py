@@ -135,7 +135,7 @@ def test_what_the_package_index_shows_leads_to_no_file_beside_it(installed):
     """The README's links to files of the repository are its words there, until an address is decided on."""
     (about,) = installed.glob("*.dist-info/METADATA")
     text = about.read_text(encoding="utf-8")
-    assert "Coming from another tool: tables of equivalents." in text
+    assert "If you come from another tool, see the tables of equivalents." in text
     assert re.findall(r"\]\((?!https:)|src=\"(?!https:)", text) == []
 
 
