@@ -45,7 +45,7 @@ def _world() -> dict[str, Any]:
             "school": np.arange(200) % 20,
             "w": 1.0,
             "choice": rng.choice(["bus", "car", "bike"], 200),
-            "trust": rng.integers(1, 6, 200),
+            "trust": np.arange(200) % 5 + 1,
             "report": np.where(design.randomize(truth, rng), "yes", "no"),
             "day": pd.date_range("2026-01-01", periods=200),
         }
