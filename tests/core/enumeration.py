@@ -7,7 +7,7 @@ from functools import cache
 
 
 def multiset_law(rows):
-    """The law of the counts of reports, one row of report probabilities a person: exact."""
+    """The exact distribution of the counts of reports, from one row of report probabilities per person."""
     law = {tuple([0] * len(rows[0])): Fraction(1)}
     for row in rows:
         law = joined_by(law, row)
@@ -15,7 +15,7 @@ def multiset_law(rows):
 
 
 def joined_by(law, row):
-    """The law of the counts when one more person reports."""
+    """The distribution of the counts after one more person reports."""
     grown = {}
     for counts, chance in law.items():
         for report, share in enumerate(row):
@@ -35,7 +35,7 @@ def true_delta(matrix, n, epsilon):
 
 @cache
 def _laws(matrix, n):
-    """For all answers of all others, the law of the counts with each answer of one person."""
+    """The distribution of the counts for each answer of one person, for all answers of the other people."""
     nobody = {tuple([0] * len(matrix[0])): Fraction(1)}
     crowds = itertools.combinations_with_replacement(matrix, n - 1)
     return [[joined_by(multiset_law(others) if others else nobody, row) for row in matrix] for others in crowds]

@@ -13,7 +13,7 @@ def binomial(trials, share):
     """The law of a count, by ratios from the mode, each chance right to some 13 digits; what is below 1e-40
     is left out.
 
-    The place where it begins is not told: a tally that is shifted tells as much.
+    The position of the first count is not returned, because a shifted tally reveals as much.
     """
     mode, odds = int((trials + 1) * share), float(share / (1 - share))
     reach = 14 * math.sqrt(trials * share * (1 - share)) + 100  # by Bernstein's inequality the rest is below e**-92

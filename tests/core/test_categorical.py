@@ -42,7 +42,7 @@ def test_a_sure_outcome_is_always_drawn(size: int) -> None:
 
 
 def test_the_largest_total_does_not_overflow() -> None:
-    """2**32 - 1 against 1: the rare outcome appears about never, the frequent one always; nothing wraps round."""
+    """2**32 - 1 against 1: the rare outcome almost never appears, the frequent one nearly always; nothing overflows."""
     drawn = Categorical([2**32 - 1, 1]).draw(200_000, np.random.default_rng(1))
     assert set(np.unique(drawn)) <= {0, 1}
     assert np.count_nonzero(drawn) <= 3
@@ -51,7 +51,7 @@ def test_the_largest_total_does_not_overflow() -> None:
 
 @pytest.mark.parametrize("outcomes", [127, 128, 129, 130])
 def test_outcomes_beyond_a_byte_are_drawn_as_they_are(outcomes: int) -> None:
-    """Of 20,000 draws one outcome of 130 misses them all with a probability of 1e-67."""
+    """The probability that one of 130 outcomes does not occur in 20,000 draws is 1e-67."""
 
     def edges(bits: int) -> Edges:
         ends = [Fraction(i * 2**bits, outcomes) for i in range(1, outcomes)] + [Fraction(2**bits - 1)]

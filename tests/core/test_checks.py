@@ -100,9 +100,7 @@ def test_who_reads_last_of_two_threads_puts_the_filters_of_warnings_back() -> No
 
 @pytest.mark.parametrize("bad", [["Bob", 1], "Bob", [[1], 2], [10**400], [1j], np.array([1j]), [{}], {"Bob": 1}])
 def test_what_are_no_numbers_is_refused_and_not_quoted(bad: object) -> None:
-    with pytest.raises(
-        TypeError, match=r"^`ages` must be numbers, got what cannot be read as such: it is not quoted.$"
-    ):
+    with pytest.raises(TypeError, match=r"^`ages` must be numbers, got values that are not: they are not quoted.$"):
         checks.float_array(bad, "ages")
 
 
@@ -131,7 +129,7 @@ def test_the_lower_limit_is_below_the_upper_and_both_are_exact() -> None:
     assert checks.check_bounds((0.1, "2/3")) == (Fraction(1, 10), Fraction(2, 3))
     for bad in ((1, 1), [2, 1]):
         with pytest.raises(
-            ValueError, match=r"^the lower of `bounds` must be below the upper, got .*: values are clamped"
+            ValueError, match=r"^the lower limit in `bounds` must be below the upper limit, got .*: values are clamped"
         ):
             checks.check_bounds(bad)
 
@@ -139,7 +137,7 @@ def test_the_lower_limit_is_below_the_upper_and_both_are_exact() -> None:
 @pytest.mark.parametrize("bad", [1.5, True, "3", float("nan"), float("inf"), None, [2], np.True_])
 def test_a_whole_number_is_whole_and_others_are_quoted_if_they_are_short(bad: object) -> None:
     received = repr(bad) if isinstance(bad, float | bool | str) else type(bad).__name__
-    with pytest.raises(TypeError, match=f"^`n` must be a whole number, got {received}: it counts things.$"):
+    with pytest.raises(TypeError, match=f"^`n` must be a whole number, got {received}: it is a count.$"):
         checks.check_integer(bad, "n")
 
 

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from tests.work import calls
 from toolkit.core import composition as optimal
 from toolkit.core import composition as pld
-from toolkit.core.composition import _on_grid, compose, manageable, optimal_epsilon, parallel, pld_epsilon, unit
+from toolkit.core.composition import _on_grid, coarsen_if_needed, compose, optimal_epsilon, parallel, pld_epsilon, unit
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 
 few = st.lists(st.sampled_from(["0.05", "0.1", "0.3", "1/3", "1", "2.5"]), min_size=1, max_size=7)
@@ -127,13 +127,13 @@ def test_advanced_is_the_smaller_closed_form_and_below_the_original_one(epsilon:
 def test_unequal_losses_on_a_grid_are_near_the_exact_value_and_above_it() -> None:
     epsilons = [Fraction(1, i) for i in range(3, 11)]
     steps = dict.fromkeys(epsilons, 1)
-    coarse = manageable(dict.fromkeys(epsilons, 40))
+    coarse = coarsen_if_needed(dict.fromkeys(epsilons, 40))
     assert coarse is not None
     assert coarse != dict.fromkeys(epsilons, 40)
     assert all(epsilon > 0 for epsilon in coarse)
     exact = _least_epsilon(epsilons, 1e-4)
     assert compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon == pytest.approx(exact, rel=1e-9)
-    assert manageable(steps) == steps
+    assert coarsen_if_needed(steps) == steps
 
 
 def test_grid_never_rounds_a_loss_down(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +147,7 @@ def test_grid_never_rounds_a_loss_down(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_too_many_kinds_are_refused_with_the_way_out() -> None:
     losses = [Pure(Fraction(1, i)) for i in range(100, 1400)]
-    with pytest.raises(ValueError, match="1300 of 1300 kinds"):
+    with pytest.raises(ValueError, match="1300 with 1300 values"):
         compose(losses, 1e-6, "optimal")
     assert compose(losses, 1e-6) <= compose(losses, 1e-6, "zcdp")
 
@@ -174,7 +174,7 @@ def test_the_optimum_rejects_ten_thousand_different_losses_at_once() -> None:
     losses = [Pure(Fraction(1, 10**6 + i)) for i in range(10_000)]
 
     def refused() -> None:
-        with pytest.raises(ValueError, match="10000 of 10000 kinds"):
+        with pytest.raises(ValueError, match="10000 with 10000 values"):
             compose(losses, 1e-6, "optimal")
 
     assert calls(refused) < 100 * len(losses)
@@ -219,7 +219,7 @@ def test_work_is_never_below_what_is_foreseen_of_it() -> None:
 
 @pytest.mark.slow
 def test_hundred_thousand_releases_are_still_counted_exactly_in_seconds() -> None:
-    assert manageable({Fraction(1, 1000): 100_000}) is not None
+    assert coarsen_if_needed({Fraction(1, 1000): 100_000}) is not None
     assert compose([Pure(0.001)] * 10_000, 1e-6).epsilon == pytest.approx(0.397, abs=0.001)
 
 
@@ -333,10 +333,12 @@ def test_extreme_losses_do_not_break_the_rules() -> None:
 
 def test_losses_beyond_a_hundred_thousand_are_not_manageable() -> None:
     """The optimal composition rejects them, because nothing would be left to count for any loss."""
-    assert manageable({Fraction(1): 1, Fraction(100_000): 1}) is not None
-    assert manageable({Fraction(1): 1, Fraction(100_001): 1}) is None
-    assert manageable({}) is None
-    with pytest.raises(ValueError, match="takes about 100,000 losses of few kinds, got 1 of 1 kinds"):
+    assert coarsen_if_needed({Fraction(1): 1, Fraction(100_000): 1}) is not None
+    assert coarsen_if_needed({Fraction(1): 1, Fraction(100_001): 1}) is None
+    assert coarsen_if_needed({}) is None
+    with pytest.raises(
+        ValueError, match="takes up to about 100,000 losses with few different values, got 1 with 1 values"
+    ):
         compose([Pure(100_001)], 1e-6, "optimal")
 
 

@@ -1,4 +1,4 @@
-"""What an estimate covers is a value: code asks for sources, people read the text."""
+"""The coverage of an estimate is a value: code uses its sources, people read its text."""
 
 import pickle
 
@@ -21,7 +21,7 @@ def estimate(covers: object) -> Estimate:
         (Covers([ErrorSource.NOISE], unit="ranks"), "noise, in ranks"),
         (
             Covers([ErrorSource.SAMPLING, ErrorSource.SCORES], "(9 df)"),
-            "sampling (9 df) and what is random in the scores",
+            "sampling (9 df) and the randomness of the scores",
         ),
         (
             Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION, ErrorSource.ANCHOR]),

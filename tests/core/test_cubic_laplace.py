@@ -46,8 +46,8 @@ def test_all_vectors_of_a_small_scale_come_as_often_as_they_should() -> None:
 
 @pytest.mark.slow
 def test_the_radius_of_a_fine_grid_is_gamma_and_entries_fill_its_cube() -> None:
-    """150 vectors of 20 entries: the largest entry is near Gamma(20, scale), whose deciles are as often
-    reached as they should be; a false alarm has a probability of 1e-6, and a scale off by a fifth is found.
+    """150 vectors of 20 entries: the largest entry is near Gamma(20, scale), whose deciles are reached as often as
+    expected; a false alarm has a probability of 1e-6, and a scale off by a fifth is found.
     """
     rng, scale, n = np.random.default_rng(6), 2**30, 150
     largest = np.array([np.abs(cubic_laplace(scale, 20, rng)).max() for _ in range(n)])

@@ -7,7 +7,7 @@ import pytest
 from tests.slowly import each
 from toolkit.core import randomness as enclosure
 from toolkit.core.randomness import falls_below
-from toolkit.core.sampling import exp_enclosure, exp_of, floor_log2
+from toolkit.core.sampling import exp_minus_enclosure, exp_of, floor_log2
 
 PRECISE = Context(prec=400)
 
@@ -31,7 +31,7 @@ def power_of_e(exponent: Fraction) -> Fraction:
     bits=[0, 1, 16, 32, 64, 128, 640],
 )
 def test_the_enclosure_holds_the_power_and_is_tight(exponent: Fraction, bits: int) -> None:
-    low, high = exp_enclosure(exponent, bits)
+    low, high = exp_minus_enclosure(exponent, bits)
     assert low <= power_of_e(exponent) * 2**bits <= high
     assert high - low <= 3
 
@@ -39,8 +39,8 @@ def test_the_enclosure_holds_the_power_and_is_tight(exponent: Fraction, bits: in
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", [8, 16, 40, 64, 112, 176, 640])
 def test_the_enclosure_holds_at_many_random_exponents(bits: int) -> None:
-    """Against 400 digits; with denominators of every size, and half of the exponents between 1/2 and 2, where
-    errors weigh most.
+    """Against 400 digits; with denominators of every size, and half of the exponents between 1/2 and 2, where errors
+    matter most.
     """
     rng = np.random.default_rng(bits)
     for i in range(150):
@@ -50,12 +50,12 @@ def test_the_enclosure_holds_at_many_random_exponents(bits: int) -> None:
             if i % 2
             else Fraction(i, denominator)
         )
-        low, high = exp_enclosure(exponent, bits)
+        low, high = exp_minus_enclosure(exponent, bits)
         assert low <= power_of_e(exponent) * 2**bits <= high <= low + 3
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, stream: list[int]) -> list[int]:
-    """Let `falls_below` read these words; what is left over stays in the list."""
+    """Let `falls_below` read these words; unread words remain in the list."""
     monkeypatch.setattr(enclosure, "words", lambda _count, _bits, _rng: np.array([stream.pop(0)], dtype=np.uint64))
     return stream
 

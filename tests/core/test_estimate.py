@@ -35,7 +35,7 @@ def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
 
 
 def test_only_the_first_rows_of_a_long_table_are_shown() -> None:
-    """The display also says how many more there are."""
+    """The display also states how many rows are not shown."""
     for size, more in ((6, False), (7, True)):
         assert ("; … 1 more;" in repr(table(("k",), tuple(range(size))))) == more
     for size, rows in ((1000, 1000 + 2), (1001, 1000 + 3)):
@@ -258,6 +258,15 @@ def test_entries_of_two_estimates_are_independent() -> None:
     assert list(apart.interval()) == pytest.approx([limit[1] for limit in (first - second).interval()], abs=1e-12)
     with pytest.raises(ValueError, match="and itself"):
         first["once"] - first["once"]
+
+
+def test_only_independent_samples_are_composed_in_parallel() -> None:
+    """A person of the sample may also be in the table of a release, and so may lose twice."""
+    sampled = scalar()
+    released = replace(sampled, covers="noise", loss=Pure(2))
+    assert (sampled - replace(sampled, loss=Pure(2))).loss == Pure(2)
+    for first, second in ((sampled, released), (released, sampled), (released, replace(released))):
+        assert (first - second).loss == (first / second).loss == first.loss + second.loss
 
 
 def test_entries_of_a_copy_cannot_be_combined() -> None:

@@ -35,7 +35,7 @@ def test_a_missing_module_names_its_extra_and_the_command(monkeypatch):
 
 
 def test_the_first_of_several_extras_is_recommended(monkeypatch):
-    """The caller can name another one."""
+    """The caller can name another extra."""
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     for module, name, offer in (
         ("pandas", None, "lab"),

@@ -11,13 +11,13 @@ CUMULATIVE = [sum(LAW[: t + 1]) for t in range(4)]
 
 
 def edges(bits: int) -> Edges:
-    """Bounds of the cumulative law; the last edge is never reached, as in a law without end."""
+    """Bounds on the cumulative distribution; the last edge is never reached, as with an unbounded distribution."""
     scaled = [edge * 2**bits for edge in CUMULATIVE[:3]] + [Fraction(2**bits - 1)]
     return [edge.__floor__() for edge in scaled], [edge.__ceil__() for edge in scaled]
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, *stream: list[int]) -> list[list[int]]:
-    """Let the draws read these words, call by call; what is left over stays in the list."""
+    """Let the draws read these words, call by call; unread words remain in the list."""
     left = list(stream)
     kinds = {16: np.uint16, 64: np.uint64}
     monkeypatch.setattr(
@@ -51,7 +51,9 @@ def test_a_64_bit_prefix_is_undecided_only_where_an_edge_cuts_it() -> None:
 
 
 def test_one_draw_and_many_draws_ask_for_as_many_words_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One beside an edge, two where it cuts what begins with the first, three where it cuts what begins with two."""
+    """One word beside an edge; two words if the edge divides the range of the first; three if it divides the range of
+    two.
+    """
     sampler = Inversion(edges)
     numbers = [(1, 5), (1, 2**63), (2, (2**64 - 1) << 64), (3, (2**128 - 1) << 64)]
     for t in range(3):

@@ -258,8 +258,8 @@ def test_subsampling_is_the_closed_form_rounded_up():
 
 
 def test_subsampling_holds_for_a_sampled_bit_by_enumeration():
-    """One of three records is drawn and told by Warner's design; one record changes: the exact ratio is
-    within the bound.
+    """One of three records is sampled and reported by Warner's design; if one record changes, the exact ratio is within
+    the bound.
     """
     keep = Fraction(3, 4)
     chance = [sum((keep if bit else 1 - keep) for bit in records) / 3 for records in ((1, 0, 0), (0, 0, 0))]

@@ -204,7 +204,7 @@ def test_few_draws_and_many_draws_have_one_law(draw: Callable[..., np.ndarray]) 
     ("family", "parameter"), [("laplace", 64), ("laplace", 100), ("gauss", 64**2), ("gauss", 100**2)]
 )
 def test_zero_is_counted_once_in_few_draws_of_a_large_scale(family: str, parameter: int) -> None:
-    """20,000 draws in eights against the law, 0 a cell of its own; false alarms 1e-6.
+    """20,000 draws in eights against the distribution, with a separate cell for 0; false alarms 1e-6.
 
     The power against a law in which minus zero counts, too, is computed from the non-central law and above
     0.999.
@@ -299,7 +299,7 @@ def test_the_series_decides_only_where_its_error_cannot_matter(monkeypatch: pyte
 
 
 def test_a_step_without_a_row_in_the_tables_is_decided_exactly() -> None:
-    """Far out in the Gaussian tail places beyond the first are nearly always rejected, place 0 never."""
+    """Far out in the Gaussian tail, offsets beyond the first are nearly always rejected, offset 0 never."""
     sampler = lattice_sampler("gauss", Fraction(10**6))
     far = len(sampler._sure) + 5
     step = np.array([far, far])

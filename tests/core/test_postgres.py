@@ -1,4 +1,4 @@
-"""Addresses with a schema: read, refused without quoting a password."""
+"""Addresses with a schema are parsed, or rejected without quoting a password."""
 
 import pytest
 

@@ -25,7 +25,7 @@ def test_words_fill_their_range(bits: int, seed: int | None) -> None:
 
 @pytest.mark.parametrize("kind", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
 def test_words_of_a_generator_are_its_own_of_64_bits_cut_in_parts(kind: str) -> None:
-    """Of every generator of NumPy, also where half a word is left over from a draw before."""
+    """For every generator of NumPy, even if half a word remains from an earlier draw."""
     one, other = (np.random.Generator(getattr(np.random, kind)(5)) for _ in range(2))
     for count, bits in ((0, 64), (1, 64), (3, 8), (5, 16), (7, 32), (1000, 64)):
         assert one.integers(2**32, dtype=np.uint32) == other.integers(2**32, dtype=np.uint32)
@@ -44,7 +44,7 @@ def test_below_stays_below_and_reaches_both_halves(bound: int) -> None:
 
 @pytest.mark.parametrize("bound", [3, 6, 7, 100])
 def test_below_is_uniform(bound: int) -> None:
-    """Chi-squared with a fixed seed; false alarms 1e-6. A modulo of a byte would fail at bound 100 by far."""
+    """Chi-squared with a fixed seed; false alarms 1e-6. A modulo of a byte would clearly fail at bound 100."""
     counts = np.bincount(below(bound, 100_000, np.random.default_rng(2)).astype(int), minlength=bound)
     assert chi2.sf(((counts - 1e5 / bound) ** 2 / (1e5 / bound)).sum(), bound - 1) > 1e-6
 
@@ -135,7 +135,7 @@ def test_threads_never_draw_the_same_bits() -> None:
 
 
 def test_nothing_random_is_kept_between_calls() -> None:
-    """No module state: what is not kept can't be pickled, forked or drawn twice."""
+    """There is no module state, so nothing can be pickled, forked or drawn twice."""
     state = {
         name
         for name, value in vars(randomness).items()

@@ -1,5 +1,5 @@
 import math
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -15,6 +15,7 @@ from toolkit.core.rounding import (
     integer_rows,
     log_up,
     sum_up,
+    to_decimal,
 )
 
 shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
@@ -27,6 +28,15 @@ def test_best_below_is_the_largest_fraction_within_the_limit(target: Fraction, o
     tops = ((min(math.floor(target * b), limit - others * b), b) for b in range(1, limit))  # the largest a for every b
     assert found[0] + others * found[1] <= limit
     assert Fraction(*found) == max(Fraction(a, b) for a, b in tops if a >= b)
+
+
+def test_a_decimal_is_rounded_as_its_context_says() -> None:
+    down, up = Context(prec=3, rounding=ROUND_FLOOR), Context(prec=3, rounding=ROUND_CEILING)
+    for value in (Fraction(2, 3), Fraction(-2, 3)):
+        low, high = to_decimal(value, down), to_decimal(value, up)
+        assert Fraction(low) < value < Fraction(high)
+        assert high - low == Decimal("0.001")
+    assert to_decimal(Fraction(-1, 8), down) == Decimal("-0.125")
 
 
 def exp_between(exponent: Fraction) -> tuple[Fraction, Fraction]:
@@ -143,5 +153,5 @@ def test_a_sum_with_a_short_denominator_is_exact() -> None:
 
 
 def test_a_rounded_sum_uses_the_grid_of_its_largest_term() -> None:
-    """Else one tiny loss would make every later sum as long as itself."""
+    """Otherwise, one tiny loss would give every later sum as many digits as it has itself."""
     assert sum_up([Fraction(1, 3), Fraction(1, 5**500), Fraction(1, 7**500)]).denominator <= 2**260

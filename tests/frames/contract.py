@@ -10,7 +10,7 @@ import polars as pl
 from toolkit import MISSING, OTHER, bands, between
 from toolkit.curator.curator import ReleaseMethods
 from toolkit.curator.quantiles import GRID_BITS
-from toolkit.curator.release import Release, Unit
+from toolkit.curator.release import PlannedRelease, Unit
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.frames.sums import Bounds
@@ -62,7 +62,7 @@ class Reads(ReleaseMethods[Any]):
         persons = None if caps is None else Persons(person, person, caps, bytes(range(32)))
         self._unit = Unit("add_remove", persons)
 
-    def _run(self, release: Release[Any], rng: Any) -> Any:  # noqa: ARG002
+    def _run(self, release: PlannedRelease[Any], rng: Any) -> Any:  # noqa: ARG002
         data = release.read()
         if isinstance(data, tuple):  # values in memory, where an engine has a histogram
             bounds = release.query["bounds"]["pay"]

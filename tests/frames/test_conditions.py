@@ -75,7 +75,7 @@ def test_conditions_mean_the_same_in_every_engine(engine: str) -> None:
     for where, rows, words in MET:
         asked = parse_grouping(frame, where).where
         assert np.flatnonzero(asked.mask(frame)).tolist() == rows, where
-        assert words is None or asked.words == words
+        assert words is None or asked.description == words
         assert asked.notes == ()
 
 
@@ -97,7 +97,7 @@ def test_a_generator_is_read_once_and_before_anything_else() -> None:
         ({"year": []}, "an empty list"),
         ({"year": {1: 2}}, "must be a list, got dict"),
         ({"year": True}, "got a truth value"),
-        ({"year": 1.5}, "must be one that its type can hold, got 1.5"),
+        ({"year": 1.5}, "must fit the type of the column, got 1.5"),
         ({"year": lambda year: year > 1}, "must be text, a number"),
         ({"year": object()}, "must be text, a number"),
         ({"year": b"1"}, "must be text, a number"),
@@ -128,7 +128,7 @@ def test_functions_that_return_no_answer_are_refused() -> None:
         yield bool(row)
 
     for function in (later, some):
-        with pytest.raises(TypeError, match="`where` must return its answer"):
+        with pytest.raises(TypeError, match="`where` must return a truth value"):
             parse_condition(Frame(ENGINES["pandas"]()), function)
 
 
@@ -156,7 +156,7 @@ def test_a_function_sees_copies_and_a_row_on_which_it_fails_does_not_count() -> 
     asked = parse_condition(frame, clears)
     assert asked.mask(frame).tolist() == [True, True, False]
     assert (table["tags"].tolist(), table["n"].tolist()) == ([["a"], ["b"], None], [1, 2, 3])
-    assert asked.words == "a function of the row holds"
+    assert asked.description == "a function of the row holds"
     assert "the curator guarantees" in asked.notes[0]
 
 
@@ -240,5 +240,5 @@ def test_a_missing_category_of_numbers_is_no_number():
 
 def test_a_set_of_values_is_told_in_one_order() -> None:
     frame = Frame(pd.DataFrame({"k": pd.Series(["a", 1], dtype=object), "n": [1, 2]}))
-    assert parse_condition(frame, {"n": {10, 2, 1}}).words == "n in [1, 2, 10]"
-    assert parse_condition(frame, {"k": {"b", "a", 1}}).words == "k in ['a', 'b', 1]"
+    assert parse_condition(frame, {"n": {10, 2, 1}}).description == "n in [1, 2, 10]"
+    assert parse_condition(frame, {"k": {"b", "a", 1}}).description == "k in ['a', 'b', 1]"

@@ -38,9 +38,9 @@ def test_every_cell_has_its_label_and_the_words_say_it_all() -> None:
     )
     assert rows.labels == (("n", "f"), ("n", "m"), ("other", "f"), ("other", "m"))
     assert (rows.n_cells, rows.names, rows.may_omit_rows) == (4, ("region", "sex"), True)
-    assert rows.words == " by region (2) × sex (2) where age between 30 and 39"
+    assert rows.description == " by region (2) × sex (2) where age between 30 and 39"
     every = parse_grouping(Frame(pd.DataFrame(TABLE)))
-    assert (every.n_cells, every.labels, every.words, every.may_omit_rows) == (1, ((),), "", False)
+    assert (every.n_cells, every.labels, every.description, every.may_omit_rows) == (1, ((),), "", False)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def test_keys_are_ordered_by_themselves_and_only_counted_rows_count() -> None:
     assert counted(["b", "a", "b"], [False, True, True]) == {"a": 1, "b": 1}
     assert counted(pd.Series(["x", 2, 1.5], dtype=object)) == {1.5: 1, 2: 1, "x": 1}
     assert list(counted(pd.Series(["x", 2, 1.5], dtype=object))) == [1.5, 2, "x"]
+    assert list(counted(pd.Series([3, None, 1, 3], dtype="Int64")).items()) == [(1, 1), (3, 2)]
     long = Frame(pl.DataFrame({"k": pl.Series([2**70, 3, None, 1, 3], dtype=pl.Int128)})).column("k")
     assert list(count_rows_by_key(long, np.ones(5, bool)).items()) == [(1, 1), (3, 2), (2**70, 1)]
 

@@ -72,9 +72,9 @@ def test_of_ranges_that_overlap_the_first_one_counts(engine: str) -> None:
 
 
 def test_bands_hold_their_lower_ends_and_the_last_one_its_upper() -> None:
-    assert [band.words for band in bands(0, 0.5, 1)] == ["0 to under 0.5", "0.5 to 1"]
+    assert [band.label for band in bands(0, 0.5, 1)] == ["0 to under 0.5", "0.5 to 1"]
     assert [repr(band) for band in bands(0, 1, 2)] == ["<0 to under 1>", "between(1, 2)"]
-    assert [band.words for band in bands(Decimal("0.1"), Fraction(1, 3))] == ["0.1 to 1/3"]
+    assert [band.label for band in bands(Decimal("0.1"), Fraction(1, 3))] == ["0.1 to 1/3"]
     with pytest.raises(ValueError, match=r"must hold a value of its type, got 0\.2 to under 1"):
         keys_of(Frame(ENGINES["polars"]()), "age", bands(0.2, 1, 2), "by")
 
@@ -203,7 +203,7 @@ def test_labels_are_the_keys_in_words() -> None:
     assert keys_of(frame, "degree", ["law", MISSING, OTHER], "by").labels == ("law", "missing", "other")
     assert keys_of(frame, "age", [3, *bands(18, 30, 45)], "by").labels == (3, "18 to under 30", "30 to 45")
     assert keys_of(frame, "came", [dt.date(2020, 1, 2)], "by").labels == ("2020-01-02",)
-    assert Keys.parse(frame, "age", [*bands(18, 30, 45), MISSING]).words == (
+    assert Keys.parse(frame, "age", [*bands(18, 30, 45), MISSING]).description == (
         "age from 18 to under 30 or between 30 and 45 or missing"
     )
 
@@ -283,7 +283,7 @@ def test_keys_that_are_read_all_at_once_are_those_that_are_read_one_by_one(
         except (TypeError, ValueError) as error:
             return type(error), str(error)
         kinds = [type(label) for label in asked.labels]
-        return asked.labels, kinds, asked.words, asked.codes(frame).tolist(), asked.mask(frame).tolist()
+        return asked.labels, kinds, asked.description, asked.codes(frame).tolist(), asked.mask(frame).tolist()
 
     together = found()
     monkeypatch.setattr(typed_values, "parse_plain", lambda *_: None)

@@ -170,8 +170,8 @@ def test_an_empty_frame_has_nobody() -> None:
 
 def test_what_is_used_is_said_in_words() -> None:
     frame = Frame(table())
-    assert Persons.of(frame, "id", Caps(1)).words == "at most 1 row of a person (id)"
-    assert Persons.of(frame, "id", Caps(5, 3, 2)).words == (
+    assert Persons.of(frame, "id", Caps(1)).description == "at most 1 row of a person (id)"
+    assert Persons.of(frame, "id", Caps(5, 3, 2)).description == (
         "at most 5 rows, 3 groups, 2 rows in a group of a person (id)"
     )
     strange = Frame(pa.table({"id": pa.array([[1]], pa.list_(pa.int64()))}))

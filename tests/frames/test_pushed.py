@@ -16,6 +16,7 @@ from toolkit.frames import pushed
 from toolkit.frames.conditions import EVERY_ROW
 from toolkit.frames.engines.polars import PolarsLazyTable
 from toolkit.frames.engines.sql import DuckDbTable, SparkTable, SqlExpression
+from toolkit.frames.engines.streams import sum_pieces
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.frames.reader import cell_counts
@@ -189,3 +190,18 @@ def test_spark_takes_sums_apart_so_that_no_2_to_the_35_rows_overflow(most: int, 
     apart = {0: f"sum(x & {2**bits - 1})", bits: f"sum(shiftright(x, {bits}))"}
     assert parts == (apart if bits else {0: "sum(x)"})
     assert max(2**bits, most >> bits) < 2**28
+
+
+@pytest.mark.parametrize("largest", [0, 1, 2**27, 2**54, 2**60])
+def test_numbers_are_the_sum_of_their_pieces_of_27_bits(largest: int) -> None:
+    pieces = sum_pieces(largest)
+    assert all(width <= 27 for _, width in pieces)
+    for number in {0, largest // 3, largest}:
+        assert sum(((number >> low) % 2**width) << low for low, width in pieces) == number
+    frame = pl.LazyFrame({"x": [largest, largest // 3]})
+    sums = frame.select(**{f"t{low}": part for low, part in _polars_sums("x", largest).items()}).collect()
+    assert sum(sums[f"t{low}"][0] << low for low, _ in pieces) == largest + largest // 3
+
+
+def _polars_sums(name: str, largest: int) -> Any:
+    return PolarsLazyTable(pl.LazyFrame({name: [0]})).sums(pl.col(name), largest)

@@ -13,7 +13,7 @@ from toolkit.frames import values as wanted
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.engines.column import Kind, whole_kind
 from toolkit.frames.frame import Frame
-from toolkit.frames.values import Keys, Range, check_kinds, stored_ends, text_of, to_stored_value, value_of
+from toolkit.frames.values import Keys, Range, check_kinds, format_value, parse_value, stored_ends, to_stored_value
 
 NUMBER, WHOLE, BYTE, TEXT, TRUTH = (
     Kind("number"),
@@ -51,14 +51,14 @@ SECONDS, ZONED, DAYS, OBJECT, OTHER = (
     ids=repr,
 )
 def test_values_are_read_once_into_one_of_five_types(given: object, read: object) -> None:
-    assert value_of(given, "x") == read
-    assert type(value_of(given, "x")) is type(read)
+    assert parse_value(given, "x") == read
+    assert type(parse_value(given, "x")) is type(read)
 
 
 @pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("sNaN")], ids=repr)
 def test_a_missing_value_is_asked_for_by_its_name(nothing: object) -> None:
     with pytest.raises(ValueError, match="write MISSING"):
-        value_of(nothing, "x")
+        parse_value(nothing, "x")
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def test_a_missing_value_is_asked_for_by_its_name(nothing: object) -> None:
 )
 def test_what_cannot_be_compared_safely_is_refused_by_its_type(name: str) -> None:
     with pytest.raises(TypeError, match="x must be text, a number, a truth value, a date or a datetime, got"):
-        value_of(CELLS[name], "x")
+        parse_value(CELLS[name], "x")
 
 
 def test_infinite_numbers_are_refused() -> None:
     for number in (np.inf, -np.inf, Decimal("1E+999999")):
         with pytest.raises(ValueError, match="must be finite"):
-            value_of(number, "x")
+            parse_value(number, "x")
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def test_datetimes_have_a_time_zone_where_the_column_has_one() -> None:
     ids=repr,
 )
 def test_a_value_that_the_type_cannot_hold_is_refused(value: object, kind: Kind) -> None:
-    with pytest.raises(ValueError, match="must be one that its type can hold"):
+    with pytest.raises(ValueError, match="must fit the type of the column"):
         to_stored_value(value, kind, "column x")
 
 
 def test_values_are_compared_as_the_column_holds_them() -> None:
     assert to_stored_value(Fraction(0.1), Kind("number", float_bits=32), "x") == float(np.float32(0.1))
     assert to_stored_value(Fraction(1, 3), NUMBER, "x") == 1 / 3
-    with pytest.raises(ValueError, match="one that its type can hold, got a very long number"):
+    with pytest.raises(ValueError, match="fit the type of the column, got a very long number"):
         to_stored_value(Fraction(10**400), NUMBER, "x")  # no infinite value is counted as this one
     assert to_stored_value(Fraction(2**62 + 1), WHOLE, "x") == 2**62 + 1
     assert to_stored_value(True, TRUTH, "x") == to_stored_value(Fraction(1), TRUTH, "x") == 1.0
@@ -162,7 +162,8 @@ def test_places_are_those_of_the_list_however_they_are_found(targets: list[int],
 
 def test_values_are_said_on_one_line_in_the_analysts_words() -> None:
     assert [
-        text_of(v) for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))
+        format_value(v)
+        for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))
     ] == ["'a\\nb'", "True", "3", "0.1", "1/3", "2020-01-01", "1970-01-01T00:00:00.000000005 UTC"]
 
 

@@ -1,6 +1,4 @@
-"""The exact law of anything that is drawn with integers below bounds (every path is walked), and whether
-draws follow it.
-"""
+"""The exact distribution of anything that is drawn with bounded integers, and tests whether samples follow it."""
 
 import math
 from collections import Counter, defaultdict
@@ -16,7 +14,7 @@ Law = dict[Hashable, Fraction]
 
 
 class NoDraw(np.random.Generator):
-    """A generator that must not be used."""
+    """A generator that fails when it is used."""
 
     def __init__(self) -> None:
         super().__init__(np.random.PCG64(0))
@@ -31,7 +29,7 @@ class _MoreError(Exception):
 
 
 def law_of(report: Callable[[Draw], Any]) -> Law:
-    """Every outcome of `report(draw)` with its exact probability, when draw(bound) is uniform on 0 … bound-1."""
+    """Return every outcome of `report(draw)` with its exact probability, when draw(bound) is uniform on 0 … bound-1."""
     found: defaultdict[Hashable, Fraction] = defaultdict(Fraction)
     paths: list[tuple[int, ...]] = [()]
     while paths:
@@ -62,12 +60,12 @@ def frozen(outcome: Any) -> Hashable:
 
 
 def channel(report: Callable[[Any, Draw], Any], answers: list[Any]) -> list[Law]:
-    """One law for each answer."""
+    """Return the exact distribution of the report for each answer."""
     return [law_of(lambda draw, answer=answer: report(answer, draw)) for answer in answers]
 
 
 def largest_ratio(laws: list[Law]) -> Fraction | None:
-    """The largest ratio of an outcome's probabilities under two answers; None where it is infinite."""
+    """Return the largest ratio of an outcome's probabilities under two answers, or None if it is infinite."""
     outcomes = set().union(*laws)
     if any(outcome not in law for outcome in outcomes for law in laws):
         return None
@@ -75,7 +73,7 @@ def largest_ratio(laws: list[Law]) -> Fraction | None:
 
 
 def follows(outcomes: list[Hashable] | dict[Hashable, int], law: Law) -> float:
-    """`goodness` of the outcomes, or of how often each came; 0 if one is impossible."""
+    """Return `goodness` for outcomes, or for the counts of outcomes; 0 if an impossible outcome occurred."""
     counts = Counter(outcomes)
     return (
         0.0
@@ -85,13 +83,12 @@ def follows(outcomes: list[Hashable] | dict[Hashable, int], law: Law) -> float:
 
 
 def goodness(counts: Sequence[int], law: Sequence[float]) -> float:
-    """A p-value of the hypothesis that the counts were drawn from the law: P(goodness <= a) <= a, for every
-    a, law and number.
+    """Return a p-value of the hypothesis that the counts were drawn from the distribution: P(p <= a) <= a for every a.
 
-    n times the relative entropy of the counts to the law has a moment generating function of at most that of
-    a gamma variable of shape k - 1 (Agrawal, Finite-sample concentration of the multinomial in relative
-    entropy, 2020), so Chernoff's bound holds for it. Chi-squared has no such bound: one report in a cell that
-    expects 0.008 has "p < 1e-9", and is there in 0.8 %.
+    The moment generating function of n times the relative entropy of the counts to the distribution is at most that of
+    a gamma variable with shape k - 1 (Agrawal, Finite-sample concentration of the multinomial in relative entropy,
+    2020). So Chernoff's bound applies. Chi-squared has no such bound: one report in a cell with expected count 0.008
+    has "p < 1e-9", although it occurs in 0.8 % of samples.
     """
     seen, chances = np.asarray(counts, dtype=float), np.asarray(law, dtype=float)
     if seen[chances == 0].any():
@@ -99,6 +96,7 @@ def goodness(counts: Sequence[int], law: Sequence[float]) -> float:
     seen, chances = seen[chances > 0], chances[chances > 0]
     shape, n = len(seen) - 1, seen.sum()
     distance = float(xlogy(seen, seen / (n * chances)).sum())
-    if distance <= shape + 1e-9 * n:  # one kind of report alone has shape 0 and distance 0; the rest is rounding
+    # with a single possible report, shape and distance are 0; anything else is rounding
+    if distance <= shape + 1e-9 * n:
         return 1.0
     return math.exp(shape - distance + shape * math.log(distance / shape))

@@ -1,8 +1,7 @@
-"""Checks that every randomizer with a matrix must pass: the contract, applied to the whole catalogue by
-test_contract.py.
+"""Checks that every randomizer with a matrix must pass; test_contract.py applies them to the whole catalogue.
 
-Wherever a claim can be proven by enumerating all outcomes of a small survey, it is; sampling is used only for
-the samplers themselves.
+Claims are proven by enumerating all outcomes of a small survey where possible; sampling is used only for the samplers
+themselves.
 """
 
 import itertools
@@ -22,11 +21,11 @@ from toolkit.core.randomness import Rng
 from toolkit.local.protocol import Randomizer
 
 Check = Callable[[Design], None]
-DRAWS = 100_000  # with the system's bits
+DRAWS = 100_000  # with the system's randomness
 
 
 def prevalences(design: Randomizer) -> list[np.ndarray]:
-    """A few distributions of the truth: even, uneven, and one at an edge."""
+    """Return a few distributions of the truth: uniform, uneven, and one on the boundary of the simplex."""
     k = len(design.options)
     uneven = np.arange(1, k + 1) / (k * (k + 1) / 2)
     edge = np.eye(k)[0]
@@ -34,7 +33,7 @@ def prevalences(design: Randomizer) -> list[np.ndarray]:
 
 
 def surveys(design: Design, n: int) -> Iterator[np.ndarray]:
-    """All possible tallies of n reports."""
+    """Return all possible tallies of n reports."""
     kinds = len(design.report_options)
     for bars in itertools.combinations(range(n + kinds - 1), kinds - 1):
         edges = (-1, *bars, n + kinds - 1)
@@ -42,14 +41,14 @@ def surveys(design: Design, n: int) -> Iterator[np.ndarray]:
 
 
 def laws(design: Design, shares: np.ndarray, tallies: np.ndarray) -> np.ndarray:
-    """Multinomial probabilities of tallies, one row each."""
+    """Return the multinomial probabilities of tallies, one row per tally."""
     logs = gammaln(tallies.sum(axis=1) + 1) - gammaln(tallies + 1).sum(axis=1)
     return np.exp(logs + xlogy(tallies, shares @ design.matrix).sum(axis=1))
 
 
 @cache
 def enumerated(design: Design, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All tallies of n reports, with the estimate and its standard error of each."""
+    """Return all tallies of n reports, with the estimate and the standard error for each tally."""
     tallies = np.array(list(surveys(design, n)))
     found = [design.estimate_counts(counts) for counts in tallies]
     return (
@@ -60,7 +59,7 @@ def enumerated(design: Design, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def focus(design: Randomizer, vector: np.ndarray) -> np.ndarray:
-    """What the estimate speaks of: the last option of a binary design, else all."""
+    """Return the options that an estimate covers: the last option of a binary design, otherwise all options."""
     return vector[-1:] if len(design.options) == 2 else vector
 
 
@@ -88,8 +87,9 @@ def check_unbiased_by_enumeration(design: Design) -> None:
 
 
 def check_variance_by_enumeration(design: Design) -> None:
-    """Both the theoretical variance and, on average, the squared standard error equal the true variance;
-    where all reports agree about an option it is the design's instead, and never 0.
+    """The theoretical variance and the mean squared standard error equal the true variance.
+
+    If all reports agree about an option, the standard error is that of the design and never 0.
     """
     tallies, values, errors = enumerated(design, 3)
     scores = design._scores_of_raw_reports(range(tallies.shape[1])).reshape(tallies.shape[1], -1)
@@ -113,7 +113,9 @@ def check_fixed_respondents_leave_only_the_randomization(design: Design) -> None
 
 
 def check_randomizer_follows_the_matrix(design: Design) -> None:
-    """Each row, for few and for many answers. False alarms: at most 1e-6 a row and size, with a fixed seed."""
+    """Each row of the matrix, for few and for many answers. False alarms: at most 1e-6 per row and size, with a fixed
+    seed.
+    """
     rng = np.random.default_rng(20_261_115)
     for truth, row in enumerate(design.matrix):
         for size, repeats in ((3000, 10), (100_000, 1)):
@@ -122,13 +124,13 @@ def check_randomizer_follows_the_matrix(design: Design) -> None:
 
 
 def check_system_randomness_follows_the_matrix(design: Design) -> None:
-    """The same with the operating system's bits, which no seed fixes. False alarms: at most 1e-10 a row."""
+    """The same test with the system's randomness, which has no seed. False alarms: at most 1e-10 per row."""
     for truth, row in enumerate(design.matrix):
         assert goodness(_tally(design, truth, DRAWS, None), row) > 1e-10
 
 
 def check_shared_map_follows_the_weights(design: Design) -> None:
-    """The map that the browser shares: on every edge of every cell the report changes exactly there."""
+    """The report changes exactly at the boundaries of the cells, as in the browser."""
     for truth, row in enumerate(design.weights):
         edges = np.cumsum(row)
         for report, (edge, weight) in enumerate(zip(edges, row, strict=True)):
@@ -138,7 +140,7 @@ def check_shared_map_follows_the_weights(design: Design) -> None:
 
 
 def check_maximum_likelihood_is_the_maximum(design: Design) -> None:
-    """Karush–Kuhn–Tucker: no direction inside the simplex raises the likelihood."""
+    """Karush–Kuhn–Tucker conditions: no direction inside the simplex increases the likelihood."""
     rng = np.random.default_rng(7)
     for shares in prevalences(design):
         counts = rng.multinomial(40, shares @ design.matrix)
@@ -164,16 +166,19 @@ def check_simplex_is_the_nearest_point(design: Design) -> None:
     else:
         gap = value - np.atleast_1d(raw.value)
         assert math.isclose(value.sum(), 1, abs_tol=1e-12)
-        assert np.ptp(gap[value > 0]) < 1e-12  # kept shares move together
+        assert np.ptp(gap[value > 0]) < 1e-12  # all positive shares change together
         assert value.min() >= 0
 
 
 def check_intervals_hold_their_level_by_enumeration(design: Design) -> None:
-    """Coverage at 90 % over all surveys of a small size: guaranteed for "exact", near for the others."""
+    """The coverage over all surveys of a small size is at least 90 % for "exact" and near 90 % for the other
+    methods.
+    """
     n, level = {2: 40, 3: 20, 4: 7, 5: 5}.get(len(design.report_options), 3), 0.9
     least = {"exact": level, "wilson": level - 0.06, "wald": level - 0.15, "bayes": level - 0.15}
     if n < 20:
-        least = {"exact": level}  # the others promise their level for surveys, not for a handful
+        # the other methods have their nominal level over many surveys, not for a small number of people
+        least = {"exact": level}
     if len(design.options) > 2:
         least.pop("bayes", None)
     tallies = np.array(list(surveys(design, n)))
@@ -194,10 +199,10 @@ def check_intervals_hold_their_level_by_enumeration(design: Design) -> None:
 
 
 def check_intervals_stay_inside_and_report_the_empty_case(design: Design) -> None:
-    """For each kind of report alone; by draws, which take a second, for the first."""
+    """Check each possible report by itself; sampling, which takes a second, is done only for the first."""
     for kind, counts in enumerate(np.eye(len(design.report_options), dtype=int) * 30):
         estimate = design.estimate_counts(counts)
-        drawn = getattr(estimate.basis, "through", None) is not None
+        drawn = getattr(estimate.basis, "joint", None) is not None
         for method in ("wilson", "exact", "wald", *(() if drawn and kind else ("bayes",))):
             interval = estimate.interval(0.95, method)
             low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
@@ -239,12 +244,12 @@ def check_devices_are_what_they_claim(design: Design) -> None:
         assert math.isclose(device.distance, gap, abs_tol=1e-12)
         assert device.outcomes % (device.design.denominator) == 0
         assert device.epsilon == device.design.epsilon
-        # No probability that was positive has become zero: the device takes nobody's deniability away.
+        # No positive probability becomes zero, so the device does not make any answer undeniable.
         assert np.all((device.design.weights > 0) >= (design.weights > 0))
 
 
 def _tally(design: Design, truth: int, people: int, rng: Rng) -> np.ndarray:
-    """How often each report came from so many people of one answer, all as codes."""
+    """Return how often each report was sent by a number of people with the same answer, all as codes."""
     counts = np.bincount(design.randomize(np.full(people, truth), rng), minlength=len(design.report_options))
     assert (counts.shape, counts.sum()) == ((len(design.report_options),), people)
     return counts

@@ -1,4 +1,4 @@
-"""An anchor question measures who follows the instructions, and corrects for those who answer at random."""
+"""An anchor question measures how many people follow the instructions, and corrects for people who answer at random."""
 
 import numpy as np
 import pytest
@@ -16,15 +16,17 @@ from toolkit.local.anchor import (
 )
 from toolkit.local.compliance import Compliance
 
-# R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with
-# p = p' = 0.15 have 1,427 and 1,541 reports of "same": naive 0.1950, corrected 0.1053604, attentive
-# 0.7728571, standard error 0.0208 (200 bootstraps).
+# R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with p = p' =
+# 0.15 have 1,427 and 1,541 reports of "same": naive 0.1950, corrected 0.1053604, attentive 0.7728571, standard error
+# 0.0208 (200 bootstraps).
 CWISE = crosswise(0.15)
-PAIRS = np.array([[165, 408], [294, 1133]])  # those totals, with pairs as frequent as the model has them
+PAIRS = np.array([[165, 408], [294, 1133]])  # the same totals, with pairs as frequent as in the model
 
 
 def people(design, anchor, prevalence, attentive, n, rng):
-    """Reports of n people to a question and to an anchor that all would answer by its first option."""
+    """Return reports of n people on a question and on an anchor whose true answer is the first option for all
+    of them.
+    """
     shares = [1 - prevalence, prevalence] if np.ndim(prevalence) == 0 else prevalence
     truth = rng.choice(len(shares), n, p=shares)
     follows = rng.random(n) < attentive
@@ -55,9 +57,9 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_corrected_estimate_is_right_and_so_is_its_error(name):
-    """2,000 surveys of 2,000: mean within 4.5 standard errors, spread within 6.5 % of the stated error. A
-    spread of 2,000 is known to 1.6 %: false alarms below 1e-4, and an error that is 10 % off is noticed with
-    power 0.98.
+    """2,000 surveys of 2,000 people: the mean is within 4.5 standard errors, and the standard deviation within 6.5 % of
+    the stated error. The standard error of a standard deviation of 2,000 values is 1.6 %: false alarms below 1e-4, and
+    an error that is 10 % wrong is detected with power 0.98.
     """
     design, anchor, truth = CASES[name]
     shares = np.array([1 - truth, truth] if np.ndim(truth) == 0 else truth)
@@ -97,13 +99,15 @@ def test_a_report_that_nobody_gave_has_its_row_in_the_table():
 
 
 def test_errors_are_those_of_person_by_person_scores():
-    """The share who follow is a mean of scores; the corrected share a ratio of two means, by the delta method."""
+    """The share of followers is a mean of scores; the corrected share is a ratio of two means, with an error by the
+    delta method.
+    """
     design, table = warner("3/4"), np.array([[3, 4], [2, 11]])
     first, second = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
     care, worth = np.array([2.0, -2.0])[1 - second], np.array([-0.5, 1.5])[first]
     found = attention_counts(design, table.sum(axis=0), truth="yes")
     assert found.se == pytest.approx(np.std(care, ddof=1) / np.sqrt(20))
-    for n in (2, 20):  # all agree: the error is that of random answers, or of those who all follow
+    for n in (2, 20):  # if all reports agree, the error assumes random answers, or that all people follow
         nobody, all_of_them = (attention_counts(design, [n, 0], truth=truth) for truth in ("yes", "no"))
         assert (nobody.value, nobody.se) == pytest.approx((-2, np.sqrt(4 / n)))
         assert (all_of_them.value, all_of_them.se) == pytest.approx((2, np.sqrt(3 / n)))
@@ -118,13 +122,13 @@ def test_errors_are_those_of_person_by_person_scores():
 
 
 def test_that_one_person_answers_both_questions_is_in_the_error():
-    """With the pairs torn apart, the covariance is gone and the error is another one."""
+    """If the pairs are separated, the covariance is lost and the error differs."""
     torn = np.outer(PAIRS.sum(axis=1), PAIRS.sum(axis=0)) / PAIRS.sum()
     assert corrected_counts(CWISE, PAIRS).se < 0.97 * corrected_counts(CWISE, torn.round()).se
 
 
 def test_when_everybody_follows_nothing_changes_but_the_error():
-    exact = np.array([[1500, 8500]])  # the anchor's reports as they fall without random answers
+    exact = np.array([[1500, 8500]])  # the anchor's reports if nobody answers at random
     table = np.vstack([exact * 0.3, exact * 0.7]).round()
     assert attention_counts(CWISE, table.sum(axis=0)).value == pytest.approx(1)
     naive = CWISE.estimate_counts(table.sum(axis=1))
@@ -149,7 +153,7 @@ def test_an_interval_stays_within_0_and_1_and_notes_its_assumption():
     """The note says that inattentive answers are assumed to be random."""
     estimate = corrected_counts(CWISE, [[16, 41], [29, 114]])
     assert estimate.interval().low == 0
-    assert corrected_counts(CWISE, [[29, 114], [16, 41]]).interval().high == 1  # the other way round
+    assert corrected_counts(CWISE, [[29, 114], [16, 41]]).interval().high == 1  # the opposite case
     assert "at random" in estimate.notes[-1]
     assert "22.7" in corrected_counts(CWISE, PAIRS).method
 
@@ -169,9 +173,9 @@ def test_reports_that_all_agree_have_no_interval_of_width_zero():
 
 
 def test_what_cannot_be_corrected_is_refused():
-    with pytest.raises(ValueError, match="some followed the instructions"):
+    with pytest.raises(ValueError, match="some people followed the instructions"):
         corrected_counts(CWISE, [[10, 5], [10, 5]])
-    with pytest.raises(ValueError, match="some followed the instructions"):
+    with pytest.raises(ValueError, match="some people followed the instructions"):
         corrected_counts(warner("3/4"), [[5, 5], [5, 5]])  # exactly as many as chance alone gives
     with pytest.raises(ValueError, match="must be of the same people, got 3 and 2"):
         corrected(CWISE, [True, False, True], [True, False])
@@ -186,12 +190,14 @@ def test_what_cannot_be_corrected_is_refused():
 def test_a_report_that_both_give_alike_does_not_speak_for_those_who_follow():
     row = np.array([1 / 2, 1 / 3, 1 / 6])
     basis = _interval_basis(np.array([5, 3, 2]), row, row, 0.5, 0.1)
-    assert np.allclose(basis.without_range, 1 / 3)  # the first report alone
+    assert np.allclose(basis.support_range_without, 1 / 3)  # the first report alone
 
 
 @pytest.mark.parametrize("counts", [[833, 167], [667, 333], [60, 40]])
 def test_the_exact_interval_of_compliance_is_that_of_the_share_of_noes(counts):
-    """Clopper and Pearson's limits for the share of noes, 1/2 for nobody and 5/6 for all who follow."""
+    """Clopper and Pearson's limits for the share of no reports, which is 1/2 if nobody follows and 5/6 if all people
+    follow.
+    """
     no, yes = counts
     low, high = beta.ppf(0.025, no, yes + 1), beta.ppf(0.975, no + 1, yes)
     found = attention_counts(forced("1/6", "1/6"), counts)
@@ -202,20 +208,20 @@ def test_the_exact_interval_of_compliance_is_that_of_the_share_of_noes(counts):
 
 
 def test_people_who_protect_themselves_are_never_called_followers() -> None:
-    """Half of 4000 people always say no, the others follow: of the anchor's reports 7/8 are no, not 3/4."""
+    """Half of 4000 people always say no, the others follow: 7/8 of the anchor's reports are no, not 3/4."""
     told = describe_random_share(attention_counts(warner("3/4"), [3500, 500]))
-    assert told.startswith("more harmless answers came than the design allows")
-    few = attention_counts(warner("3/4"), [83, 17])  # two errors above 1, which the interval still holds
+    assert told.startswith("there are more harmless answers than the design allows")
+    few = attention_counts(warner("3/4"), [83, 17])  # two standard errors above 1, which the interval still contains
     assert not few.interval().empty
-    assert describe_random_share(few).startswith("more harmless answers came")
+    assert describe_random_share(few).startswith("there are more harmless answers")
     some = attention_counts(warner("3/4"), [675, 325])
     high, low = (100 * (1 - limit) for limit in some.interval())
     assert describe_random_share(some).startswith(f"about 30 % ({low:.0f} to {high:.0f}) answered at random")
-    for counts in ([3000, 1000], [755, 245]):  # as the design makes them, and a few more that chance explains
+    for counts in ([3000, 1000], [755, 245]):  # as expected under the design, plus a few more that chance explains
         exact = describe_random_share(attention_counts(warner("3/4"), counts))
         assert exact.startswith("about 0 % (0 to ")
     assert "cannot show people who always give the harmless answer" in exact
-    assert describe_random_share(attention_counts(warner("3/4"), [10, 990])).startswith("fewer true answers came")
+    assert describe_random_share(attention_counts(warner("3/4"), [10, 990])).startswith("there are fewer true answers")
 
 
 @each(harmless=range(0, 1001, 50))
@@ -225,7 +231,7 @@ def test_no_count_of_reports_is_called_full_compliance(harmless: int) -> None:
 
 
 def test_the_score_interval_of_followers_is_wilsons() -> None:
-    """Of three options the true one is reported with chance p by followers, with 1/3 by the others."""
+    """Of three options, followers report the true one with probability p and the other people with probability 1/3."""
     anchor, true, n = k_ary(["x", "y", "z"], epsilon=2.0), 160, 300
     found = attention_counts(anchor, [true, 80, 60]).interval(method="wilson")
     z2, chance = norm.ppf(0.975) ** 2, true / n
@@ -236,7 +242,7 @@ def test_the_score_interval_of_followers_is_wilsons() -> None:
 
 
 def test_a_corrected_share_outside_zero_to_one_has_a_note() -> None:
-    """A corrected share that lies outside says so and names no method that is not there."""
+    """A corrected share outside 0 to 1 has a note, which names no method that is not available."""
     estimate = corrected_counts(CWISE, [[3, 10], [12, 75]])
     assert estimate.value < 0
     assert not estimate.interval().empty

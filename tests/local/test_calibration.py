@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from toolkit.core.rounding import log_up
-from toolkit.local.calibration import check_odds, checked_epsilon, flip_threshold, odds, option_labels
+from toolkit.local.calibration import check_odds, checked_epsilon, flip_threshold, option_labels, weights_for_epsilon
 from toolkit.local.numeric.bounded import OneBit
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.window import Window
@@ -19,7 +19,7 @@ from toolkit.local.oracles.subset import Subset
 def test_odds_are_on_the_private_side_and_fit_into_32_bits(epsilon: object, inside: int, outside: int) -> None:
     if epsilon == 22 and outside == 999:
         return  # the odds leave no room for a thousand others
-    a, b = odds(epsilon, n_inside=inside, n_outside=outside)
+    a, b = weights_for_epsilon(epsilon, n_inside=inside, n_outside=outside)
     assert inside * a + outside * b <= 2**32
     assert a > b
     assert (
@@ -37,7 +37,7 @@ def test_an_epsilon_without_a_float_is_given_a_little_less() -> None:
 @pytest.mark.parametrize("epsilon", [0, -1, 23, "x", float("inf"), 1e-300])
 def test_what_no_draw_can_keep_is_refused(epsilon: object) -> None:
     with pytest.raises(ValueError, match="`epsilon` must"):
-        odds(epsilon, n_inside=1, n_outside=1)
+        weights_for_epsilon(epsilon, n_inside=1, n_outside=1)
     assert checked_epsilon("1e-100") == Fraction(1, 10**100)
     with pytest.raises(ValueError, match="got less than 1e-100"):
         checked_epsilon(Fraction(1, 10**100 + 1))

@@ -1,5 +1,5 @@
-"""The list of all randomizers; and a design that is added by one function and one line, which survey file, phone,
-plan, audit and consent know without another edit.
+"""The catalogue of all randomizers; and a design that is added with one function and one line, and is then known to
+survey files, phones, plans, audits and consent texts.
 """
 
 import inspect
@@ -13,15 +13,23 @@ import reference
 from tests.commands.shell import said
 from toolkit import Design, Survey, plan
 from toolkit.audit import audit
-from toolkit.core.randomness import drawer
+from toolkit.core.randomness import integer_drawer
 from toolkit.local import numeric, oracles, questions
-from toolkit.local.catalogue import CATALOGUE, NamedMaker, check_arguments, example, makers, parameters, restore
+from toolkit.local.catalogue import (
+    CATALOGUE,
+    NamedMaker,
+    check_arguments,
+    make_example,
+    makers,
+    parameter_requirements,
+    restore,
+)
 from toolkit.local.sampled_randomizer import MatrixFreeRandomizer
 from toolkit.survey.consent.page_data import shown_survey
 
 
 def test_every_maker_of_the_three_rooms_is_listed():
-    """What returns a randomizer and has a public name can be called for by it."""
+    """Every public function that returns a randomizer is in the catalogue under its name."""
     listed = makers()
     made = [
         name
@@ -36,7 +44,7 @@ def test_every_kind_of_randomizer_is_made_by_one_that_is_listed():
     made = {thing for room in (oracles, numeric) for thing in vars(room).values() if isinstance(thing, type)}
     kinds = {kind for listed in CATALOGUE.values() for kind in listed.classes}
     assert {kind for kind in made if issubclass(kind, MatrixFreeRandomizer) and not isabstract(kind)} <= kinds
-    assert {type(example(name)) for name in CATALOGUE} <= kinds | {Design}
+    assert {type(make_example(name)) for name in CATALOGUE} <= kinds | {Design}
 
 
 NO_ANSWERS = [
@@ -48,16 +56,18 @@ NO_ANSWERS = [
 @pytest.mark.parametrize("name", CATALOGUE)
 @pytest.mark.parametrize("verb", ["randomize", "estimate"])
 def test_what_is_neither_an_answer_nor_a_report_is_refused_in_our_words(name, verb):
-    """Also ragged lists, unhashable labels and numbers that no machine type holds; none is quoted."""
+    """The values include ragged lists, unhashable labels and numbers that no machine type holds; messages quote none of
+    them.
+    """
     for wrong in NO_ANSWERS:
         with pytest.raises((ValueError, TypeError), match=r"must (be|have|hold|lie|not)\b.*, got ") as caught:
-            getattr(example(name), verb)(wrong)
+            getattr(make_example(name), verb)(wrong)
         assert "SECRET" not in str(caught.value)
 
 
 def test_a_maker_says_what_it_takes_and_needs():
-    assert parameters(questions.k_ary) == {"options": True, "epsilon": True}
-    assert parameters(questions.crosswise) == {"p": False, "epsilon": False}
+    assert parameter_requirements(questions.k_ary) == {"options": True, "epsilon": True}
+    assert parameter_requirements(questions.crosswise) == {"p": False, "epsilon": False}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +85,7 @@ def test_wrong_and_missing_arguments_are_named(given, message):
 
 
 def two_coins() -> Design:
-    """Two coins: at two heads say yes, at two tails say no, else the truth."""
+    """Two coins: two heads force a yes, two tails force a no, else the truth."""
     return Design([[3, 1], [1, 3]], 4, ("no", "yes"), name="two_coins")
 
 
@@ -91,7 +101,7 @@ design = {two_coins = {}}
 
 @pytest.fixture
 def added(monkeypatch):
-    """One function and one line: nothing else is edited."""
+    """One function and one line are enough; nothing else is edited."""
     monkeypatch.setitem(CATALOGUE, "two_coins", NamedMaker(two_coins, {}))
 
 
@@ -111,7 +121,7 @@ def test_a_survey_file_calls_for_a_new_design_and_keeps_it(survey, tmp_path):
 def test_a_phone_draws_a_new_design_and_the_results_go_back_through_it(survey):
     shown = shown_survey(survey)["questions"][0]["randomizer"]
     assert (shown["weights"], shown["denominator"]) == ([[3, 1], [1, 3]], 4)
-    draw = drawer(np.random.default_rng(1))
+    draw = integer_drawer(np.random.default_rng(1))
     reports = [survey["cheated"].design._draw_report(truth, draw) for truth in [1] * 300 + [0] * 700]
     estimate = survey["cheated"].design._estimate_from_raw_reports(reports)
     assert abs(estimate.value - 0.3) < 4 * estimate.se
@@ -136,5 +146,5 @@ def test_a_new_design_can_be_audited():
 def test_the_reference_lists_a_new_design(monkeypatch):
     """The table of designs in docs/reference/toolkit.md is made from the catalogue."""
     monkeypatch.setitem(CATALOGUE, "two_coins", NamedMaker(two_coins, {}))
-    line = "| `two_coins` | yes or no | Two coins: at two heads say yes, at two tails say no, else the truth. |"
+    line = "| `two_coins` | yes or no | Two coins: two heads force a yes, two tails force a no, else the truth. |"
     assert line in reference.expand("```{designs}\n```")

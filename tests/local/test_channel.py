@@ -1,4 +1,4 @@
-"""The yardstick of the tests beside it: how often it cries wolf, and what it sees."""
+"""Tests of the statistical tests in this folder: their false-alarm rate and their power."""
 
 from fractions import Fraction
 
@@ -14,7 +14,9 @@ from toolkit import kuk, warner
 
 
 def test_one_rare_report_is_no_alarm() -> None:
-    """Ten cards: the rarest report comes in 0.8 % of all sets of 20,000 draws; chi-squared calls that one in 10**20."""
+    """Ten cards: the rarest report occurs in 0.8 % of all sets of 20,000 draws; chi-squared gives it a p-value of
+    1e-20.
+    """
     rare = DESIGNS["kuk, ten cards beyond 32 bits"].matrix.min()
     chance = binom.sf(0, 20_000, rare)
     assert 0.005 < chance < 0.01
@@ -42,8 +44,8 @@ def test_alarms_of_more_cells_are_no_oftener_than_said_by_enumeration(law: list[
 
 
 def test_what_the_contract_sees() -> None:
-    """With the system's bits a yes/no design that is off by 0.017 is noticed with power above 0.999:
-    computed, not drawn.
+    """With the system's randomness, a yes/no design that is off by 0.017 is detected with power above 0.999, which is
+    computed and not simulated.
     """
     law = warner("2/3").matrix[0]
     for wrong in (law[1] - 0.017, law[1] + 0.017):

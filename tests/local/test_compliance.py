@@ -6,7 +6,7 @@ import pytest
 from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
-from toolkit.local.compliance import DEVIATIONS, Compliance, one_percent, report_scores, worst_shift
+from toolkit.local.compliance import DEVIATIONS, Compliance, bias_of_one_percent, report_scores, worst_shift
 
 DESIGNS = [
     warner("2/3"),
@@ -27,7 +27,7 @@ def shares_of(design):
 
 @each(design=DESIGNS, way=DEVIATIONS)
 def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
-    """Expected counts of a survey of a thousand million, as they would arrive, put through the design's own
+    """The expected counts of a survey of 10**9 people are put through the design's own
     estimator.
     """
     conduct, shares = Compliance(**{way: 0.2}), shares_of(design)
@@ -49,8 +49,8 @@ def test_the_design_that_reports_really_come_from_estimates_the_truth(design):
 
 
 def test_closed_forms_of_the_literature():
-    """A share g who always say no: x becomes x - g (d + c x) / c; a share r who answer Warner's at random: x
-    + r (1/2 - x).
+    """If a share g always says no, x becomes x - g (d + c x) / c; if a share r answers Warner's question at random, x
+    becomes x + r (1/2 - x).
     """
     die, c, d = forced("1/6", "1/6"), 2 / 3, 1 / 6
     assert Compliance(self_protective=0.2).bias(die, 0.05) == pytest.approx(-0.2 * (d + c * 0.05) / c)
@@ -65,23 +65,25 @@ def test_a_die_left_aside_moves_the_estimate_away_from_one_half():
 
 
 def test_the_harmless_report_is_found_by_the_design_and_not_by_its_label():
-    """The harmless report counts as evidence against "yes" whatever it is called.
+    """The harmless report counts as evidence against "yes", whatever its label.
 
-    Crosswise with p below one half: “same” is what people without the trait say most often.
+    In a crosswise design with p below one half, people without the trait mostly report “same”.
     """
     seen = Compliance(self_protective=0.25)._effective_design(crosswise("1/6"))
     assert seen.matrix[:, 1] == pytest.approx(0.75 * crosswise("1/6").matrix[:, 1] + 0.25)
 
 
 def test_the_harmless_report_is_weighed_against_the_likeliest_other_truth():
-    """“x” is nine times as likely from the first as from the last, but as likely from the second; “y” is not."""
+    """“x” is nine times as likely for the first option as for the last, but equally likely for the second; “y”
+    is not.
+    """
     design = Design([[9, 7, 4], [8, 3, 9], [1, 5, 14]], 20, ("a", "b", "c"), ("x", "y", "z"))
     seen = Compliance(self_protective=0.25)._effective_design(design)
     assert seen.matrix - 0.75 * design.matrix == pytest.approx(np.tile([0, 0.25, 0], (3, 1)))
 
 
 def test_one_percent_is_a_hundredth_of_everybody():
-    table = one_percent(warner("3/4"), 0.1)
+    table = bias_of_one_percent(warner("3/4"), 0.1)
     assert list(table) == list(DEVIATIONS)
     assert table == pytest.approx({way: Compliance(**{way: 0.5}).bias(warner("3/4"), 0.1) / 50 for way in DEVIATIONS})
 
@@ -89,12 +91,12 @@ def test_one_percent_is_a_hundredth_of_everybody():
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_no_conduct_moves_an_estimate_farther_than_agreed_lies(design):
     given = 0.15 if len(design.options) == 2 else shares_of(design).tolist()
-    assert max(map(abs, one_percent(design, given).values())) <= worst_shift(design, given) + 1e-12
+    assert max(map(abs, bias_of_one_percent(design, given).values())) <= worst_shift(design, given) + 1e-12
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_the_worst_shift_is_reached_by_the_best_single_lie(design):
-    """One in a hundred reports is replaced by the same report; each is tried, through the design's own estimator."""
+    """Replace one report in a hundred by the same report; each report is tried, with the design's own estimator."""
     shares, given = shares_of(design), 0.15 if len(design.options) == 2 else shares_of(design).tolist()
     honest, moves = shares @ design.matrix, []
     for lie in np.eye(len(honest)):
@@ -105,8 +107,8 @@ def test_the_worst_shift_is_reached_by_the_best_single_lie(design):
 
 
 def test_published_sizes_at_epsilon_one():
-    """A share b moves yes/no answers by about 2.2 b, and 16 options by about 10 b: b / (p - q), read at the
-    end of the scale.
+    """A share b of liars moves yes/no estimates by about 2.2 b, and estimates of 16 options by about 10 b: b / (p - q)
+    at the end of the scale.
     """
     span = [np.ptp(report_scores(design), axis=0).max() for design in (warner(epsilon=1.0), k_ary(16, epsilon=1.0))]
     assert span == pytest.approx([2.16, 10.3], abs=0.05)
@@ -124,7 +126,7 @@ def test_oracles_boxes_and_numbers_have_a_worst_shift_too():
 
 
 def test_liars_who_choose_their_box_move_it_far_more_than_those_who_cannot():
-    """990 honest people, a tenth of them asked about each of ten boxes; ten liars all say box 0, yes."""
+    """990 honest people, a tenth of whom are asked about each of ten boxes; ten liars all report a yes for box 0."""
     boxes = oracles.tick_boxes(10, 1.0, how="random")
     p, q = float(boxes._support_law.p), float(boxes._support_law.q)
     honest = 99 * (q + 0.2 * (p - q))
@@ -142,8 +144,8 @@ def test_shares_must_be_shares_and_somebody_must_follow():
 
 
 def test_equal_biases_report_the_first_option():
-    """Who answers at random moves 1/2 and 1/6 equally far towards 1/3: a millionth of a millionth more or
-    less does not turn the sign.
+    """People who answer at random move 1/2 and 1/6 equally far towards 1/3; a difference of 1e-12 does not change the
+    sign.
     """
     design = k_ary(["a", "b", "c"], epsilon=1.5)
     for more in (0, 1e-12, -1e-12):

@@ -1,4 +1,4 @@
-"""The contract suite applied to every design of the field."""
+"""The contract suite, applied to every design of the catalogue."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,13 @@ from tests.local import contract
 from tests.local.contract import CHECKS, Check
 from tests.slowly import case, each
 from toolkit import Design, forced, forced_options, k_ary, kuk, warner
-from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.catalogue import CATALOGUE, make_example
 
 RANDOM = np.random.default_rng(3).integers(1, 50, size=(3, 4))
 
-DESIGNS = {f"{name} of the catalogue": example(name) for name in CATALOGUE if example(name).matrix is not None} | {
+DESIGNS = {
+    f"{name} of the catalogue": make_example(name) for name in CATALOGUE if make_example(name).matrix is not None
+} | {
     "warner below a half": warner(0.3),
     "warner at epsilon 1": warner(epsilon=1.0),
     "forced unevenly": forced(yes=0.05, no=0.3),

@@ -1,5 +1,5 @@
-"""What was seen to break in rr 1.4.2, RRreg 0.7.6, RRTCS 0.0.4, GLMMRR 0.6.0, multi-freq-ldpy and pure-ldp:
-not here.
+"""Defects that were observed in rr 1.4.2, RRreg 0.7.6, RRTCS 0.0.4, GLMMRR 0.6.0, multi-freq-ldpy and pure-ldp, and
+that this toolkit does not have.
 """
 
 import math
@@ -18,8 +18,8 @@ def test_p_below_one_half_is_legal() -> None:
 
 
 def test_a_boundary_estimate_has_an_honest_standard_error() -> None:
-    """RRreg: Warner, n = 1000, 250 yes, p = 0.7 gives 1e-8 with standard error 2.0e-6; the moment estimate is
-    -0.125 ± 0.034.
+    """RRreg: Warner, n = 1000, 250 yes, p = 0.7 gives 1e-8 with standard error 2.0e-6; the moment estimate is -0.125 ±
+    0.034.
     """
     design = warner(0.7)
     raw = design.estimate_counts([750, 250])
@@ -44,7 +44,7 @@ def test_the_empty_interval_is_reported_not_hidden() -> None:
 
 
 def test_one_negative_category_does_not_spoil_the_others() -> None:
-    """RRreg: a k-category forced response with one negative moment estimate is NA throughout."""
+    """RRreg: a k-category forced response with one negative moment estimate is NA for all categories."""
     estimate = forced_options(3, [0.1, 0.1, 0.1]).estimate_counts([700, 280, 20])
     assert np.all(np.isfinite(estimate.value))
     assert np.all(np.isfinite(estimate.se))
@@ -65,7 +65,7 @@ def test_zero_red_cards_is_a_legal_answer() -> None:
 def test_the_unbiased_estimate_is_not_clipped_and_renormalized() -> None:
     """multi-freq-ldpy: a true share of 0.5 has mean estimate 0.30 at k = 16, eps = 0.5, n = 2000.
 
-    200 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6.
+    200 surveys with a fixed seed; 4.5 standard errors of the mean, false alarms 7e-6.
     """
     design, rng = k_ary(16, epsilon=0.5), np.random.default_rng(11)
     shares = np.array([0.5, *[0.5 / 15] * 15])
@@ -75,7 +75,7 @@ def test_the_unbiased_estimate_is_not_clipped_and_renormalized() -> None:
 
 
 def test_the_users_random_state_is_left_alone() -> None:
-    """cWise: set.seed inside the estimator clobbers the user's generator."""
+    """cWise: set.seed inside the estimator overwrites the state of the user's generator."""
     np.random.seed(1)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     design = warner(0.7)
@@ -85,7 +85,7 @@ def test_the_users_random_state_is_left_alone() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_estimates_need_no_starting_values_and_are_deterministic(epsilon: float) -> None:
-    """rr: 30 of 100 seeds fail on its own example, because EM starts at random."""
+    """rr: 30 of 100 seeds fail on its own example, because EM starts from random values."""
     design = kuk(0.6, 0.4, draws=4)
     counts = [3, 10, 20, 40, 7]
     assert design.estimate_counts(counts, method="mle").value == design.estimate_counts(counts, method="mle").value

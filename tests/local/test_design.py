@@ -18,7 +18,7 @@ WIDE = Design([[5, 2, 1, 2], [1, 5, 3, 1], [2, 1, 1, 6]], 10, ("a", "b", "c"), (
 
 
 def _design(table: np.ndarray) -> Design | None:
-    """A design of a random table, or None if the table is no design."""
+    """Return a design from a random table, or None if the table is not a valid design."""
     truths, reports = table.shape
     sums = table.sum(axis=1)
     if truths > reports or np.any(sums == 0) or np.any(table.sum(axis=0) == 0):
@@ -164,7 +164,7 @@ def test_counts_that_count_nothing_are_refused(counts: object, error: type[Excep
 
 
 def test_the_order_of_counts_is_in_the_repr_docstring_and_message() -> None:
-    """[287, 713] was taken for 713 yes without a word."""
+    """An earlier version silently took [287, 713] for 713 yes reports."""
     assert "(no, yes)" in (Design.estimate_counts.__doc__ or "").splitlines()[0]
     assert (
         repr(crosswise("1/4")) == "<Design crosswise: 2 options (no, yes), 2 reports (different, same), epsilon 1.099>"
@@ -198,8 +198,8 @@ def test_unknown_methods_and_fields_are_refused() -> None:
 
 
 def test_what_a_row_is_short_of_one_goes_to_its_largest_probability() -> None:
-    """Two billionths too much, within the tolerance of decimals: taken from a billionth, nothing would be
-    left of that.
+    """The row sums exceed 1 by two billionths, within the tolerance of decimals; subtracted from a probability of a
+    billionth, they would leave nothing.
     """
     rows = [["0.000000001", "0.5", "0.500000001"], ["0.5", "0.000000001", "0.499999999"], ["0.25", "0.25", "0.5"]]
     design = Design.from_matrix(rows, ("a", "b", "c"))
@@ -208,7 +208,9 @@ def test_what_a_row_is_short_of_one_goes_to_its_largest_probability() -> None:
 
 
 def test_where_all_reports_agree_the_error_is_that_of_the_nearest_shares() -> None:
-    """The inverse says (-14/3, 8/3, 3) of 40 reports that are all "b"; the nearest shares are (0, 1/3, 2/3)."""
+    """The unbiased estimate from 40 reports that are all "b" is (-14/3, 8/3, 3); the nearest shares are (0,
+    1/3, 2/3).
+    """
     design = Design([[3, 2, 5], [3, 5, 2], [2, 2, 6]], 10, ("a", "b", "c"))
     found = design.estimate_counts([0, 40, 0])
     assert found.value == pytest.approx([-14 / 3, 8 / 3, 3])
@@ -216,19 +218,19 @@ def test_where_all_reports_agree_the_error_is_that_of_the_nearest_shares() -> No
 
 
 def test_equal_reports_without_randomization_have_an_error() -> None:
-    """Twenty of twenty say no: a share of yes of 1/22, as if one more had said each."""
+    """Twenty of twenty say no: the error is that of a share of 1/22, as if one more person had given each answer."""
     assert warner(1).estimate_counts([20, 0]).se == pytest.approx(math.sqrt(21 / 22**2 / 20))
 
 
 def test_of_many_reports_the_error_is_still_that_of_the_reports() -> None:
-    """A tenth of yes contradicts Warner's design, so that the error of the nearest share would be another."""
+    """A tenth of yes reports contradicts Warner's design, so the error of the nearest share would be misleading."""
     people = 10**8
     found = warner("3/4").estimate_counts([people - people // 10, people // 10])
     assert found.se == pytest.approx(2 * math.sqrt(0.1 * 0.9 / (people - 1)))
 
 
 def test_an_estimate_outside_0_to_1_has_a_note() -> None:
-    """The note says "the estimate" for a single share, and how many of all options otherwise."""
+    """The note says "the estimate" for a single share, and otherwise the number of options concerned."""
     for design, counts, which in (
         (warner("3/4"), [80, 20], "the estimate lies"),
         (k_ary(3, epsilon=1.0), [50, 40, 15], "1 of 3 estimates lie"),
@@ -240,7 +242,9 @@ def test_an_estimate_outside_0_to_1_has_a_note() -> None:
 
 @pytest.mark.parametrize("design", [kuk("4/5", "1/5", draws=3), WIDE], ids=["cards", "three options"])
 def test_the_error_of_maximum_likelihood_is_the_inverse_information(design: Design) -> None:
-    """By steps from one option to the last: n times the sum over reports of slope times slope over chance."""
+    """The Fisher information by steps from each option to the last: n times the sum over reports of slope times slope
+    over probability.
+    """
     counts = 50 + 7 * np.arange(len(design.report_options))
     found = design.estimate_counts(counts, method="mle")
     shares = np.atleast_1d(found.value)
@@ -261,7 +265,7 @@ def test_a_prevalence_that_misses_1_by_rounding_is_1() -> None:
 
 
 def test_no_variance_is_zero_where_a_share_misses_1_by_rounding() -> None:
-    """All answers agree and nothing hides them: the error is that of one more person for each option."""
+    """All answers agree and nothing hides them: the error is computed with one more person for each option."""
     design, rounding = warner("1"), np.finfo(float).eps
     exact, near = (
         design._replace_zero_variances(np.zeros((2, 2)), np.array([off, 1 - off]), 10) for off in (0, rounding)

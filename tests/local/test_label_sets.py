@@ -1,4 +1,4 @@
-"""Labels of every kind come back as they went in: randomized, estimated and scored, whatever holds them."""
+"""Labels of every kind keep their types when they are randomized, estimated and scored, in any container."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.local.memos import draw_memos, draw_wave
 from tests.slowly import each
 from toolkit import k_ary, warner
 from toolkit.local import oracles
@@ -56,7 +57,7 @@ def _law(design: Design) -> np.ndarray:
 
 
 def _reads_back(design: Design, answers: Any, hold: Callable[[list[Any]], Any]) -> None:
-    """What was randomized is estimated and scored as the codes behind it say."""
+    """Randomized labels are estimated and scored like their codes."""
     reports = design.randomize(answers, rng=np.random.default_rng(3))
     again = hold(reports.tolist())
     told = {str(label): code for code, label in enumerate(design.report_options)}
@@ -89,7 +90,7 @@ def test_labels_of_any_kind_make_the_way_there_and_back(labels: str, held: str) 
     ],
 )
 def test_columns_of_one_type_make_the_way_there_and_back(labels: str, held: str) -> None:
-    """Numbers as numbers, texts as texts; of both kinds together the column holds texts."""
+    """Numbers stay numbers and texts stay texts; if labels are of both kinds, the column contains texts."""
     design = k_ary(SETS[labels], epsilon=1.0)
     mixed = len({type(label) for label in design.options}) > 1
     answers = [str(answer) if mixed else answer for answer in _answers(design)]
@@ -111,14 +112,14 @@ def test_every_option_alone_can_be_randomized_and_is_kept_most_often(labels: str
         assert one in design.options
         assert type(one) in {type(label) for label in design.options}
         many = design.randomize([option] * 400, rng=np.random.default_rng(0)).tolist()
-        # each is kept with probability 0.83 or more: of 400 fewer than half have a chance below 1e-40
+        # each is unchanged with probability 0.83 or more; fewer than half of 400 have a probability below 1e-40
         assert many.count(option) > 200
 
 
 def test_both_kinds_of_label_stay_what_they_are() -> None:
     design = k_ary(MIXED, epsilon=8.0)
     made = design.randomize([1, "undisclosed", 2.0, "3"], rng=np.random.default_rng(0))
-    assert made.tolist() == ["1", "undisclosed", "2", "3"]  # one came as a text, so all are texts
+    assert made.tolist() == ["1", "undisclosed", "2", "3"]  # one value was a text, so all are texts
     assert design.randomize([1, "undisclosed"], rng=np.random.default_rng(0)).tolist() == [1, "undisclosed"]
     with pytest.raises(ValueError, match="2 of 3 that are not"):
         design.estimate([1, 1.5, True])
@@ -144,7 +145,7 @@ def test_oracles_take_labels_of_both_kinds(oracle: Any) -> None:
     ],
 )
 def test_numbers_that_look_like_other_labels_are_refused(labels: tuple[str, ...], given: Any) -> None:
-    """As codes, 1 would be "2", and True would be "no"."""
+    """Read as a code, 1 would mean "2", and True would mean "no"."""
     design = k_ary(labels, epsilon=1.0)
     for verb in (design.randomize, design.estimate, design.scores):
         with pytest.raises(TypeError, match="must be given as the texts of the options"):
@@ -154,14 +155,13 @@ def test_numbers_that_look_like_other_labels_are_refused(labels: tuple[str, ...]
 
 
 @pytest.mark.parametrize("labels", [(1, 0), (1, 2), (2, "none"), ("1", "2"), ("yes", "no"), ("no", "yes")])
-def test_memos_of_any_labels_are_drawn_by_codes(labels: tuple[str | int, ...]) -> None:
-    """Nobody changes, so the change is 0 within 5 errors; nearly all have the second answer."""
+def test_waves_with_any_labels_are_compared(labels: tuple[str | int, ...]) -> None:
+    """No answer changes, so the change is 0 within 5 standard errors; nearly all people have the second answer."""
     memo = Memo(k_ary(labels, epsilon=2.0), k_ary(labels, epsilon=2.0))
     rng = np.random.default_rng(5)
-    answers = [labels[1]] * 900 + [labels[0]] * 100
-    memos = memo._draw_memos(1000, rng=rng)
-    assert set(np.unique(memos).tolist()) == {0, 1}
-    waves = [memo._randomize(memos, answers, rng=rng) for _ in range(2)]
+    truths = np.repeat([1, 0], [900, 100])
+    memos = draw_memos(memo, 1000, rng)
+    waves = [[labels[code] for code in draw_wave(memo, memos, truths, rng)] for _ in range(2)]
     found = memo.estimate(waves[0])
     assert abs(found.value - 0.9) < 5 * found.se
     change = memo.change(*waves)

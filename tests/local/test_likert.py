@@ -1,4 +1,4 @@
-"""Likert questions: the distribution or the mean."""
+"""Likert questions: the whole distribution or the mean alone."""
 
 import math
 
@@ -9,7 +9,7 @@ from toolkit.local.questionnaire import likert
 
 
 def test_five_points_at_epsilon_one() -> None:
-    """On scores from -1 to 1: one bit 4.68 at worst; through k-ary 8.60 from the randomization alone, 9.60 in
+    """For scores from -1 to 1: one bit has a variance of at most 4.68; k-ary has 8.60 from randomization alone, 9.60 in
     a survey.
     """
     scale = likert(5, 1.0)
@@ -27,8 +27,8 @@ def test_five_points_at_epsilon_one() -> None:
 
 @pytest.mark.slow
 def test_the_ends_are_the_worst_case_of_the_distribution() -> None:
-    """A thousand random distributions, fixed seed: none has a larger variance of the mean; one bit's is
-    largest in the middle.
+    """None of a thousand random distributions, with a fixed seed, has a larger variance of the mean; the variance of
+    one bit is largest in the middle.
     """
     scale, rng, points = likert(7, 0.8), np.random.default_rng(1), np.arange(1, 8)
     worst = scale.saving_ends * scale.mean.variance(4, 1)
@@ -41,7 +41,7 @@ def test_the_ends_are_the_worst_case_of_the_distribution() -> None:
 def test_the_likert_mean_is_unbiased_by_both_methods(epsilon: float) -> None:
     """The predicted saving of the direct method is correct.
 
-    200,000 answers, fixed seed; 4.5 standard errors, false alarms 7e-6.
+    200,000 answers with a fixed seed; 4.5 standard errors, false alarms 7e-6.
     """
     scale, rng, points = likert(5, epsilon), np.random.default_rng(2), np.arange(1, 6)
     answers = rng.choice(points, size=200_000)

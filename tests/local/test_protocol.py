@@ -1,12 +1,12 @@
 from tests.slowly import each
 from toolkit import Pure
-from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.catalogue import CATALOGUE, make_example
 from toolkit.local.protocol import Randomizer
 
 
 @each(name=CATALOGUE)
 def test_everything_that_hides_an_answer_has_the_same_verbs(name: str) -> None:
-    randomizer = example(name)
+    randomizer = make_example(name)
     assert isinstance(randomizer, Randomizer)
     assert randomizer.loss.epsilon == randomizer.epsilon
     assert randomizer.epsilon <= 1.0 or "epsilon" not in CATALOGUE[name].example

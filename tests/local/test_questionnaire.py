@@ -1,4 +1,4 @@
-"""Several questions: what whole records cost, by enumeration; variances of asking one, some, or all."""
+"""Several questions: the cost of whole records, by enumeration; the variances of asking one, some or all questions."""
 
 import itertools
 import json
@@ -28,7 +28,9 @@ TRUTHS = {"cheated": 0.2, "drug": np.arange(1, 7) / 21, "party": [0.1, 0.2, 0.3,
 
 
 def one_record(questions: Questionnaire, answers: dict[str, Any], draw: Draw) -> dict[str, Any]:
-    """One person's reports, by exact draws: an even choice of `asked` questions, then each by its own rule."""
+    """Return the exact distribution of one person's reports: a uniform choice of `asked` questions, then each
+    question's own rule.
+    """
     choices = list(itertools.combinations(questions.questions, questions.asked))
     return {name: design._draw_report(answers[name], draw) for name, design in choices[draw(len(choices))]}
 
@@ -36,9 +38,8 @@ def one_record(questions: Questionnaire, answers: dict[str, Any], draw: Draw) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_the_whole_record_costs_what_is_claimed_by_enumeration(asked: int) -> None:
-    """RS+FD (multi-freq-ldpy) is labelled epsilon and costs ln(d (e**epsilon - 1) + 1) between whole records:
-    1.490 for two and 1.817 for three questions at 1. Here all pairs of records are compared, and the claim is
-    met exactly.
+    """RS+FD (multi-freq-ldpy) claims epsilon but costs ln(d (e**epsilon - 1) + 1) between whole records: 1.490 for two
+    and 1.817 for three questions at epsilon 1. Here all pairs of records are compared, and the claim holds exactly.
     """
     questions = Questionnaire((("a", DIE), ("b", DIE), ("c", DIE)), asked)
     records = [dict(zip("abc", answers, strict=True)) for answers in itertools.product((0, 1), repeat=3)]
@@ -50,7 +51,7 @@ def test_the_whole_record_costs_what_is_claimed_by_enumeration(asked: int) -> No
 
 
 def test_questions_of_different_kinds_and_sizes_cost_the_largest() -> None:
-    """With answers of 2 and 5 options RS+FD costs 1.138 even between records that differ in one question."""
+    """With answers of 2 and 5 options, RS+FD costs 1.138 even between records that differ in one question."""
     five, bit = Subset(tuple(range(5)), 2, 4, 1), OneBit(Fraction(0), Fraction(1), 2, 2, 1)
     questions = Questionnaire((("a", DIE), ("b", five), ("c", bit)), 1)
     records = [dict(zip("abc", answers, strict=True)) for answers in itertools.product((0, 1), range(5), range(3))]
@@ -68,7 +69,7 @@ def test_nobody_spends_more_than_asked_for(asked: int, epsilon: float | str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
-    """200 surveys of 600 people, fixed seed: means within 4.5 standard errors (7e-6 a value); mean ratio of
+    """200 surveys of 600 people with a fixed seed: means within 4.5 standard errors (7e-6 per value); mean ratio of
     variances, over 11 values, within 12 %.
     """
     made, rng, n, surveys = questionnaire(MAKERS, 3.0, asked=asked), np.random.default_rng(asked), 600, 200
@@ -89,10 +90,12 @@ def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
 
 
 def test_variances_are_those_of_the_people_who_are_asked() -> None:
-    """Of 100 people a third answers each of three questions; variances go with the inverse of that, whole or not."""
+    """A third of 100 people answers each of three questions; variances are proportional to the inverse of this number,
+    whether or not it is an integer.
+    """
     made = questionnaire(MAKERS, 1.0)
     one = warner(epsilon=1.0).variance(0.2, 1)
-    for people in (100, 1):  # of one person, a third
+    for people in (100, 1):  # for one person, a third
         assert math.isclose(made.variance(TRUTHS, people)["cheated"], one * 3 / people)
     assert math.isclose(questionnaire(MAKERS, 3.0, asked=3).variance(TRUTHS, 100)["cheated"], one / 100, rel_tol=1e-8)
 
@@ -105,7 +108,7 @@ def test_fixed_respondents_take_away_what_came_from_choosing_them() -> None:
 
 
 def test_one_question_beats_splitting_by_about_the_number_of_questions() -> None:
-    """Variances grow like d against d**2 when epsilon is small."""
+    """Variances grow like d for one random question and like d**2 for all questions when epsilon is small."""
     makers = {str(i): (lambda e: optimized_unary(10, e)) for i in range(5)}
     table = compare(makers, 0.5, dict.fromkeys(makers, np.full(10, 0.1)), n=1000)
     gains = [np.mean(row["split budget"]) / np.mean(row["one question"]) for row in table.values()]
@@ -113,7 +116,7 @@ def test_one_question_beats_splitting_by_about_the_number_of_questions() -> None
 
 
 def test_everyone_is_asked_evenly_and_never_twice() -> None:
-    """Pairs of questions among 3: counts within 5 standard errors of a third; with a fixed seed."""
+    """Pairs of three questions: counts are within 5 standard errors of a third; the seed is fixed."""
     made = Questionnaire((("a", DIE), ("b", DIE), ("c", DIE)), 2)
     chosen = made._draw_asked_questions(30_000, np.random.default_rng(1))
     assert np.all(chosen.sum(axis=1) == 2)

@@ -1,7 +1,7 @@
 """Numbers from papers and from R's rr and RRreg, reproduced.
 
-tests/reference/rr_synthetic.csv is a synthetic data set of our own; the fits to it are of RRreg 0.7.6
-(RRuni), whose standard errors divide by n - 1 as ours do.
+tests/reference/rr_synthetic.csv is a synthetic data set; it was fitted with RRreg 0.7.6 (RRuni), whose standard errors
+divide by n - 1, as ours do.
 """
 
 import csv
@@ -58,8 +58,8 @@ def test_rrreg_gives_the_same_shares_of_a_likert_question() -> None:
     ids=["partial", "severe", "partial, directly", "severe, directly"],
 )
 def test_the_published_shares_of_plagiarism(design: Design, counts: dict[str, int], value: float, se: float) -> None:
-    """Jann, Jerke and Krumpal, Public Opinion Quarterly 76 (2012); counts of GLMMRR's data `Plagiarism`. Errors of the
-    direct questions are those of a share, by hand.
+    """Jann, Jerke and Krumpal, Public Opinion Quarterly 76 (2012); counts of GLMMRR's data `Plagiarism`. The errors of
+    the direct questions are computed by hand as for a share.
     """
     estimate = design.estimate_counts(counts)
     assert (round(float(estimate), 3), round(estimate.se, 3)) == (value, se)
@@ -81,7 +81,7 @@ def test_warners_variance_identity(p: float, prevalence: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_the_privacy_cost_of_warner_does_not_depend_on_prevalence(epsilon: float) -> None:
-    """The privacy cost is added to the sampling variance.
+    """The variance of the randomization is added to the sampling variance.
 
     Var = [x(1-x) + e**eps / (e**eps - 1)**2] / n, and n grows by coth(eps/2)**2 at x = 1/2: 16.67, 4.68, 1.72.
     """
@@ -94,7 +94,7 @@ def test_the_privacy_cost_of_warner_does_not_depend_on_prevalence(epsilon: float
 
 @pytest.mark.parametrize(("p", "times"), [("3/4", 9.33), ("5/6", 4.47), ("0.7", 15.6), ("0.8", 5.94)])
 def test_how_many_more_respondents_at_ten_per_cent(p: str, times: float) -> None:
-    """Facts for the design widget in the reference notes, derived from Warner's variance."""
+    """The reference numbers for the design widget, derived from Warner's variance."""
     assert float(f"{warner(p).variance(0.1, 1) / 0.09:.3g}") == times
 
 
@@ -127,7 +127,9 @@ def test_epsilon_of_the_devices_people_use(design: Design, epsilon: float) -> No
 
 
 def test_kuk_with_two_cards_has_kuks_variance() -> None:
-    """Kuk 1990: phi(1-phi) / (n k (p1-p2)**2) + (1-1/k) x(1-x) / n. With symmetric decks and two cards ours is his."""
+    """Kuk 1990: phi(1-phi) / (n k (p1-p2)**2) + (1-1/k) x(1-x) / n. With symmetric decks and two cards our variance
+    equals Kuk's.
+    """
     p1, p2, k, n, x = 0.8, 0.2, 2, 300, 0.15
     phi = p1 * x + p2 * (1 - x)
     classic = phi * (1 - phi) / (n * k * (p1 - p2) ** 2) + (1 - 1 / k) * x * (1 - x) / n
@@ -135,7 +137,7 @@ def test_kuk_with_two_cards_has_kuks_variance() -> None:
 
 
 def test_kuk_with_more_cards_is_more_precise_than_kuks_own_estimator() -> None:
-    """The claim of the docstring: never above 1.02 of Kuk's variance for these decks, down to 0.57 of it."""
+    """The claim of the docstring: for these decks, the variance lies between 0.57 and 1.02 times Kuk's variance."""
     ratios = []
     for p1, p2, k in ((0.8, 0.2, 5), (0.7, 0.4, 3), (0.9, 0.3, 4)):
         for x in (0, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 1):

@@ -1,4 +1,6 @@
-"""Which plain values are reports: exactly those that can be drawn, found by walking every path of draws."""
+"""Plain values are accepted as reports exactly if they can be drawn, which is checked by walking through every path of
+draws.
+"""
 
 import itertools
 import math
@@ -20,7 +22,7 @@ from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.subset import Subset
 from toolkit.local.oracles.ticks import CappedBoxes
 from toolkit.local.oracles.unary import Unary
-from toolkit.local.protocol import Randomizer, is_code, is_set
+from toolkit.local.protocol import Randomizer, is_code, is_code_set
 
 ZERO, ONE, FOUR = Fraction(0), Fraction(1), Fraction(4)
 THREE = ("a", "b", "c")
@@ -104,7 +106,9 @@ def test_a_hybrid_accepts_what_has_its_turn(turn: int, accepted: set[int]) -> No
 
 
 def test_laplace_noise_is_accepted_as_far_as_it_ever_comes() -> None:
-    """Sixty-four scales beyond the bounds: e**-64 is 1.6e-28, so an honest report is never refused."""
+    """The probability of noise sixty-four scales beyond the bounds is e**-64 = 1.6e-28, so honest reports are never
+    rejected.
+    """
     randomizer = LocalLaplace(ZERO, ONE, 8, Fraction(1, 2))
     reach = 64 * 16
     assert randomizer._accepts(-reach)
@@ -115,7 +119,7 @@ def test_laplace_noise_is_accepted_as_far_as_it_ever_comes() -> None:
 
 
 def cycle(seed: int) -> Draw:
-    """Draws without an end, different each time: the high bits of Knuth's congruential generator."""
+    """Yield an endless sequence of different draws: the high bits of Knuth's congruential generator."""
     state = seed
 
     def draw(bound: int) -> int:
@@ -157,6 +161,6 @@ def test_every_randomizer_says_what_it_asks_for(randomizer: Any, answers: list[A
 
 def test_codes_and_sets_are_strict() -> None:
     assert [value for value in (-1, 0, 1, 2, True, 1.0, "1") if is_code(value, 2)] == [0, 1]
-    assert is_set([0, 1, 2], 3)
+    assert is_code_set([0, 1, 2], 3)
     for value in ([0, 0], [1, 0], [3], [-1], [True], (0,), "0", None, 0):
-        assert not is_set(value, 3)
+        assert not is_code_set(value, 3)

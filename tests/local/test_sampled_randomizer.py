@@ -1,4 +1,4 @@
-"""A new randomizer says how a report is drawn and how it is scored; the base class gives the rest."""
+"""A new randomizer defines how a report is drawn and how it is scored; the base class provides the rest."""
 
 import inspect
 import json
@@ -13,7 +13,7 @@ import pytest
 from toolkit import Estimate, Question
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import below
-from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.catalogue import CATALOGUE, make_example
 from toolkit.local.protocol import Randomizer, ReportDrawer, ReportEstimator, is_code
 from toolkit.local.sampled_randomizer import ExactOddsRandomizer
 from toolkit.survey.questions.question import accepts
@@ -83,7 +83,7 @@ def test_a_question_takes_a_randomizer_and_its_reports() -> None:
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_randomizer_draws_estimates_and_documents_each_method(name: str) -> None:
     """Every public method of every randomizer has a docstring."""
-    made = type(example(name))
+    made = type(make_example(name))
     assert issubclass(made, ReportDrawer)
     assert issubclass(made, ReportEstimator)
     verbs = [verb for verb in dir(Randomizer) if verb[0] != "_"]

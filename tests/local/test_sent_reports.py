@@ -4,7 +4,7 @@ import pytest
 from tests.slowly import each, slowly
 from tests.survey.samples import DESIGNS
 from toolkit import warner
-from toolkit.core.randomness import drawer
+from toolkit.core.randomness import integer_drawer
 from toolkit.local import oracles
 
 
@@ -20,11 +20,11 @@ def test_a_designs_report_is_its_map_of_one_draw():
 
 
 def test_draws_are_uniform_below_any_bound():
-    """Without a generator the draws come from the operating system."""
-    draw = drawer(np.random.default_rng(1))
+    """Without a generator, the draws come from the operating system."""
+    draw = integer_drawer(np.random.default_rng(1))
     assert {draw(3) for _ in range(60)} == {0, 1, 2}
-    assert 0 <= drawer()(2**70) < 2**70
-    assert len({drawer()(2**64) for _ in range(5)}) == 5
+    assert 0 <= integer_drawer()(2**70) < 2**70
+    assert len({integer_drawer()(2**64) for _ in range(5)}) == 5
 
 
 def test_the_estimate_from_what_was_sent_is_that_of_the_counts():
@@ -36,8 +36,8 @@ def test_the_estimate_from_what_was_sent_is_that_of_the_counts():
 
 @pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
-    """Every kind of randomizer; some reports come twice in the list, too."""
-    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    """Every kind of randomizer; some reports occur twice in the list."""
+    randomizer, draw = DESIGNS[name], integer_drawer(np.random.default_rng(3))
     truth = [0] if randomizer.answer_kind == "ticks" else 1
     kinds = [randomizer._draw_report(truth, draw) for _ in range(40)]
     times = [1 + number % 5 for number in range(40)]
@@ -53,7 +53,7 @@ def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
 
 @each(times=[[1], [1, -1], [0, 0], [1, 1.5], [2**53, 2**53]], name=DESIGNS)
 def test_how_often_each_report_came_must_be_counts_of_each(name, times):
-    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    randomizer, draw = DESIGNS[name], integer_drawer(np.random.default_rng(3))
     kinds = [randomizer._draw_report([0] if randomizer.answer_kind == "ticks" else 1, draw) for _ in range(2)]
     with pytest.raises((ValueError, TypeError), match=r"`(counts|times)` must"):
         randomizer._estimate_from_raw_reports(kinds, times)
@@ -61,11 +61,11 @@ def test_how_often_each_report_came_must_be_counts_of_each(name, times):
 
 @pytest.mark.parametrize("name", ["local_hash", "unary", "capped_boxes"])
 def test_multiplicities_stay_with_their_reports_when_work_is_chunked(name, monkeypatch):
-    """The number of times that each report came stays with it when the estimate is computed in pieces.
+    """Each report keeps its number of occurrences when the estimate is computed in chunks.
 
-    Pieces of 16 reports instead of many thousands, and numbers that differ from piece to piece.
+    Chunks have 16 reports instead of many thousands, and the numbers differ between chunks.
     """
-    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    randomizer, draw = DESIGNS[name], integer_drawer(np.random.default_rng(3))
     kinds = [randomizer._draw_report([0] if randomizer.answer_kind == "ticks" else 1, draw) for _ in range(60)]
     times = [1 + number // 10 for number in range(60)]
     whole = randomizer._estimate_from_raw_reports(kinds, times)

@@ -1,4 +1,4 @@
-"""Any randomizer back from JSON."""
+"""Every randomizer can be restored from JSON."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit.local import numeric, oracles
-from toolkit.local.catalogue import CATALOGUE, example, restore
+from toolkit.local.catalogue import CATALOGUE, make_example, restore
 from toolkit.local.protocol import read_fraction, read_plain_data, to_plain_data
 
 
@@ -42,7 +42,7 @@ def test_a_fraction_is_two_integers(bad: object) -> None:
 
 MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace, numeric.square_wave)
 ALL = [
-    *map(example, CATALOGUE),
+    *map(make_example, CATALOGUE),
     oracles.subset(["a", "b", "c"], 1.0),
     oracles.tick_boxes(30, 1.0, most=2),
     *(make((-2.5, "7/3"), "4/3") for make in MAKERS),
@@ -58,7 +58,7 @@ def test_every_kind_comes_back_equal(randomizer: object) -> None:
 
 @each(randomizer=[one for one in ALL if one.matrix is None])
 def test_every_number_that_reports_are_drawn_with_is_a_plain_integer(randomizer: object) -> None:
-    """JSON written by others may hold 3.0, which is 3; NumPy's integers must not reach JSON."""
+    """JSON written by other programs may contain 3.0, which is read as 3; NumPy's integers must not appear in JSON."""
     data = randomizer.to_dict()  # type: ignore[attr-defined]
     numbers = {name: value for name, value in data.items() if type(value) is int}
     assert numbers

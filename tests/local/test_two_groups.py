@@ -1,4 +1,4 @@
-"""Designs of two groups: who says yes, and what both groups' shares of yes say of the classes."""
+"""Designs with two groups: who reports yes, and what the groups' shares of yes imply about the classes."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
 
 P = np.array([0.2, 0.7])
-FORMULAS = {  # as the papers have them, for the share of carriers and that of the second class
+FORMULAS = {  # as in the papers, for the share of carriers and the share of the second class
     "unknown_question": lambda p, a, b: p * a + (1 - p) * b,
     "cheater_detection": lambda p, a, b: a + (1 - a - b) * p,
     "lie_detector": lambda p, a, b: a * b + (1 - a) * (1 - p),
@@ -35,7 +35,8 @@ def test_derivatives_are_those_of_the_chance_of_yes(design: TwoGroupDesign) -> N
 def test_shares_of_yes_give_the_share_of_carriers_back(name: str, design: TwoGroupDesign) -> None:
     trait, other = 0.3, 0.2
     start, weights = design.carrier_coefficients(P)
-    kept = 1 - other if name == "extended_crosswise" else 1  # there, carriers are those who follow the instructions
+    # in this design, carriers are the people who follow the instructions
+    kept = 1 - other if name == "extended_crosswise" else 1
     assert start + weights @ design.yes_shares(P, trait, other)[0] == pytest.approx(kept * trait)
 
 

@@ -1,4 +1,4 @@
-"""Waves: costs by enumeration of all series, estimates by closed forms and enumeration."""
+"""Waves: privacy losses by enumeration of all series, estimates by closed forms and enumeration."""
 
 import itertools
 import json
@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
+from tests.local.memos import draw_memos, draw_wave
 from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, warner
 from toolkit.local.waves import (
@@ -27,7 +28,7 @@ OTHERS = [MEMO, Memo(forced("1/6", "1/6"), warner("9/10")), Memo(forced("1/3", "
 
 
 def law(memo: Memo, truths: tuple[int, ...]) -> np.ndarray:
-    """Pr(series of reports | series of truths), by going through the memos of both truths."""
+    """Return Pr(series of reports | series of truths), by summing over the memos of both truths."""
     a, b = memo.permanent.matrix, memo.fresh.matrix
     found = []
     for reports in itertools.product((0, 1), repeat=len(truths)):
@@ -46,7 +47,7 @@ def test_reports_of_an_unchanged_truth_cost_what_the_reference_says() -> None:
     for reports, epsilon in expected.items():
         assert abs(MEMO.epsilon(reports) - epsilon) < 1e-9
     assert MEMO.epsilon(300) <= math.log(3) + 1e-12
-    assert abs(10 * MEMO.design.epsilon - 5.108) < 5e-4  # ten answers that are drawn afresh
+    assert abs(10 * MEMO.design.epsilon - 5.108) < 5e-4  # ten answers that are each drawn afresh
 
 
 def test_a_changing_truth_costs_what_the_reference_says() -> None:
@@ -58,12 +59,12 @@ def test_a_changing_truth_costs_what_the_reference_says() -> None:
     assert abs(MEMO.epsilon(6, truth="changing") - 3.032694979) < 1e-9
     certain = Design([[1, 0], [0, 1]], 1, ("no", "yes"))
     assert Memo(warner("3/4"), certain).epsilon(2, truth="changing") == math.inf
-    assert abs(Memo(warner("4/7"), certain).epsilon(9) - math.log(4 / 3)) < 1e-12  # mixed reports cannot come
+    assert abs(Memo(warner("4/7"), certain).epsilon(9) - math.log(4 / 3)) < 1e-12  # mixed reports are impossible
 
 
 def test_memos_that_may_be_lost_cost_what_the_reference_says() -> None:
-    """Warner 3/4 on 3/4: as if every wave were drawn anew, up to about ten waves; where the fresh noise is
-    weak, or waves are many, a memo that is kept shows more of a truth that changes.
+    """Warner 3/4 on 3/4 costs as much as fresh draws in every wave, up to about ten waves; if the fresh noise is weak
+    or there are many waves, a stored memo reveals more about a truth that changes.
     """
     for reports, epsilon in ((1, 0.510825624), (2, 1.021651248), (4, 4 * 0.5108256238), (12, 6.304905945)):
         assert abs(MEMO.epsilon(reports, truth="changing", memo="lost") - epsilon) < 1e-9
@@ -79,7 +80,7 @@ def test_memos_that_may_be_lost_cost_what_the_reference_says() -> None:
 @pytest.mark.parametrize("memo", [*OTHERS, Memo(warner("3/4"), warner("99/100"))])
 @pytest.mark.parametrize("truth", ["unchanged", "changing"])
 def test_lost_memos_cost_the_worst_of_all_ways_to_lose_them_enumerated(memo: Memo, truth: str) -> None:
-    """Three waves; all ways to put them on phones, also with a return to the first one, and all truths."""
+    """Three waves; all ways to assign them to phones, including a return to the first phone, and all truths."""
     series = list(itertools.product((0, 1), repeat=3))
     truths = series if truth == "changing" else [series[0], series[-1]]
     worst = 0.0
@@ -107,7 +108,7 @@ def test_costs_are_those_of_all_series_enumerated(memo: Memo, reports: int) -> N
 
 @pytest.mark.parametrize("memo", OTHERS)
 def test_an_unchanged_truth_costs_at_most_the_permanent_answer(memo: Memo) -> None:
-    """An unchanged truth never costs more than the permanent answer and one report is both designs."""
+    """An unchanged truth never costs more than the permanent answer, and one report goes through both designs."""
     costs = [memo.epsilon(reports) for reports in range(1, 12)]
     assert costs == sorted(costs)
     assert costs[-1] <= memo.permanent.epsilon
@@ -131,7 +132,7 @@ def test_two_waves_are_no_product() -> None:
 
 
 def given(*draws: int) -> Callable[[int], int]:
-    """Draws that were made already."""
+    """Repeat draws that were already made."""
     left = iter(draws)
     return lambda _: next(left)
 
@@ -159,8 +160,8 @@ def test_change_and_flows_have_the_reference_numbers() -> None:
 
 @pytest.mark.parametrize(("flows", "variance"), [((0.65, 0.05, 0.05, 0.25), 6.25), ((0.6, 0.1, 0.04, 0.26), 6.3464)])
 def test_a_memo_makes_a_change_more_precise_than_fresh_answers(flows: tuple[float, ...], variance: float) -> None:
-    """Per person, by enumeration of pairs of reports; fresh draws of the same one-report design have 7.60
-    for the first flows, two separate samples 7.92.
+    """Variance per person, by enumeration of pairs of reports; fresh draws of the same one-report design have 7.60 for
+    the first flows, two separate samples 7.92.
     """
     without, given = MEMO.design.matrix[:, 1]
     scores = (np.array([0, 1, -1, 0])) / (given - without)
@@ -174,16 +175,17 @@ def test_a_memo_makes_a_change_more_precise_than_fresh_answers(flows: tuple[floa
 
 @pytest.mark.slow
 def test_the_change_is_unbiased_and_its_interval_covers() -> None:
-    """300 panels of 400 people, 6 % come and 4 % go: the mean within 4 of its standard errors, and at
-    least 270 cover; false alarms 6e-5 and 2e-4.
+    """300 panels of 400 people, in which 6 % change to yes and 4 % to no: the mean is within 4 of its standard errors,
+    and at least 270 intervals cover; false alarms 6e-5 and 2e-4.
     """
     rng, values, covered = np.random.default_rng(6), [], 0
     first = rng.random(400) < 0.3
     for _ in range(300):
         first = rng.random(400) < 0.3
         second = np.where(first, rng.random(400) < 1 - 0.04 / 0.3, rng.random(400) < 0.06 / 0.7)
-        memos = MEMO._draw_memos(400, rng=rng)
-        found = MEMO.change(MEMO._randomize(memos, first, rng=rng), MEMO._randomize(memos, second, rng=rng))
+        memos = draw_memos(MEMO, 400, rng)
+        waves = [draw_wave(MEMO, memos, truths.astype(int), rng) for truths in (first, second)]
+        found = MEMO.change(*waves)
         low, high = found.interval()
         values.append(found.value)
         covered += low <= 0.02 <= high
@@ -193,26 +195,21 @@ def test_the_change_is_unbiased_and_its_interval_covers() -> None:
 
 def test_who_stays_reports_from_one_memo() -> None:
     rng = np.random.default_rng(1)
-    memos = MEMO._draw_memos(100_000, rng=rng)
-    assert memos.shape == (100_000, 2)
-    same = MEMO._randomize(memos, np.zeros(100_000, dtype=int), rng=rng)
-    again = MEMO._randomize(memos, np.zeros(100_000, dtype=int), rng=rng)
+    memos, truths = draw_memos(MEMO, 100_000, rng), np.zeros(100_000, dtype=int)
+    same, again = draw_wave(MEMO, memos, truths, rng), draw_wave(MEMO, memos, truths, rng)
     both = np.mean((same == 1) & (again == 1))
     assert abs(both - 0.1875) < 4.5 * math.sqrt(0.1875 * 0.8125 / 100_000)  # false alarms 7e-6
 
 
 def test_labels_and_frames_are_read_as_everywhere() -> None:
-    rng, memo = np.random.default_rng(2), Memo(warner("3/4"), warner("4/5"))
-    memos = memo._draw_memos(4, rng=rng)
-    reports = memo._randomize(memos, ["no", "yes", "yes", "no"], rng=rng)
-    assert set(reports.tolist()) <= {0, 1}
+    memo = Memo(warner("3/4"), warner("4/5"))
     assert memo.estimate(pd.Series([0, 1, 1, 0])).n == 4
     assert math.isnan(memo.change([1], [0]).se)
     moved = memo.change([0, 0], [0, 1])
     assert moved.se == pytest.approx(moved.value)  # d / 2 and d / 2
     low, high = memo.change([0, 0, 0], [0, 0, 1]).interval(0.2, method="t")
     assert (high - low) / 2 / memo.change([0, 0, 0], [0, 0, 1]).se == pytest.approx(student.ppf(0.6, 2))
-    alike = memo.change([0, 0], [0, 0])  # which has the error of two people who both stayed with no
+    alike = memo.change([0, 0], [0, 0])  # which has the error of two people who both stayed at no
     assert alike.se == pytest.approx(math.sqrt(memo.change([0] * 8, [0] * 8).se ** 2 * 4))
 
 
@@ -225,8 +222,6 @@ def test_what_cannot_be_is_refused() -> None:
         Memo(warner("3/4"), None)
     with pytest.raises(ValueError, match="both waves must be of the same people, got 2 and 3 reports"):
         MEMO.change([0, 1], [0, 1, 1])
-    with pytest.raises(ValueError, match="`memos` must have a row for each answer"):
-        MEMO._randomize(MEMO._draw_memos(3, rng=np.random.default_rng(0)), [0, 1])
     with pytest.raises(ValueError, match="`truth` must be one of unchanged, changing"):
         MEMO.epsilon(2, truth="fixed")
     with pytest.raises(ValueError, match="`memo` must be one of kept, lost"):
@@ -237,7 +232,9 @@ def test_what_cannot_be_is_refused() -> None:
 
 @pytest.mark.parametrize("memo", OTHERS[:2])
 def test_what_a_device_sends_has_the_law_of_two_waves_over_all_draws(memo: Memo) -> None:
-    """All draws of memos, and all fresh draws of both waves, counted: memos drawn once, fresh noise in each wave."""
+    """All draws of memos and all fresh draws of both waves are counted: memos are drawn once, fresh noise in
+    each wave.
+    """
     kept, sent = memo.permanent.denominator, memo.fresh.denominator
     counts = np.zeros((4, 4), dtype=object)
     for zero, one in itertools.product(range(kept), repeat=2):
@@ -269,14 +266,14 @@ def test_it_is_written_and_read_and_says_what_it_is() -> None:
 
 
 def test_what_no_series_can_prove_costs_nothing_more() -> None:
-    """A memo that is never no: the impossible series are left out of the worst case."""
+    """A memo that is never no: impossible series are left out of the worst case."""
     chance = make_count_weight([[1, 1], [0, 2]], [[4, 0], [0, 4]])
     assert largest_ratio_unchanged(chance, 2) == math.inf
     assert largest_ratio_changing(chance, 2) == math.inf
 
 
 def test_ratios_are_fractions_and_those_of_runs_multiply() -> None:
-    """Warner 3/4 on 3/4: one report is 5/8 against 3/8."""
+    """Warner 3/4 on 3/4: one report has probabilities 5/8 and 3/8."""
     chance = make_count_weight([[3, 1], [1, 3]], [[3, 1], [1, 3]])
     assert largest_ratio_unchanged(chance, 1) == largest_ratio_changing(chance, 1) == Fraction(5, 3)
     assert largest_ratio_unchanged(chance, 2) == Fraction(7, 3)

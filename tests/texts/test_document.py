@@ -57,11 +57,11 @@ def test_a_page_is_well_formed_and_loads_nothing():
     assert tags.open == []
     assert "A <title> | with #marks" in tags.text
     assert "<ul><li>one</li><li>two</li></ul>" in WHOLE.html()
-    assert "<body><ul><li>1</li><li>2</li></ul></body>" in Document((Block("li", "1"), Block("li", "2"))).html()
+    assert "<main><ul><li>1</li><li>2</li></ul></main>" in Document((Block("li", "1"), Block("li", "2"))).html()
     assert "<caption>Table 1. caption</caption><thead><tr><th>a</th><th>b|c</th></tr></thead>" in WHOLE.html()
     assert "<tbody><tr><th scope='row'>1</th><td>&lt;b&gt;</td></tr></tbody>" in WHOLE.html()
     assert "<pre>x &lt;- 1\n*y*</pre>" in WHOLE.html()
-    assert "<body><p>a<br>b</p></body>" in Document((Block("p", "a\nb"),)).html()
+    assert "<main><p>a<br>b</p></main>" in Document((Block("p", "a\nb"),)).html()
     assert "dir='rtl'" in Document((Block("h1", "x"),), "ar").html()
 
 
@@ -99,8 +99,16 @@ def test_a_word_document_has_all_of_it(tmp_path):
     assert texts[texts.index("x <- 1\n*y*") - 1] == ""  # else the next table would be a part of this one
     code = made.paragraphs[texts.index("x <- 1\n*y*")].runs[0].font
     assert (code.name, code.size.pt, made.inline_shapes[0].width.inches) == ("Courier New", 8, 6)
+    assert [column.width for column in made.tables[0].columns] == [cell.width for cell in rows[0].cells]
+    shares = [column.width.inches / 6 for column in made.tables[0].columns]
+    assert shares == pytest.approx([7 / 16, 9 / 16], abs=1e-5)  # "a" has one character, "b|c" has three
+    assert [row.cells[0].paragraphs[0].paragraph_format.keep_with_next for row in rows] == [True, False]
+    assert 'w:noHBand="1"' in made.tables[0]._tbl.tblPr.xml
     assert b'descr="what is seen"' in zipfile.ZipFile(path).read("word/document.xml")
     assert (made.core_properties.title, made.core_properties.author) == ("A <title> | with #marks", "")
+    short = Document((Block("code", "x = 1"), Block("li", "an item"))).save(tmp_path / "short.docx")
+    styles = {line.text: line.style.name for line in docx.Document(str(short)).paragraphs}
+    assert (styles["x = 1"], styles["an item"]) == ("No Spacing", "List Bullet")
     long = Document((Block("h1", "x" * 300),)).save(tmp_path / "long.docx")  # Word takes a title of 255 letters
     assert docx.Document(str(long)).core_properties.title == "x" * 255
 
@@ -113,7 +121,7 @@ def test_another_name_is_refused_and_nothing_is_written(tmp_path):
 
 def test_without_a_program_that_prints_a_pdf_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(documents.shutil, "which", lambda _: None)
-    with pytest.raises(ValueError, match="there must be a Chromium or LibreOffice on this machine, got neither"):
+    with pytest.raises(ValueError, match="a PDF needs Chromium or LibreOffice on this machine, got neither"):
         WHOLE.save(tmp_path / "a.pdf")
     assert list(tmp_path.iterdir()) == []
 
@@ -127,7 +135,7 @@ def test_a_program_that_fails_is_told(tmp_path, monkeypatch, code, printed):
 
     monkeypatch.setattr(documents.shutil, "which", lambda _: "/bin/false")
     monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(ValueError, match=f"must end well, got code {code}"):
+    with pytest.raises(ValueError, match=f"must succeed, got exit code {code}"):
         WHOLE.save(tmp_path / "a.pdf")
 
 

@@ -66,7 +66,7 @@ def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: 
     voice = Voice(phrases(language))
     text = " ".join(odds_sentences(design, voice, str))
     finite = math.isfinite(design.epsilon)
-    filled = {"factor": voice.factor(design.epsilon), "guess": voice.guess(design.epsilon)} if finite else {}
+    filled = {"factor": voice.factor(design.epsilon), "guess": voice.guess_frequency(design.epsilon)} if finite else {}
     strong, weak = (finite and voice.say(name, **filled) in text for name in ("bound", "bound_weak"))
     assert strong == (design.epsilon <= WEAK_EPSILON)
     assert weak == (WEAK_EPSILON < design.epsilon < math.inf)
@@ -112,8 +112,8 @@ def test_reports_that_rule_out_answers_are_all_described() -> None:
 def test_what_any_loss_proves_at_most() -> None:
     for epsilon, weak in ((1.0, ""), (3.0, ""), (3.01, "_weak")):
         ratio = ENGLISH.say(f"ratio{weak}", factor=ENGLISH.factor(epsilon))
-        bound = ENGLISH.say(f"bound{weak}", guess=ENGLISH.guess(epsilon))
-        assert (epsilon_bound(epsilon), epsilon_bound(epsilon, ratio=False)) == (f"{ratio} {bound}", bound)
+        bound = ENGLISH.say(f"bound{weak}", guess=ENGLISH.guess_frequency(epsilon))
+        assert (epsilon_bound(epsilon), epsilon_bound(epsilon, with_ratio=False)) == (f"{ratio} {bound}", bound)
     assert (epsilon_bound(20.0), epsilon_bound(math.inf)) == (ENGLISH.say("bound_sure"), ENGLISH.say("proves_some"))
 
 

@@ -71,12 +71,12 @@ def test_values_are_set_apart_where_writing_runs_from_right_to_left():
 @pytest.mark.parametrize(
     ("asked", "own", "message"),
     [
-        (["nl"], None, rf"all its words in 'nl', got {len(ENGLISH) - 1} missing"),
-        (["en"], {"en": {"sned": "Send"}}, "must be named as in en.toml .*got sned"),
-        (["en"], {"en": {"step": "Step {n}"}}, r"'step' in 'en' must hold \{n\} \{of\}, got others"),
-        (["en"], {"en": {"send": "Send {n}"}}, "must hold nothing in braces, got others"),
-        (["en"], {"en": {"plain_note": "Protected by chance."}}, "not what is promised, got plain_note"),
-        (["de-AT"], {"de-AT": {"review_note": "Alles bleibt hier."}}, "not what is promised, got review_note"),
+        (["nl"], None, rf"all its texts in 'nl', got {len(ENGLISH) - 1} missing"),
+        (["en"], {"en": {"sned": "Send"}}, "must be those of en.toml .*got sned"),
+        (["en"], {"en": {"step": "Step {n}"}}, r"'step' in 'en' must contain \{n\} \{of\}, got others"),
+        (["en"], {"en": {"send": "Send {n}"}}, "must contain nothing in braces, got others"),
+        (["en"], {"en": {"plain_note": "Protected by chance."}}, "but no promise, got plain_note"),
+        (["de-AT"], {"de-AT": {"review_note": "Alles bleibt hier."}}, "but no promise, got review_note"),
     ],
 )
 def test_words_that_the_page_cannot_use_are_refused(asked, own, message):

@@ -33,7 +33,7 @@ def test_an_epsilon_is_rounded_up_but_for_the_last_digit_of_a_float() -> None:
 @pytest.mark.slow
 @given(st.floats(min_value=0, max_value=9.2))
 def test_the_share_of_right_guesses_is_rounded_up(epsilon: float) -> None:
-    said = ENGLISH.guess(epsilon)
+    said = ENGLISH.guess_frequency(epsilon)
     assert said is not None
     count, of = (int(number) for number in said.replace(",", "").split(" times in "))
     right = 1 / (1 + math.exp(-epsilon))
@@ -41,34 +41,39 @@ def test_the_share_of_right_guesses_is_rounded_up(epsilon: float) -> None:
 
 
 def test_what_nobody_could_count_is_not_told_as_a_number() -> None:
-    assert (ENGLISH.guess(math.log(9999)), ENGLISH.guess(math.log(10_001))) == ("9,999 times in 10,000", None)
-    assert ENGLISH.guess(1000.0) is None
+    assert (ENGLISH.guess_frequency(math.log(9999)), ENGLISH.guess_frequency(math.log(10_001))) == (
+        "9,999 times in 10,000",
+        None,
+    )
+    assert ENGLISH.guess_frequency(1000.0) is None
 
 
 def test_frequencies() -> None:
     said = {"2/3": "2 times in 3", "1/3": "1 time in 3", "73/100": "73 times in 100", "0": "never", "1": "always"}
     said |= {"1/3000": "about 3 times in 10,000", "1/20": "1 time in 20", "22/67": "about 33 times in 100"}
     said |= {"1/1000": "10 times in 10,000", "999/1000": "9,990 times in 10,000"}
-    assert {share: ENGLISH.often(Fraction(share)) for share in said} == said
+    assert {share: ENGLISH.frequency(Fraction(share)) for share in said} == said
     rounded = {"19/20": (19, 20, True), "20/21": (95, 100, False), "3/200": (2, 100, False)}
     rounded |= {"149/10000": (15, 1000, False), "9851/10000": (985, 1000, False), "1/1000": (10, 10_000, True)}
     assert {share: as_frequency(Fraction(share)) for share in rounded} == rounded
-    assert GERMAN.often(Fraction(1, 3)) == "in 1 von 3 Fällen"
-    assert ARABIC.often(Fraction(2, 3)) == "\u20682\u2069 من أصل \u20683\u2069"
+    assert GERMAN.frequency(Fraction(1, 3)) == "in 1 von 3 Fällen"
+    assert ARABIC.frequency(Fraction(2, 3)) == "\u20682\u2069 من أصل \u20683\u2069"
 
 
 def test_icons_are_drawn_for_exact_small_frequencies_only() -> None:
     drawn = Voice(phrases("en"), with_icons=True)
-    assert drawn.often(Fraction(5, 6)) == "5 times in 6 (●●●●●○)"
-    assert drawn.often(Fraction(1, 12)) == f"1 time in 12 (●{'○' * 11})"
-    assert "●" not in drawn.often(Fraction(73, 100)) + drawn.often(Fraction(1, 13)) + drawn.often(Fraction(1))
+    assert drawn.frequency(Fraction(5, 6)) == "5 times in 6 (●●●●●○)"
+    assert drawn.frequency(Fraction(1, 12)) == f"1 time in 12 (●{'○' * 11})"
+    assert "●" not in drawn.frequency(Fraction(73, 100)) + drawn.frequency(Fraction(1, 13)) + drawn.frequency(
+        Fraction(1)
+    )
 
 
 def test_lists_and_quotes_are_those_of_the_language() -> None:
-    assert ENGLISH.joined(["a"]) == "a"
-    assert ENGLISH.joined(["a", "b", "c"]) == "a, b and c"
-    assert GERMAN.joined(["a", "b"], "or") == "a oder b"
-    assert ARABIC.joined(["a", "b", "c"]) == "a، b وc"
+    assert ENGLISH.join_words(["a"]) == "a"
+    assert ENGLISH.join_words(["a", "b", "c"]) == "a, b and c"
+    assert GERMAN.join_words(["a", "b"], "or") == "a oder b"
+    assert ARABIC.join_words(["a", "b", "c"]) == "a، b وc"
     assert GERMAN.quoted("Ja") == "„Ja“"
 
 

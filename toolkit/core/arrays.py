@@ -1,6 +1,6 @@
 """Type aliases for arrays and labels, and conversion of cells to numbers.
 
-A cell is converted by its type alone: no method of an object of an unknown type is called.
+The type of a cell alone decides how it is converted; methods of objects of unknown types are never called.
 """
 
 import math
@@ -37,7 +37,7 @@ if not TYPE_CHECKING:  # `help` shows these names instead of their definitions
 
 
 class DataFrame(Protocol):
-    """A table of pandas, polars, pyarrow, DuckDB or PySpark; for type checkers, its only attribute is `columns`."""
+    """A pandas, polars, pyarrow, DuckDB or PySpark table; type checkers know only its attribute `columns`."""
 
     @property
     def columns(self) -> Any: ...
@@ -61,7 +61,7 @@ def as_array(values: Any) -> npt.NDArray[Any]:
 
 
 def index_of_largest(values: Array) -> int:
-    """Return the index of the largest value; if values differ only by rounding, the first index is returned."""
+    """Return the index of the largest value; values that differ only by rounding count as equal, and the first wins."""
     return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
 

@@ -22,7 +22,7 @@ Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 
 Result = TypeVar("Result")
 DENOMINATOR_LIMIT = 2**32
-"""The largest common denominator of probabilities, for which one 32-bit word draws a report."""
+"""The largest common denominator of probabilities with which a single 32-bit word is enough to draw a report."""
 
 LARGEST_POWER = 10_000
 """The largest power of ten in a number that is given as text; it is far beyond the range of floats."""
@@ -66,7 +66,7 @@ def quietly(
 
 
 class _Silence:
-    """A context that suppresses warnings in the whole process, because all threads share one list of filters.
+    """A context manager that suppresses warnings in the whole process, because all threads share one list of filters.
 
     The first thread that enters saves the filters and the last that leaves restores them. If each thread did so, a
     thread could restore the suppressing filters of another.
@@ -100,7 +100,7 @@ def float_array(values: Any, name: str) -> npt.NDArray[np.float64]:
         array = np.asarray(values)
         return array.astype(np.float64, casting="same_kind" if array.dtype.kind == "c" else "unsafe", copy=False)
 
-    return quietly(read, f"`{name}` must be numbers", "what cannot be read as such", "it is not quoted", TypeError)
+    return quietly(read, f"`{name}` must be numbers", "values that are not", "they are not quoted", TypeError)
 
 
 def read_shares(values: Any, name: str) -> npt.NDArray[np.float64]:
@@ -123,7 +123,7 @@ def exact_fraction(value: Number, name: str) -> Fraction:
     if isinstance(value, str):
         if (power := _POWER.search(value)) and abs(float(power.group(1))) > LARGEST_POWER:
             rule = f"`{name}` must have a power of ten from -{LARGEST_POWER} to {LARGEST_POWER}"
-            reject(rule, repr(value)[:60], "its digits would fill the memory")
+            reject(rule, repr(value)[:60], "its digits would exhaust the memory")
         try:
             return Fraction(value.strip())
         except (ValueError, ZeroDivisionError):
@@ -157,9 +157,7 @@ def check_probability(value: Number, name: str) -> Fraction:
     return number
 
 
-def check_positive(
-    value: Number, name: str, consequence: str = "only a positive number has a meaning here"
-) -> Fraction:
+def check_positive(value: Number, name: str, consequence: str = "only a positive number makes sense here") -> Fraction:
     """Return a finite number above zero as an exact fraction."""
     number = exact_fraction(value, name)
     if number <= 0:
@@ -170,14 +168,14 @@ def check_positive(
 def check_bounds(
     pair: Any, name: str = "bounds", consequence: str = "values are clamped to them; write bounds=(0, 100)"
 ) -> tuple[Fraction, Fraction]:
-    """Return a lower and an upper limit as exact fractions; a longer list may be data and is not quoted."""
+    """Return a lower and an upper limit as exact fractions; messages do not quote longer lists, which may be data."""
     received = repr(pair) if isinstance(pair, tuple | list) and len(pair) <= 2 else type(pair).__name__
     try:
         low, high = (exact_fraction(limit, name) for limit in (() if isinstance(pair, str) else pair))
     except (TypeError, ValueError):
         reject(f"`{name}` must be two finite numbers", received, consequence)
     if low >= high:
-        reject(f"the lower of `{name}` must be below the upper", received, consequence)
+        reject(f"the lower limit in `{name}` must be below the upper limit", received, consequence)
     return low, high
 
 
@@ -188,7 +186,7 @@ def check_level(value: Number) -> float:
         return value
     number = exact_fraction(value, "level")
     if not 0 < number < 1:
-        reject("`level` must lie strictly between 0 and 1", value, "0.95 asks for a 95 % interval")
+        reject("`level` must lie strictly between 0 and 1", value, "write 0.95 for a 95 % interval")
     return float(number)
 
 
@@ -196,12 +194,12 @@ def check_integer(value: object, name: str, *, minimum: int = 1, maximum: int | 
     """Return a whole number from `minimum` to `maximum`; reject booleans and fractions."""
     number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
     if number is None or isinstance(value, bool | np.bool_):
-        reject(f"`{name}` must be a whole number", _quoted(value), "it counts things", TypeError)
+        reject(f"`{name}` must be a whole number", _quoted(value), "it is a count", TypeError)
     if number < minimum:
         reject(f"`{name}` must be at least {minimum}", number, "fewer make no sense here")
     if maximum is not None and number > maximum:
         received = number if number < 10**20 else "a number of more than 20 digits"
-        reject(f"`{name}` must be at most {maximum:,}", received, "more would be of no use, and fill the memory")
+        reject(f"`{name}` must be at most {maximum:,}", received, "more would be useless and would exhaust the memory")
     return number
 
 
@@ -226,7 +224,7 @@ def check_labels(values: object, name: str) -> tuple[str | int, ...]:
     if isinstance(values, str):
         reject(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
     if isinstance(values, Set) or not isinstance(values, Iterable):
-        remedy = "options have an order, and one has nothing to hide behind"
+        remedy = "options have an order, and a single option hides nothing"
         reject(f"`{name}` must be a list of labels", type(values).__name__, remedy, TypeError)
     names = tuple(values)
     # The set of types is checked first, so that a million labels of the usual types need no further loop.
@@ -237,7 +235,7 @@ def check_labels(values: object, name: str) -> tuple[str | int, ...]:
                 consequence = "labels are written to JSON"
                 reject(f"`{name}` must be strings or whole numbers", type(label).__name__, consequence, TypeError)
     if len(names) < 2:
-        reject(f"`{name}` must hold at least two labels", len(names), "one option has nothing to hide behind")
+        reject(f"`{name}` must hold at least two labels", len(names), "a single option hides nothing")
     mixed = len({isinstance(label, str) for label in names}) > 1  # 1 and "1" would look alike
     if len(set(map(str, names) if mixed else names)) < len(names):
         consequence = "equal labels cannot be told apart"
@@ -263,8 +261,8 @@ def explain_call(example: str = "", /, **why: str) -> Callable[[Called], Called]
     example : str
         A correct call.
     **why : str
-        The reasons, by the name of the missing or unknown argument. The key "method.argument" limits a reason to one
-        method; the name of a method alone is the key of the reason for all its unknown arguments.
+        The reason to state for each missing or unknown argument, by its name. The key "method.argument" limits a
+        reason to one method; the name of a method alone stands for all its unknown arguments.
     """
 
     def decorate(called: Called) -> Called:
@@ -288,7 +286,7 @@ def _explained(function: Callable[..., Any], name: str, example: str, why: Mappi
         try:
             return function(*positional, **named)
         except TypeError as error:
-            # An error raised inside the function has a further frame; such an error is not about the call.
+            # An error that is raised inside the function has a second frame; such an error does not concern the call.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
         _refuse_call(function, name, example, why, positional, named)

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias, cast
 from toolkit.core.checks import Number, check_choice, check_neighbors, exact_fraction, explain_call, reject
 from toolkit.core.extras import extra
 from toolkit.core.loss import Amount, Approx, Loss, Pure, Zcdp
-from toolkit.core.rounding import exp_below, float_up, log_up, sum_up
+from toolkit.core.rounding import exp_below, float_up, log_up, sum_up, to_decimal
 from toolkit.core.sampling import floor_log2
 
-# The exact cost of many pure losses: no analysis that uses only their epsilons can improve it.
+# The exact cost of many pure losses: no analysis that uses only their epsilons can improve on it.
 #
 # The worst mechanism with loss epsilon is a coin that shows the truth with odds e**epsilon. Only the number of coins
 # that show the truth matters, so the worst k-fold mechanism is a binomial distribution and its mirror image. The
@@ -29,7 +29,7 @@ from toolkit.core.sampling import floor_log2
 
 _UP = Context(prec=60, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
-# The largest number of multiplications, which take a second or two.
+# The largest number of multiplications; this many take a second or two.
 _WORK_LIMIT = 1_200_000
 # A grid of fewer points is too coarse to be useful.
 _FEWEST_POINTS = 1000
@@ -40,27 +40,27 @@ Law: TypeAlias = dict[int, tuple[Decimal, Decimal]]
 """A privacy loss in whole units, with its probabilities under one truth (rounded up) and the other (rounded down)."""
 
 
-def manageable(steps: Mapping[Fraction, int]) -> Mapping[Fraction, int] | None:
-    """Return the losses {epsilon: count}, rounded up to a grid if they have too many sums; None if that fails."""
-    if not steps or max(steps) > _LARGEST:
+def coarsen_if_needed(epsilon_counts: Mapping[Fraction, int]) -> Mapping[Fraction, int] | None:
+    """Round the losses {epsilon: count} up to a grid if there are too many different sums; return None on failure."""
+    if not epsilon_counts or max(epsilon_counts) > _LARGEST:
         return None
-    if _least_work(steps) <= _WORK_LIMIT and _work(steps) <= _WORK_LIMIT:
-        return steps
-    points = _WORK_LIMIT // sum(times + 1 for times in steps.values())
+    if _least_work(epsilon_counts) <= _WORK_LIMIT and _work(epsilon_counts) <= _WORK_LIMIT:
+        return epsilon_counts
+    points = _WORK_LIMIT // sum(times + 1 for times in epsilon_counts.values())
     if points < _FEWEST_POINTS:
         return None
-    grain = 4 * sum_up(epsilon * times for epsilon, times in steps.items()) / points
+    grain = 4 * sum_up(epsilon * times for epsilon, times in epsilon_counts.items()) / points
     coarse: Counter[Fraction] = Counter()
-    for epsilon, times in steps.items():
+    for epsilon, times in epsilon_counts.items():
         coarse[math.ceil(epsilon / grain) * grain] += times
     return coarse if _work(coarse) <= _WORK_LIMIT else None
 
 
-def optimal_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
-    """Return the smallest epsilon at `delta` of losses returned by `manageable`, rounded up to a float."""
-    law = _composed(steps)
+def optimal_epsilon(epsilon_counts: Mapping[Fraction, int], delta: Fraction) -> Fraction:
+    """Return the smallest total epsilon at `delta`, rounded up to a float, for losses from `coarsen_if_needed`."""
+    law = _composed(epsilon_counts)
     upper, lower, ratio = Decimal(0), Decimal(0), Decimal(1)
-    spare = _decimal(delta, _DOWN)
+    spare = to_decimal(delta, _DOWN)
     for loss in sorted(law, reverse=True):  # the worst events are upper tails of the loss
         upper, lower = _UP.add(upper, law[loss][0]), _DOWN.add(lower, law[loss][1])
         ratio = max(ratio, _UP.divide(_UP.subtract(upper, spare), lower))
@@ -72,7 +72,7 @@ def optimal_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
 
 def _excess(law: Law, epsilon: float) -> Decimal:
     """Return delta at epsilon, rounded up: the maximum over events of P - e**epsilon * Q."""
-    factor = _decimal(exp_below(Fraction(repr(epsilon))), _DOWN) if epsilon else Decimal(1)
+    factor = to_decimal(exp_below(Fraction(repr(epsilon))), _DOWN) if epsilon else Decimal(1)
     total = Decimal(0)
     for upper, lower in law.values():
         over = _UP.subtract(upper, _DOWN.multiply(factor, lower))
@@ -80,9 +80,9 @@ def _excess(law: Law, epsilon: float) -> Decimal:
     return total
 
 
-def _composed(steps: Mapping[Fraction, int]) -> Law:
+def _composed(epsilon_counts: Mapping[Fraction, int]) -> Law:
     law: Law = {0: (Decimal(1), Decimal(1))}
-    for (epsilon, times), units in zip(steps.items(), _in_units(steps), strict=True):
+    for (epsilon, times), units in zip(epsilon_counts.items(), _in_units(epsilon_counts), strict=True):
         coins = _coins(epsilon, times, units)
         law = _convolved(law, coins) if len(law) > 1 else coins
     return law
@@ -98,19 +98,19 @@ def _convolved(first: Law, second: Law) -> Law:
     return law
 
 
-def _work(steps: Mapping[Fraction, int]) -> int:
+def _work(epsilon_counts: Mapping[Fraction, int]) -> int:
     work, size, largest = 0, 1, 0
-    for times, units in zip(steps.values(), _in_units(steps), strict=True):
+    for times, units in zip(epsilon_counts.values(), _in_units(epsilon_counts), strict=True):
         work += (size + 10) * (times + 1)  # creating a number takes about ten times as long as a product
         largest += times * units
         size = min(size * (times + 1), 2 * largest + 1)
     return work
 
 
-def _least_work(steps: Mapping[Fraction, int]) -> int:
+def _least_work(epsilon_counts: Mapping[Fraction, int]) -> int:
     """Return a lower bound on `_work` without computing the common unit, which can have very many digits."""
     work, coins = 0, 0
-    for times in steps.values():
+    for times in epsilon_counts.values():
         work += (coins + 1 + 10) * (times + 1)  # n coins have at least n + 1 different sums
         coins += times
     return work
@@ -118,7 +118,7 @@ def _least_work(steps: Mapping[Fraction, int]) -> int:
 
 def _coins(epsilon: Fraction, times: int, units: int) -> Law:
     """Return the distribution of `times` coins with odds just above e**epsilon, so that no loss is understated."""
-    odds = _decimal(1 / exp_below(-epsilon), _UP)
+    odds = to_decimal(1 / exp_below(-epsilon), _UP)
     upper = _power(_UP.divide(Decimal(1), _DOWN.add(1, odds)), times, _UP)
     lower = _power(_DOWN.divide(odds, _UP.add(1, odds)), times, _DOWN)
     law: Law = {-times * units: (upper, lower)}
@@ -140,21 +140,21 @@ def _power(base: Decimal, exponent: int, rounding: Context) -> Decimal:
     return result
 
 
-def unit(steps: Mapping[Fraction, int]) -> Fraction:
+def unit(epsilon_counts: Mapping[Fraction, int]) -> Fraction:
     """Return the greatest common divisor of all epsilons: gcd of the numerators over lcm of the denominators."""
     return Fraction(
-        math.gcd(*(epsilon.numerator for epsilon in steps)), math.lcm(*(epsilon.denominator for epsilon in steps))
+        math.gcd(*(epsilon.numerator for epsilon in epsilon_counts)),
+        math.lcm(*(epsilon.denominator for epsilon in epsilon_counts)),
     )
 
 
-def _in_units(steps: Mapping[Fraction, int]) -> Iterator[int]:
+def _in_units(epsilon_counts: Mapping[Fraction, int]) -> Iterator[int]:
     """Convert every epsilon to a whole number of units."""
-    grain = unit(steps)
-    return ((epsilon.numerator // grain.numerator) * (grain.denominator // epsilon.denominator) for epsilon in steps)
-
-
-def _decimal(value: Fraction, rounding: Context) -> Decimal:
-    return rounding.divide(Decimal(value.numerator), Decimal(value.denominator))
+    grain = unit(epsilon_counts)
+    return (
+        (epsilon.numerator // grain.numerator) * (grain.denominator // epsilon.denominator)
+        for epsilon in epsilon_counts
+    )
 
 
 # Privacy-loss distributions by Google's `dp-accounting` give the optimum for many unequal losses, on a grid.
@@ -168,13 +168,13 @@ _INTERVAL_BITS = 20
 _TAIL_ERROR = Fraction(1, 10**11)
 
 
-def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
-    """Return the epsilon at `delta` of losses {epsilon: count}, each rounded up to a grid."""
+def pld_epsilon(epsilon_counts: Mapping[Fraction, int], delta: Fraction) -> Fraction:
+    """Return the total epsilon at `delta` of the losses {epsilon: count}, after rounding each loss up to a grid."""
     if delta < 100 * _TAIL_ERROR:
         consequence = "its tails are floating-point sums"
         reject(f"rule='pld' needs a delta of at least {float(100 * _TAIL_ERROR)}", float(delta), consequence)
     tool, parameters = _module("privacy_loss_distribution"), _module("common").DifferentialPrivacyParameters
-    kinds, interval = _on_grid(steps)
+    kinds, interval = _on_grid(epsilon_counts)
     composed = tool.identity(value_discretization_interval=interval)
     for epsilon, times in kinds.items():
         distribution = tool.from_privacy_parameters(parameters(epsilon, 0.0), value_discretization_interval=interval)
@@ -182,21 +182,21 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
     return _rounded(Fraction(float(composed.get_epsilon_for_delta(float(delta - _TAIL_ERROR)))))
 
 
-def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:
-    """Round losses up to multiples of an interval, and return the losses by multiple and the interval.
+def _on_grid(epsilon_counts: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:
+    """Round losses up to multiples of a step; return the count of losses at each multiple, and the step.
 
-    The interval is their common unit. If this unit is too fine, the interval is a number with so few digits that its
-    multiples are floats.
+    The step is the common unit of the losses. If this unit is too fine, the step is a number with so few digits that
+    its multiples are floats.
     """
-    if not steps:
+    if not epsilon_counts:
         return {}, 1.0
-    least = sum_up(epsilon * times for epsilon, times in steps.items()) / _POINTS
-    if (common := unit(steps)) >= least:  # different losses are then different floats
-        return {float_up(epsilon): times for epsilon, times in steps.items()}, float_up(common)
+    least = sum_up(epsilon * times for epsilon, times in epsilon_counts.items()) / _POINTS
+    if (common := unit(epsilon_counts)) >= least:  # different losses are then different floats
+        return {float_up(epsilon): times for epsilon, times in epsilon_counts.items()}, float_up(common)
     grain = Fraction(2) ** (floor_log2(least) - _INTERVAL_BITS)
     interval = math.ceil(least / grain) * grain
     kinds: Counter[float] = Counter()
-    for epsilon, times in steps.items():
+    for epsilon, times in epsilon_counts.items():
         kinds[float(math.ceil(epsilon / interval) * interval)] += times
     return kinds, float(interval)
 
@@ -251,7 +251,7 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
     if delta is None:
         return _without_delta(split, rule)
     target = split.check(exact_fraction(delta, "delta"))
-    if rule == "basic" or not (split.steps or split.rho):
+    if rule == "basic" or not (split.epsilon_counts or split.rho):
         return split.basic(target)
     names = split.applicable(target) if rule == "best" else (rule,)
     candidates = [Approx(_RULES[name](split, target - split.delta), target) for name in names]
@@ -302,7 +302,7 @@ def _largest(amounts: Iterable[Amount], count: int) -> Amount:
 class _SplitLosses:
     """Losses by component: the count of each epsilon, the sums of deltas and rhos, and the types of the losses."""
 
-    steps: Mapping[Fraction, int]
+    epsilon_counts: Mapping[Fraction, int]
     delta: Fraction
     rho: Fraction
     currencies: frozenset[type[Loss]]
@@ -316,7 +316,7 @@ class _SplitLosses:
 
     def plain(self) -> Pure | Approx:
         """Return the sums of epsilons and deltas, without the Zcdp losses."""
-        epsilon = sum_up(epsilon * times for epsilon, times in self.steps.items())
+        epsilon = sum_up(epsilon * times for epsilon, times in self.epsilon_counts.items())
         return Approx(epsilon, min(Fraction(1), self.delta)) if Approx in self.currencies else Pure(epsilon)
 
     def basic(self, delta: Fraction) -> Loss:
@@ -331,14 +331,14 @@ class _SplitLosses:
             return ()
         if self.rho:
             return ("zcdp",)
-        return ("advanced", "zcdp", "optimal") if manageable(self.steps) else ("advanced", "zcdp")
+        return ("advanced", "zcdp", "optimal") if coarsen_if_needed(self.epsilon_counts) else ("advanced", "zcdp")
 
 
 def _split(losses: tuple[Loss, ...]) -> _SplitLosses:
-    steps = Counter(Fraction(loss.amount) for loss in losses if not isinstance(loss, Zcdp) and loss.amount)
+    epsilon_counts = Counter(Fraction(loss.amount) for loss in losses if not isinstance(loss, Zcdp) and loss.amount)
     delta = sum_up(loss.slack for loss in losses if isinstance(loss, Approx))
     rho = sum_up(Fraction(loss.amount) for loss in losses if isinstance(loss, Zcdp))
-    return _SplitLosses(steps, delta, rho, frozenset(map(type, losses)))
+    return _SplitLosses(epsilon_counts, delta, rho, frozenset(map(type, losses)))
 
 
 def _checked(losses: Iterable[Loss]) -> tuple[Loss, ...]:
@@ -365,42 +365,42 @@ def _rho(split: _SplitLosses) -> Fraction:
 
 
 def _squares(split: _SplitLosses) -> Fraction:
-    return sum_up(epsilon * epsilon * times for epsilon, times in split.steps.items())
+    return sum_up(epsilon * epsilon * times for epsilon, times in split.epsilon_counts.items())
 
 
 def _advanced(split: _SplitLosses, spare: Fraction) -> Fraction:
-    _need(split, spare, "advanced")
+    _check_applicable(split, spare, "advanced")
     squares = _squares(split)
-    mean = sum_up(epsilon * _tanh_half_up(epsilon) * times for epsilon, times in split.steps.items())
+    mean = sum_up(epsilon * _tanh_half_up(epsilon) * times for epsilon, times in split.epsilon_counts.items())
     tail = min(1 / spare, 1 / exp_below(Fraction(-1)) + _sqrt_up(squares) / spare)
     return _rounded(mean + _sqrt_up(2 * squares * Fraction(repr(log_up(tail)))))
 
 
 def _optimal(split: _SplitLosses, spare: Fraction) -> Fraction:
-    _need(split, spare, "optimal")
-    steps = manageable(split.steps)
-    if steps is None:
-        kinds = f"{sum(split.steps.values())} of {len(split.steps)} kinds"
-        consequence = "use rule='best', or 'pld' for many kinds"
-        reject("rule='optimal' takes about 100,000 losses of few kinds", kinds, consequence)
-    return optimal_epsilon(steps, spare)
+    _check_applicable(split, spare, "optimal")
+    epsilon_counts = coarsen_if_needed(split.epsilon_counts)
+    if epsilon_counts is None:
+        kinds = f"{sum(split.epsilon_counts.values())} with {len(split.epsilon_counts)} values"
+        consequence = "use rule='best', or 'pld' for many values"
+        reject("rule='optimal' takes up to about 100,000 losses with few different values", kinds, consequence)
+    return optimal_epsilon(epsilon_counts, spare)
 
 
 def _zcdp(split: _SplitLosses, spare: Fraction) -> Fraction:
-    _need(split, spare, "zcdp")
+    _check_applicable(split, spare, "zcdp")
     return Fraction(Zcdp(_rho(split)).to_approx(spare).amount)
 
 
 def _pld(split: _SplitLosses, spare: Fraction) -> Fraction:
-    _need(split, spare, "pld")
-    return pld_epsilon(split.steps, spare)
+    _check_applicable(split, spare, "pld")
+    return pld_epsilon(split.epsilon_counts, spare)
 
 
-def _need(split: _SplitLosses, spare: Fraction, rule: str) -> None:
+def _check_applicable(split: _SplitLosses, spare: Fraction, rule: str) -> None:
     if split.rho and rule != "zcdp":
         reject(f"rule='{rule}' takes Pure and Approx", "a Zcdp", "rule='zcdp' and rule='best' take all three")
     if not spare:
-        consequence = f"rule='{rule}' needs the rest of it"
+        consequence = f"rule='{rule}' needs the remainder"
         reject("`delta` must exceed the sum of the losses' deltas", float(split.delta), consequence)
 
 

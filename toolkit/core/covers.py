@@ -10,7 +10,7 @@ class ErrorSource(Enum):
 
     SAMPLING = "sampling"
     RANDOMIZATION = "randomization"
-    SCORES = "what is random in the scores"
+    SCORES = "the randomness of the scores"
     ANCHOR = "the anchor"
     NOISE = "noise"
 
@@ -18,18 +18,18 @@ class ErrorSource(Enum):
 class Covers(str):
     """The sources of error that `se` and the intervals of an estimate account for.
 
-    The object is a string for readers. Code uses `sources` and never parses the string.
+    Readers see the object as a string. Code uses `sources` and never parses the string.
 
     Parameters
     ----------
-    sources : iterable of Source
+    sources : iterable of ErrorSource
         The sources in the order of the text.
     detail : str
         A text that follows the first source.
     unit : str
         The unit of the error, if it differs from the unit of the estimate.
     more : str
-        A text that follows everything else.
+        A text at the end.
 
     Examples
     --------

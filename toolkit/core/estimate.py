@@ -37,7 +37,7 @@ _COLUMNS = ("estimate", "se", "low", "high", "empty")
 
 
 def estimate_frame(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFrame":
-    """Make a frame from rows of a label and numbers; the labels are its index, with one level per axis."""
+    """Make a frame from rows that hold a label and numbers; the labels are its index, with one level per axis."""
     pd = extra("pandas")
     labels = [row[0] for row in rows]
     if len(axes) > 1:
@@ -153,14 +153,14 @@ class Estimate(Publishable):
         of an empty interval. The numbers were computed by enumerating all counts, for epsilon 0.5, 1 and 2, seven
         sample sizes from 50 to 5000 and ten prevalences from 0 to 0.5.
 
-        ======  =====  =====  =====
-        method  least  mean   empty
-        ======  =====  =====  =====
-        wilson  0.935  0.950  0.029
-        exact   0.950  0.957  0.025
-        bayes   0.881  0.953  0.000
-        wald    0.885  0.946  0.053
-        ======  =====  =====  =====
+        ======  ======  =====  =====
+        method  lowest  mean   empty
+        ======  ======  =====  =====
+        wilson  0.935   0.950  0.029
+        exact   0.950   0.957  0.025
+        bayes   0.881   0.953  0.000
+        wald    0.885   0.946  0.053
+        ======  ======  =====  =====
 
         The prior of "bayes" is flat on 0 to 1 if each share has its own reports, as with two options, the forced form,
         oracles and boxes. For any other matrix with up to 16 options, the prior is flat on all shares that sum to one,
@@ -168,12 +168,12 @@ class Estimate(Publishable):
         questions (3/4) asked jointly, over the four shares, in 500 simulated surveys of 3000 people. The shares are
         (0.6, 0.15, 0.1, 0.15), and (0.7, 0.25, 0.05, 0), where a flat prior pulls the estimate away from the edge.
 
-        ==========  =====  =====
-        shares      least  mean
-        ==========  =====  =====
-        inside      0.93   0.94
-        on an edge  0.86   0.90
-        ==========  =====  =====
+        ==========  ======  =====
+        shares      lowest  mean
+        ==========  ======  =====
+        inside      0.93    0.94
+        on an edge  0.86    0.90
+        ==========  ======  =====
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Estimate(Publishable):
     ) -> Significance:
         """Test a value: p is at most 1 - level exactly when the interval of that level excludes the value.
 
-        The test uses the interval before its limits are cut to 0 … 1, so that zero can be tested.
+        The test uses the interval before its limits are truncated to [0, 1], so that zero can be tested.
 
         Parameters
         ----------
@@ -257,10 +257,10 @@ class Estimate(Publishable):
         """Divide by an estimate from an independent group, or by another entry of the same estimate.
 
         The interval is Fieller's, computed from the limits of both estimates; it has no upper limit if the denominator
-        could be 0. `interval(method="log")` is the delta method on the logarithm. Test a ratio against 1. Both
-        intervals were compared for a die and Warner's design, 50 to 500 people in each group and shares of 0.02 to 0.5
-        (42 cells, by enumeration of all counts). Fieller's interval covers the truth in 94.8 to 96.1 % of surveys, and
-        the interval of the logarithm in 31 to 99 %.
+        could be 0. `interval(method="log")` uses the delta method on the logarithmic scale. Test a ratio against 1.
+        Both intervals were compared for a die and Warner's design, 50 to 500 people in each group and shares of 0.02 to
+        0.5 (42 cells, by enumeration of all counts). Fieller's interval covers the truth in 94.8 to 96.1 % of surveys,
+        and the interval on the logarithmic scale in 31 to 99 %.
 
         >>> from toolkit import forced
         >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
@@ -454,6 +454,33 @@ class Estimate(Publishable):
             return cross_tab(frame, wide, self.axes)
         return frame.drop(columns="empty") if self.fit is None else frame.assign(**{"fit p": self.fit.p})
 
+    def plot(self, level: float = 0.95, ax: Any = None) -> Any:
+        """Draw each entry as a dot with its interval, one row per label.
+
+        In a table by two columns, the keys of the second share a row if there are at most four.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the intervals.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The picture.
+
+        Examples
+        --------
+        >>> from toolkit import k_ary
+        >>> k_ary(["no", "once", "often"], epsilon=2).estimate_counts([50, 30, 20]).plot()
+        <Picture: 3 entries with 95 % intervals: no 0.578259, once 0.284348, often 0.137393>
+        """
+        from toolkit.show.tables import table
+
+        return table(self, level=level, ax=ax)
+
     @property
     def whole(self) -> bool:
         """Whether the entries are whole numbers, as counts with integer noise are."""
@@ -503,13 +530,13 @@ class Estimate(Publishable):
             f"style='text-align:left'>{html.escape(self._footer())}{notes}</td></tr></tfoot></table>"
         )
 
-    def text_rows(self, most: int | None = None) -> list[tuple[str | int, str, str, str]]:
+    def text_rows(self, max_rows: int | None = None) -> list[tuple[str | int, str, str, str]]:
         """Format the rows with as many digits as their errors justify; whole numbers have no decimals.
 
         Parameters
         ----------
-        most : int, optional
-            The largest number of rows; by default all rows.
+        max_rows : int, optional
+            The maximum number of rows; by default, all rows are returned.
 
         Returns
         -------
@@ -524,7 +551,7 @@ class Estimate(Publishable):
                 format_estimate(se, se),
                 self._empty_text(i) if empty else format_limits(low, high, se, whole=whole),
             )
-            for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95, most))
+            for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95, max_rows))
         ]
 
     def _empty_text(self, entry: int) -> str:
@@ -532,7 +559,7 @@ class Estimate(Publishable):
         if self.fit is None:
             return "no value fits at 95 %"
         detail = f": {self.fit.words(entry)}" if np.ndim(self.fit.p) == np.ndim(self.value) else ""
-        return f"no {self.fit.of} fits at 95 %{detail}"
+        return f"no {self.fit.quantity} fits at 95 %{detail}"
 
     def _footer(self) -> str:
         """Return the last line of every display: size, sources of error, privacy loss and method."""
@@ -541,13 +568,14 @@ class Estimate(Publishable):
         size = "n private" if self.n is None else f"n = {self.n:,}"
         return "; ".join(part for part in (size, f"covers {self.covers}", privacy, self.method) if part)
 
-    def _rows(self, level: float, most: int | None = None) -> list[tuple[Any, float, float, float, float, bool]]:
+    def _rows(self, level: float, max_rows: int | None = None) -> list[tuple[Any, float, float, float, float, bool]]:
         interval = self.interval(level)
-        columns = (np.atleast_1d(part)[:most].tolist() for part in (self.value, self.se, interval.low, interval.high))
-        empty = np.broadcast_to(interval.empty, len(self.labels))[:most].tolist()
+        arrays = (self.value, self.se, interval.low, interval.high)
+        columns = (np.atleast_1d(array)[:max_rows].tolist() for array in arrays)
+        empty = np.broadcast_to(interval.empty, len(self.labels))[:max_rows].tolist()
         return [
             (label, *map(float, row), is_empty)
-            for label, *row, is_empty in zip(self.labels[:most], *columns, empty, strict=True)
+            for label, *row, is_empty in zip(self.labels[:max_rows], *columns, empty, strict=True)
         ]
 
 

@@ -18,6 +18,7 @@ _EXTRAS = {
     "accounting": ("dp_accounting",),
     "files": ("docx", "openpyxl", "pyreadstat"),
     "learning": ("sklearn",),
+    "synthetic": ("jax", "mbi"),
 }
 
 # Older engines are not safe: pandas 2 stores text as objects, which would be added up as numbers, and polars before

@@ -9,21 +9,21 @@ Amounts are exact fractions, so that ten releases at 0.1 cost exactly 1. Results
 and so are amounts that are converted to floats. `a <= b` means "a budget of b allows a loss of a". If it is true, every
 a-private mechanism is provably b-private. If it is false, no rule in this module proves that every a-private mechanism
 is b-private, so two losses may be incomparable.
-`+` is plain sequential composition; sharper rules need all losses at once (`toolkit.core.composition`).
+`+` is plain sequential composition; sharper rules need the full list of losses (`toolkit.core.composition`).
 """
 
 import math
 import sys
 import warnings
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Context
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 from toolkit.core.checks import Number, check_integer, exact_fraction, explain_call, reject
 from toolkit.core.inference.digits import concise, digits_up
-from toolkit.core.rounding import exp_below, float_up, log_up
+from toolkit.core.rounding import exp_below, float_up, log_up, to_decimal
 from toolkit.core.search import bisect, bracket
 
 Amount: TypeAlias = Fraction | float
@@ -37,7 +37,7 @@ _ERROR = Fraction(1, 10**35)
 @explain_call("Pure(1.0)", delta="with a delta it is Approx(epsilon, delta)")
 @dataclass(frozen=True, init=False, repr=False)
 class Pure:
-    """Pure differential privacy: likelihoods change by at most a factor e**epsilon.
+    """Pure differential privacy: likelihoods change by at most a factor of e**epsilon.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class Zcdp:
 Loss: TypeAlias = Pure | Approx | Zcdp
 
 WEAK = 10
-"""Beyond this epsilon, a guess between the data of two people may be wrong in fewer than one of 22,000 cases."""
+"""Above this epsilon, a guess which of two people's data were used may be wrong in fewer than 1 of 22,000 cases."""
 
 
 class WeakPromiseWarning(UserWarning):
@@ -360,9 +360,7 @@ class AsymptoticPromise:
     epsilon: float
     delta: float
 
-    reason: ClassVar[str] = (
-        "it holds as n → ∞ for well-behaved populations; an opponent's data break it at any n, so that no n is enough"
-    )
+    reason: ClassVar[str] = "it holds as n → ∞ for well-behaved populations; adversarial data break it at any n"
 
     __repr__ = concise
 
@@ -430,11 +428,10 @@ def _epsilon_at(extra: Fraction, rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def _log(ratio: Fraction) -> Fraction:
-    quotient = _PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    return Fraction(quotient.ln(_PRECISE))
+    return Fraction(to_decimal(ratio, _PRECISE).ln(_PRECISE))
 
 
-@explain_call("subsampled(Pure(1.0), 0.1)", rate="the probability to be in the sample")
+@explain_call("subsampled(Pure(1.0), 0.1)", rate="the probability of being in the sample")
 def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """Return the loss of a release from a secret random sample: amplification by subsampling.
 
@@ -462,7 +459,7 @@ def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """
     share = exact_fraction(rate, "rate")
     if not 0 <= share <= 1:
-        reject("`rate` must lie between 0 and 1", rate, "it is the probability to be in the sample")
+        reject("`rate` must lie between 0 and 1", rate, "it is the probability of being in the sample")
     if isinstance(loss, Zcdp) or not isinstance(loss, Pure | Approx):
         consequence = "convert a Zcdp first with .to_approx(delta)"
         reject("`loss` must be Pure or Approx", type(loss).__name__, consequence, TypeError)

@@ -52,4 +52,4 @@ def set_locally(connection: psycopg.Connection[Any], settings: Mapping[str, str]
 def check_encoding(encoding: str) -> None:
     """Reject a database whose `server_encoding` is not UTF8."""
     if encoding != "UTF8":
-        reject("the database must have the encoding UTF8", "another", "not every language could be stored")
+        reject("the database must have the encoding UTF8", "another", "some languages could not be stored")

@@ -1,4 +1,4 @@
-"""Random bits, and exact draws of integers.
+"""Random bits and exact random integers.
 
 `rng=None` reads the operating system's generator. Real answers are randomized, and real statistics are released, only
 in this way. A `numpy.random.Generator` is for simulation, teaching and tests. Each call reads one block of bytes and
@@ -17,7 +17,7 @@ from toolkit.core.checks import reject
 
 Rng: TypeAlias = np.random.Generator | None
 
-Below: TypeAlias = Callable[[int], int]
+DrawBelow: TypeAlias = Callable[[int], int]
 """A source of exact draws: called with a bound, it returns a uniform integer from 0 to bound - 1."""
 
 Words: TypeAlias = npt.NDArray[np.unsignedinteger]
@@ -29,7 +29,7 @@ WORD = 64
 
 _WORD_TYPES: dict[int, type[np.unsignedinteger]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
-# Generators whose raw output consists of words of 64 bits.
+# Generators whose raw output consists of 64-bit words.
 _RAW_64_BIT = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
 
 
@@ -84,7 +84,7 @@ def big_below(bound: int, rng: Rng = None) -> int:
             return candidate
 
 
-def drawer(rng: Rng = None) -> Below:
+def integer_drawer(rng: Rng = None) -> DrawBelow:
     """Return a function that draws single integers below a bound of any size, as a phone does."""
 
     def draw(bound: int) -> int:
@@ -94,7 +94,7 @@ def drawer(rng: Rng = None) -> Below:
 
 
 def falls_below(probability: Enclosure, prefix: int, bits: int, rng: Rng = None) -> bool:
-    """Return whether a uniform number, whose first `bits` bits are `prefix`, is below a probability.
+    """Return whether a uniform random number, whose first `bits` bits are `prefix`, is below a probability.
 
     The result is exact: more bits are drawn until all continuations lead to the same outcome.
     """

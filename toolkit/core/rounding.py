@@ -1,4 +1,4 @@
-"""Rounding that never understates a loss: logarithms up, designs down, distributions to integers.
+"""Rounding that never understates a loss: logarithms up, odds of designs down, and distributions to integers.
 
 The claimed privacy is a logarithm, and the mechanism uses integers. Each function here states on which side of the
 exact value its result lies, and uses enough digits to prove it.
@@ -20,12 +20,16 @@ _SHORT = 2**1024
 _BITS = 256
 
 
+def to_decimal(value: Fraction, context: Context) -> Decimal:
+    """Return a fraction as a decimal number, rounded by the context."""
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
 def log_up(ratio: Fraction) -> float:
     """Return the smallest float whose decimal representation is at least ln(ratio), for a ratio of at least 1."""
     if ratio == 1:
         return 0.0
-    quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    bound = Fraction(quotient.ln(_UP)) * (1 + _SLACK)
+    bound = Fraction(to_decimal(ratio, _UP).ln(_UP)) * (1 + _SLACK)
     return float_up(bound)
 
 
@@ -60,9 +64,8 @@ def sum_up(terms: Iterable[Fraction]) -> Fraction:
 
 
 def exp_below(exponent: Fraction) -> Fraction:
-    """Return a fraction slightly below e**exponent; the difference compensates the tolerance of `log_up`."""
-    power = _DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-    return Fraction(power.exp(_DOWN)) * (1 - 1000 * _SLACK)
+    """Return a fraction slightly below e**exponent; the difference compensates for the tolerance of `log_up`."""
+    return Fraction(to_decimal(exponent, _DOWN).exp(_DOWN)) * (1 - 1000 * _SLACK)
 
 
 def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
@@ -98,11 +101,11 @@ def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[l
 def apportion(
     shares: Sequence[Any], total: int, low: Sequence[int] | None = None, high: Sequence[int] | None = None
 ) -> list[int]:
-    """Round shares of `total` to whole parts that add up to it, by largest remainders and within limits.
+    """Round shares of `total` to integers that add up to `total`, by largest remainders and within limits.
 
-    Each part begins as its share, rounded down and clamped to its limits (0 and `total` by default). While the sum is
-    too small or too large, the parts that differ most from their shares change by one, each at most once per round.
-    Ties are broken in favor of the first part.
+    Each integer begins as its share, rounded down and clamped to its limits (0 and `total` by default). While the sum
+    is too small or too large, the integers that differ most from their shares change by one, each at most once per
+    round. Ties are broken in favor of the first integer.
     """
     low = [0] * len(shares) if low is None else low
     high = [total] * len(shares) if high is None else high
@@ -119,5 +122,5 @@ def apportion(
 
 
 def apportion_probabilities(probabilities: Sequence[Fraction], total: int) -> list[int]:
-    """Round probabilities times `total` to integers; a positive one never becomes 0, which would end deniability."""
+    """Round probabilities times `total` to integers; a positive probability never becomes 0, so deniability remains."""
     return apportion([p * total for p in probabilities], total, low=[int(p > 0) for p in probabilities])

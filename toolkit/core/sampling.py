@@ -10,11 +10,11 @@ Gauss. No floating-point number decides an outcome. The distribution is exact fo
 2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m), l and
    the sign uniformly, and the triple is accepted with probability rho(h m + l) / rho(h m). So the probability of k is
    proportional to rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, because 0 would
-   otherwise count twice.
+   otherwise be counted twice.
 3. *Acceptance with probability e**-x* compares a uniform number u with e**-x in three stages of precision. The first
    compares 16 bits of u with a lower bound on e**-x over the whole step h. The second compares 32 bits with the power
-   series of e**-x in 32-bit integers, which is certain outside a margin of 2**-27. The third uses decimal arithmetic
-   and as many bits as necessary. A stage decides only if the comparison is certain.
+   series of e**-x in 32-bit integers; the comparison is certain unless they differ by less than 2**-27. The third uses
+   decimal arithmetic and as many bits as necessary. A stage decides only if the comparison is certain.
 
 Up to a scale of 2**53 the result is an int64 array. The computation of this array cannot overflow: h stays below 2**15
 and m below 2**48. Above this scale, the result is an object array of Python integers, which is slower and has no limit.
@@ -40,6 +40,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, check_integer, check_positive, reject
 from toolkit.core.randomness import WORD, Enclosure, Rng, below, big_below, falls_below, words
+from toolkit.core.rounding import to_decimal
 
 _WORD = 16
 # Up to this number, plain draws are faster than building the table.
@@ -58,7 +59,7 @@ class Categorical:
     A uniform integer U below `total` falls into one of the consecutive cells of the weights. For many draws, a 16-bit
     word is looked up first. This word is the leading part of a finer uniform integer, word * total + U below 2**16 *
     total, and nearly always decides the cell alone. U is drawn only if a cell's edge lies inside the word's range. The
-    distribution is exactly the same, and a draw costs two random bytes.
+    distribution is exactly the same, and a draw nearly always needs only two random bytes.
     """
 
     def __init__(self, weights: ArrayLike) -> None:
@@ -142,7 +143,7 @@ def floor_log2(value: Fraction) -> int:
     return guess if value >= Fraction(2) ** guess else guess - 1
 
 
-def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
+def exp_minus_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
     """Return integers low <= 2**bits * e**-exponent <= high that differ by at most 3, for a nonnegative exponent.
 
     The quotient and its exponential are each rounded to `digits` digits (the decimal module rounds both correctly), so
@@ -151,7 +152,7 @@ def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
     if exponent > bits:  # then e**-exponent < 2**-bits
         return 0, 1
     context = Context(prec=(bits * 302) // 1000 + len(str(bits)) + 5)
-    power = context.exp(context.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator)))
+    power = context.exp(to_decimal(-exponent, context))
     numerator, denominator = power.as_integer_ratio()
     middle = (numerator << bits) // denominator
     return max(middle - 1, 0), middle + 2
@@ -159,7 +160,7 @@ def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
 
 def exp_of(exponent: Fraction) -> Enclosure:
     """Return the enclosure of e**-exponent, as a function of the number of bits."""
-    return partial(exp_enclosure, exponent)
+    return partial(exp_minus_enclosure, exponent)
 
 
 class Inversion:
@@ -220,7 +221,7 @@ class Inversion:
         return cell
 
     def _refine(self, prefix: int, rng: Rng) -> int:
-        """Return the outcome of a prefix that 64 bits do not decide: draw 64 more bits at a time."""
+        """Return the outcome where a prefix of 64 bits does not determine it; draw 64 more bits at a time."""
         bits = WORD
         while True:
             prefix, bits = (prefix << WORD) | int(words(1, WORD, rng)[0]), bits + WORD
@@ -349,7 +350,7 @@ class LatticeSampler:
         return power
 
     def _stages(self) -> tuple[list[int], list[int], int]:
-        """Return the 16-bit threshold of sure acceptance and the slope of x for each step, and the curvature of x."""
+        """Return the 16-bit threshold of certain acceptance and the slope of x for each step, and x's curvature."""
         _, _, ratios, _ = self._powers(WORD)
         sure = [ratio >> (WORD + _GUARD - 16) for ratio in ratios]
         rise, curve = (
@@ -368,8 +369,8 @@ class LatticeSampler:
         unit = 1 << width
         rise, curve = self._linear * 2**self.shift, self._square * 4**self.shift
         (ratio_low, ratio_high), (fall_low, fall_high) = (
-            exp_enclosure(rise + curve, width),
-            exp_enclosure(2 * curve, width),
+            exp_minus_enclosure(rise + curve, width),
+            exp_minus_enclosure(2 * curve, width),
         )
         low, high, ratios, enough = ([unit], [unit], [ratio_low], 1 << (_GUARD - 8 if curve else width - bits * 3 // 8))
         while (next_high := -(-(high[-1] * ratio_high) >> width)) >= enough:
@@ -496,6 +497,6 @@ def _gap(squared: Fraction, inner: int, outer: int) -> Enclosure:
         fine = bits + 8
         root = Fraction(math.isqrt(math.floor(squared * 4**fine)), 2**fine)
         least, most = (max(root - rational, Fraction(0)), max(root + Fraction(1, 2**fine) - rational, Fraction(0)))
-        return exp_enclosure(most, bits)[0], exp_enclosure(least, bits)[1]
+        return exp_minus_enclosure(most, bits)[0], exp_minus_enclosure(least, bits)[1]
 
     return enclosure

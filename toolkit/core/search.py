@@ -1,8 +1,8 @@
 """Bisection for the point at which a monotone condition begins to hold, for floats, decimals, integers and arrays.
 
-`scipy.optimize` finds a root, and may stop on either side of it. Here the result must lie on the safe side: each
-function returns a number at which the condition was evaluated and found to hold. The condition may be a proof in exact
-arithmetic, and may be defined for integers only.
+`scipy.optimize` finds a root and may stop on either side. Here the result must lie on the safe side: each function
+returns a number at which the condition was evaluated and holds. The condition may be a proof in exact arithmetic, and
+may be defined for integers only.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""`Publishable`: the table of an estimate as CSV text, and tidied for display."""
+"""`Publishable`: the table of an estimate as CSV text, or adjusted for display."""
 
 import csv
 import io
@@ -21,12 +21,12 @@ from toolkit.core.rounding import apportion
 
 NUMBERS = {
     "estimate": "the released number; a count may be negative, which keeps it unbiased unless notes object",
-    "se": "its standard error by the noise, to two digits; empty where the error would tell about the data",
+    "se": "its standard error due to the noise, to two digits; empty where it would reveal something about the data",
     "low": "lower end of the interval, rounded down",
     "high": "upper end of the interval, rounded up",
 }
 COUNTS = {
-    "count": "the number of values behind it, with noise of its own; it may be negative",
+    "count": "the number of values behind it, with separate noise; it may be negative",
     "count se": "the standard error of that number",
 }
 _WHOLE = 2**53
@@ -35,7 +35,7 @@ _EVERY_DIGIT = Context(prec=400)
 
 
 def key_columns(axes: Sequence[str]) -> list[str]:
-    """Return the names of the key columns, which are those of the data unless a column of numbers has the same name."""
+    """Return the names of the key columns, with the prefix "key" for names that a column of numbers already has."""
     return [f"key {axis}" if axis in NUMBERS or axis in COUNTS else axis for axis in axes] or ["label"]
 
 
@@ -44,13 +44,13 @@ def csv_text(
 ) -> str:
     """Return CSV text with one line per cell: keys, estimate, se, low and high, and the count of values if released.
 
-    Numbers have as many digits as their errors justify. A key that a spreadsheet would take for a formula gets an
-    apostrophe.
+    Numbers have as many digits as their errors justify. A key that a spreadsheet would interpret as a formula is
+    preceded by an apostrophe.
     """
     columns = key_columns(axes)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*map(harmless, columns), *NUMBERS, *(COUNTS if counts is not None else ())])
+    writer.writerow([*map(escape_formulas, columns), *NUMBERS, *(COUNTS if counts is not None else ())])
     errors = [se for *_, se, _, _ in rows if math.isfinite(se) and se > 0]
     digits = 0 if whole or not errors else max(0, 1 - math.floor(math.log10(min(errors))))
     for index, (label, value, se, low, high) in enumerate(rows):
@@ -60,7 +60,7 @@ def csv_text(
         count_cells = () if count is None else (_number(count[0], 0, ROUND_HALF_EVEN), _error(count[1]))
         writer.writerow(
             [
-                *(str(harmless(key)) for key in keys),
+                *(str(escape_formulas(key)) for key in keys),
                 _number(value, digits if has_error else None, ROUND_HALF_EVEN),
                 _error(se),
                 _number(low, digits if has_error else None, ROUND_FLOOR),
@@ -247,15 +247,15 @@ _DANGER = re.compile(_STARTS + _FORMULA)
 _DEFUSED = re.compile(f"{_STARTS}'{_FORMULA}")
 
 
-def harmless(value: object) -> Any:
-    """Return a cell for a CSV file, with an apostrophe before every part that a spreadsheet would take for a formula.
+def escape_formulas(value: object) -> Any:
+    """Return a cell for a CSV file, with an apostrophe before every part that a spreadsheet would read as a formula.
 
     A German version of Excel splits a file at semicolons even if its columns are separated by commas. So a formula may
-    also begin after any separator or line break inside a text. `as_written` removes the apostrophes.
+    also begin after any separator or line break inside a text. `unescape_formulas` removes the apostrophes.
     """
     return _DANGER.sub("'", value) if isinstance(value, str) and _DANGER.search(value) else value
 
 
-def as_written(value: object) -> Any:
-    """Return a cell without the apostrophes that `harmless` has added."""
+def unescape_formulas(value: object) -> Any:
+    """Return a cell without the apostrophes that `escape_formulas` has added."""
     return _DEFUSED.sub("", value) if isinstance(value, str) else value

@@ -1,8 +1,8 @@
 """Conditions on rows, as values: {"degree": "law", "year": [1, 2], "age": between(30, 39)}.
 
-Values are parsed once, compared by the type of the column, and recorded in the ledger. Whether a row meets a condition
-depends on that row alone, so a person with one row changes a count by at most 1. A function of a row is also accepted;
-the curator has to guarantee that the function uses only the row.
+Values are parsed once, compared according to the type of the column, and recorded in the ledger. Whether a row meets a
+condition depends on that row alone, so a person with one row changes a count by at most 1. A function of a row is also
+accepted; the curator has to guarantee that the function uses only the row.
 """
 
 import copy
@@ -34,24 +34,24 @@ TRUSTED_FUNCTION = (
 class ColumnCondition:
     """A condition on several columns, each of which must match; without columns every row meets it."""
 
-    parts: tuple[Keys, ...] = ()
+    column_keys: tuple[Keys, ...] = ()
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def words(self) -> str:
+    def description(self) -> str:
         """The condition in words, as the ledger records it."""
-        return " and ".join(part.words for part in self.parts)
+        return " and ".join(keys.description for keys in self.column_keys)
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:
         """The labels of the columns that the condition uses."""
-        return tuple(part.label for part in self.parts)
+        return tuple(keys.label for keys in self.column_keys)
 
     def mask(self, frame: Frame) -> Mask:
-        """A mask of the rows that meet the condition."""
-        if not self.parts:
+        """Return a mask of the rows that meet the condition."""
+        if not self.column_keys:
             return np.ones(len(frame), dtype=bool)
-        return np.asarray(np.logical_and.reduce([part.mask(frame) for part in self.parts]))
+        return np.asarray(np.logical_and.reduce([keys.mask(frame) for keys in self.column_keys]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +60,11 @@ class FunctionCondition:
 
     columns: tuple[Any, ...]
     function: Callable[[dict[Any, Any]], Any]
-    words: str = "a function of the row holds"
+    description: str = "a function of the row holds"
     notes: tuple[str, ...] = (TRUSTED_FUNCTION,)
 
     def mask(self, frame: Frame) -> Mask:
-        """A mask of the rows that meet the condition."""
+        """Return a mask of the rows that meet the condition."""
         columns = [frame.column(label).cells() for label in self.columns]
         return np.array([self._holds(row) for row in zip(*columns, strict=True)], dtype=bool)
 
@@ -96,7 +96,7 @@ def parse_condition(frame: Frame, where: object) -> Condition:
         equal = _QUERY_SYNTAX.fullmatch(where) if isinstance(where, str) else None  # the syntax of `DataFrame.query`
         example = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'
         rule = "`where` must be a mapping of columns to values, or a function of one row"
-        consequence = f"write {example}; a mask may depend on other people's rows, which no sensitivity counts"
+        consequence = f"write {example}; a mask may depend on other people's rows, which no sensitivity covers"
         reject(rule, type(where).__name__, consequence, TypeError)
     _check_function(where)
     return FunctionCondition(tuple(label for label in frame.labels if label is not None), where)
@@ -107,7 +107,7 @@ def _parse_items(frame: Frame, label: object, value: object) -> list[Any]:
     name = frame.column(label).name
     if isinstance(value, tuple) and not isinstance(value, Day | Moment):
         remedy = "write [30, 40] for either of two values, between(30, 40) for the range"
-        reject(f"a condition on column {name} must not be a tuple", "one", remedy, TypeError)
+        reject(f"a condition on column {name} must not be a tuple", "a tuple", remedy, TypeError)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return [value[()]]
     if isinstance(value, str | bytes | Range | SpecialValue) or not isinstance(value, Iterable):
@@ -129,13 +129,13 @@ def _parse_items(frame: Frame, label: object, value: object) -> list[Any]:
 def _check_function(where: Callable[..., Any]) -> None:
     """Reject a function that cannot be called with a row, or whose result, such as a coroutine, is always true."""
     if inspect.iscoroutinefunction(where) or inspect.isgeneratorfunction(where):
-        consequence = "that would count as yes for every row"
-        reject("`where` must return its answer", "a coroutine or generator", consequence, TypeError)
+        consequence = "every row would meet the condition"
+        reject("`where` must return a truth value", "a coroutine or generator", consequence, TypeError)
     try:
         inspect.signature(where).bind({})
     except TypeError:
         received = "a function of other arguments"
-        reject("`where` must take one argument, a row", received, "it could hold for no row", TypeError)
+        reject("`where` must take one argument, a row", received, "no row could meet the condition", TypeError)
     except ValueError:  # some functions written in C have no signature
         return
 

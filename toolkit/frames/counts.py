@@ -54,7 +54,7 @@ def row_counts(reports: DataFrame, names: Sequence[str]) -> list[tuple[tuple[Any
 
 
 def has_column(reports: DataFrame, name: str) -> bool:
-    """Whether a frame has a column with this name."""
+    """Return whether a frame has a column with this name."""
     return name in columns_of(reports)
 
 
@@ -95,9 +95,9 @@ def _value_combinations(selection: Any, columns: Sequence[str]) -> Any:
         return selection.group_by(list(columns)).agg(nw.len().alias(number)).collect("pandas")
     except TypeError:  # pandas, unlike other engines, cannot count lists
         pass
-    reject("columns must hold hashable values", "others, such as lists", "rows are counted by them", TypeError)
+    reject("columns must hold hashable values", "others, such as lists", "rows are counted by value", TypeError)
 
 
 def _whole_as_integer(value: object) -> Any:
-    """Convert a whole float to an integer: engines convert integers to floats if some are missing."""
+    """Convert a whole float to an integer: engines convert integers to floats if some values are missing."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -82,7 +82,7 @@ class Frame:
     --------
     >>> import pandas as pd
     >>> frame = Frame(pd.DataFrame({"age": [21, 34]}))
-    >>> frame.names, frame.column("age").kind.words
+    >>> frame.names, frame.column("age").kind.description
     (['age'], 'whole numbers')
     """
 
@@ -104,7 +104,7 @@ class Frame:
         keyed = [(type(label), label, index) for index, label in enumerate(self.labels) if label is not None]
         self._indices: dict[tuple[type, object], int] = {(kind, label): index for kind, label, index in keyed}
         if len(self._indices) < len(keyed):
-            reject("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
+            reject("the columns of `frame` must have distinct names", "repetitions", "a name must identify one column")
 
     def __len__(self) -> int:
         if self.engine_table is None:
@@ -191,10 +191,10 @@ def read_by_engine(read: Callable[[], Result]) -> Result:
     return quietly(read, "a frame must be readable by its engine", consequence="nothing was charged")
 
 
-def _concatenate(batches: list[Frame], like: Frame) -> Frame:
-    """Concatenate batches into one frame."""
+def _concatenate(batches: list[Frame], empty: Frame) -> Frame:
+    """Concatenate batches into one frame; without batches, return a copy of the empty frame."""
     if not batches:
-        return Frame(like._table)
+        return Frame(empty._table)
     module = sys.modules[batches[0]._engine_name]
     tables = [batch._table for batch in batches]
     return Frame(module.concat(tables) if batches[0]._engine_name == "polars" else module.concat_tables(tables))
@@ -312,12 +312,12 @@ def pandas_column(series: Any) -> Column:
 class PandasColumn(Column):
     """A Series of numbers, truth values, dates, or values of kind "other", stored by NumPy with or without a mask."""
 
-    def _padded(self, dtype: str, nothing: Any) -> npt.NDArray[Any]:
+    def _padded(self, dtype: str, fill_value: Any) -> npt.NDArray[Any]:
         """Convert a column that can hold NA to an array of another type, after appending a missing value."""
         import pandas as pd
 
         padded = pd.concat([self._values, pd.Series([pd.NA], dtype=self._values.dtype)], ignore_index=True)
-        return np.asarray(padded.to_numpy(dtype=dtype, na_value=nothing)[:-1])
+        return np.asarray(padded.to_numpy(dtype=dtype, na_value=fill_value)[:-1])
 
     def floats(self) -> Array:
         if isinstance(self._values.dtype, np.dtype):
@@ -337,7 +337,7 @@ class PandasColumn(Column):
     def _local_ticks(self, ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Convert ticks to local time.
 
-        Moments beyond the years of Python or beyond 64 bits stay in UTC, because pandas cannot convert them.
+        Datetimes beyond the years of Python or beyond 64 bits stay in UTC, because pandas cannot convert them.
         """
         import pandas as pd
 
@@ -353,7 +353,7 @@ class PandasColumn(Column):
         return max(first, -(2**63) + 1 + day), min(last, 2**63 - 1 - day)
 
     def cells(self) -> list[Any]:
-        """Return the values as Python objects; NaT for a moment that Python cannot represent in its time zone."""
+        """Return the values as Python objects; NaT for a datetime that Python cannot represent in its time zone."""
         if not self.kind.is_zoned:
             return super().cells()
         low, high = self._tick_limits()

@@ -98,7 +98,7 @@ class Visits:
 
 
 def _is_person_name(value: object) -> bool:
-    """Whether a value names a person: it must be hashable and not missing. No error is raised."""
+    """Return whether a value names a person: it must be hashable and not missing. No error is raised."""
     try:
         hash(value)
         return value is not None and bool(value == value)
@@ -212,7 +212,7 @@ class Persons:
         return cls(label, check_person_column(frame, label), caps)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The caps in words."""
         caps = self.caps
         parts = [f"{caps.rows} row{'s' * (caps.rows > 1)}"]
@@ -229,7 +229,7 @@ class Persons:
         """The caps and the selection of rows, as a sentence for a document."""
         used = "is used" if self.caps.rows == 1 else "are used"
         method = "selected by a secret key from that person's own rows"
-        return f"{self.words} {used}, {method}; a row without a name is not used"
+        return f"{self.description} {used}, {method}; a row without a name is not used"
 
     @cached_property
     def hash_factors(self) -> tuple[int, ...]:
@@ -243,18 +243,17 @@ class Persons:
 
         The arguments are arrays or expressions of an engine.
 
-
         Tags and cells have at most 31 bits and steps at most 34 bits, so all products stay below 2**63.
         """
         bits, xor = (_bit_field, operator.xor) if source is None else (source.bits, source.xor)
         a, b, c, d, e = self.hash_factors
         group = tag * a + cell * b
 
-        def mixed(total: Any, first: int, second: int) -> Any:
+        def mix(total: Any, first: int, second: int) -> Any:
             product = bits(xor(total, bits(total, 24)), 0, TAG_BITS) * first
             return bits(bits(xor(product, bits(product, 20)), 0, TAG_BITS) * second, 0, TAG_BITS)
 
-        return mixed(group, d, e), mixed(group + step * c, e, d)
+        return mix(group, d, e), mix(group + step * c, e, d)
 
     @staticmethod
     def pack_sort_keys(draw: Any, value: Any, width: int, source: EngineTable | None = None) -> tuple[Any, ...]:
@@ -336,7 +335,7 @@ def check_person_column(frame: Frame, label: object) -> str:
     column = frame.column(label)
     if column.kind.name == "other":
         rule = f"column {column.name} must identify the person of each row"
-        reject(rule, column.kind.words, "they cannot be compared", TypeError)
+        reject(rule, column.kind.description, "they cannot be compared", TypeError)
     return column.name
 
 
@@ -398,7 +397,7 @@ def check_keys(column: Column) -> None:
     """Reject a type whose values are nearly unique, or cannot be compared."""
     if column.kind.name in ("moment", "other"):
         rule = f"column {column.name} must hold text, numbers, truth values or dates"
-        reject(rule, column.kind.words, "other values cannot be the keys of a table", TypeError)
+        reject(rule, column.kind.description, "other values cannot be the keys of a table", TypeError)
 
 
 def count_rows_by_key(column: Column, mask: Mask) -> dict[Any, int]:

@@ -46,7 +46,7 @@ def supports(frame: Frame, grouping: Grouping, *labels: Label) -> bool:
     return (
         can_limit_people
         and all(kind.name in ("number", "truth") or (kind.name == "whole" and not kind.is_long) for kind in kinds)
-        and all(_supports_axis(frame, source, axis) for axis in (*grouping.where.parts, *grouping.axes))
+        and all(_supports_axis(frame, source, axis) for axis in (*grouping.where.column_keys, *grouping.axes))
     )
 
 
@@ -182,7 +182,7 @@ def _filter(frame: Frame, grouping: Grouping, table: LazyTable, names: Mapping[s
     """Select the rows that meet the condition."""
     source, conditions = _source(frame), []
     assert isinstance(grouping.where, ColumnCondition)
-    for keys in grouping.where.parts:
+    for keys in grouping.where.column_keys:
         key = source.key(source.col(names[str(keys.label)]), frame.column(keys.label), as_days=keys.as_days)
         pairs = list(zip(keys.items, _stored_values(keys, frame), strict=True))
         alternatives = [
@@ -254,7 +254,7 @@ def _unchanged_columns(source: EngineTable, names: Sequence[str]) -> dict[str, E
 
 
 def _is_lookup(axis: Axis) -> TypeGuard[Keys]:
-    """Whether an axis has no ranges: its values are then looked up; otherwise its numbers are found by bisection."""
+    """Return whether an axis has no ranges, so that its values are looked up and not located by bisection."""
     return isinstance(axis, Keys) and not any(isinstance(item, Range) for item in axis.items)
 
 
@@ -305,17 +305,19 @@ def _bisect_codes(source: EngineTable, key: Expression, axis: Axis, kind: Kind) 
     absent, other = _special_codes(axis)
     codes = [other if code < 0 else code for code in codes]
 
-    def among(low: int, high: int) -> Expression:
+    def code_within(low: int, high: int) -> Expression:
         if low == high:
             return source.constant(codes[low])
         middle = (low + high) // 2
-        return source.case(key < source.constant(numbers[middle]), among(low, middle), among(middle + 1, high))
+        return source.case(
+            key < source.constant(numbers[middle]), code_within(low, middle), code_within(middle + 1, high)
+        )
 
-    return source.case(source.missing(key), source.constant(absent), among(0, len(numbers)))
+    return source.case(source.missing(key), source.constant(absent), code_within(0, len(numbers)))
 
 
 def _thresholds(keys: Keys, kind: Kind) -> ThresholdCodes:
-    """Return the numbers at which values and ranges begin and end, with the codes between them; none overlap."""
+    """Return the numbers at which values and ranges begin and end, and the codes between them; ranges are disjoint."""
     ends = []
     for index, (item, stored) in enumerate(zip(keys.items, keys.stored_items, strict=True)):
         if not isinstance(item, SpecialValue):

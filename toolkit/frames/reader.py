@@ -77,9 +77,12 @@ def power_sums(frame: Frame, grouping: Grouping, variable: Variable, order: int)
     return _sums(frame, grouping, [variable], [(power,) for power in range(order + 1)])
 
 
-def product_sums(frame: Frame, grouping: Grouping, pair: tuple[Variable, Variable]) -> list[list[int]]:
-    """For each cell, sum x**i y**j (i, j = 0, 1, 2: 1, y, y**2, x, x y, …) over the rows that have both values."""
-    return _sums(frame, grouping, pair, [(i, j) for i in range(3) for j in range(3)])
+def product_sums(frame: Frame, grouping: Grouping, pair: tuple[Variable, Variable], order: int = 2) -> list[list[int]]:
+    """For each cell, sum x**i y**j over the rows that have both values, in the order 1, y, y**2, x, x y, …
+
+    The powers j go from 0 to 2, and the powers i from 0 to `order`.
+    """
+    return _sums(frame, grouping, pair, [(i, j) for i in range(order + 1) for j in range(3)])
 
 
 def _sums(

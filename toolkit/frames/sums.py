@@ -76,14 +76,16 @@ class Grouping:
         self.n_cells = math.prod(len(axis.labels) for axis in axes)
         self.code_widths = tuple((len(axis.labels) - 1).bit_length() for axis in axes)
         """The number of bits of the codes of each axis."""
-        self.may_omit_rows = bool(axes or where.words)
+        self.may_omit_rows = bool(axes or where.description)
         """Whether the table may omit rows; its number of rows is then private even if the frame's number is public.
         """
         self.has_caps = people is not None
         """Whether the rows of each person are limited, so that all rows must be read together."""
         self.columns = (*where.columns, *(axis.label for axis in axes), *(() if people is None else (people.label,)))
         columns = " × ".join(f"{axis.name} ({len(axis.labels)})" for axis in axes)
-        self.words = (f" by {columns}" if columns else "") + (f" where {where.words}" if where.words else "")
+        self.description = (f" by {columns}" if columns else "") + (
+            f" where {where.description}" if where.description else ""
+        )
         """A suffix to the name of a statistic, such as "by region (4) × sex (2) where age between 30 and 39"."""
 
     def by(self, *axes: Axis) -> "Grouping":
@@ -112,7 +114,7 @@ class Grouping:
             codes = (
                 axis_codes if codes is None else np.where((codes < 0) | (axis_codes < 0), -1, codes * size + axis_codes)
             )
-        if self.where.words:
+        if self.where.description:
             codes = np.where(self.where.mask(frame), 0 if codes is None else codes, -1)
         elif codes is None:
             codes = np.zeros(len(frame), dtype=np.int64)
@@ -222,7 +224,7 @@ class Bounds:
     def of(cls, bounds: object, bits: int = SUM_BITS) -> "Bounds":
         """Parse two finite limits, and divide them into a grid of 2**bits to 2**(bits + 1) steps."""
         low, high = check_bounds(bounds.value if isinstance(bounds, Estimate) else bounds)
-        if not _floats_hold(low, high):
+        if not _fits_in_floats(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             remedy = "values between them are rounded to a fine grid; choose a larger or smaller unit"
             reject(rule, f"{float(low):g} and {float(high):g}", remedy)
@@ -232,13 +234,13 @@ class Bounds:
         """Return the same limits with a different grid, of at most 2**20 steps."""
         width = check_positive(step, "step")
         if not (self.high - self.low) / 2**20 <= width <= self.high - self.low:
-            rule = "`step` must be between 2**-20 of the distance of the bounds and that distance"
+            rule = "`step` must be at least 2**-20 times the distance between the bounds, and at most this distance"
             reject(rule, step, "it is the spacing of the grid")
         return Bounds(self.low, self.high, width)
 
     @cached_property
     def _grid(self) -> tuple[float, float, float]:
-        """(start, rate, offset): in (value - start) * rate + offset, the last bits of the float count steps.
+        """The triple (start, rate, offset): in (value - start) * rate + offset, the last bits of the float count steps.
 
         The last bit of a float of size 1.5 * 2**52 units stands for one unit. Adding it therefore rounds a value
         exactly to whole units, ties to even, without a carry for values of up to 2**51 units. If the step is a power
@@ -281,6 +283,16 @@ class Bounds:
     def span(self) -> int:
         """The distance between the limits, in steps."""
         return self._end_bits[1] - self._end_bits[0]
+
+    @property
+    def middle(self) -> float:
+        """The middle of the limits on the grid."""
+        return float(self.low_steps * self.step + self.span * self.step / 2)
+
+    @property
+    def half_width(self) -> float:
+        """Half the distance between the limits on the grid, which is the unit of the coded values."""
+        return float(self.span * self.step / 2)
 
     @np.errstate(all="ignore")
     def steps(self, values: Array) -> Steps:
@@ -339,7 +351,7 @@ class Bounds:
 
 
 @lru_cache(maxsize=256)
-def _floats_hold(low: Fraction, high: Fraction) -> bool:
+def _fits_in_floats(low: Fraction, high: Fraction) -> bool:
     return max(abs(low), abs(high)) <= _MAX_LIMIT and high - low >= 1 / _MAX_LIMIT and float(low) < float(high)
 
 

@@ -87,7 +87,7 @@ def row_count(data: Any) -> int:
 def as_frame(data: object) -> Any:
     """Convert a mapping of names to arrays to a frame of pandas; return any other frame unchanged."""
     if isinstance(data, dict):
-        pd, rule = extra("pandas"), "`data` must hold columns of one length"
+        pd, rule = extra("pandas"), "`data` must hold columns of equal length"
         return quietly(lambda: pd.DataFrame(data), rule, "different lengths", "one row is {'x': [1.0]}", ValueError)
     labels = column_names(data)
     if isinstance(data, np.ndarray) or not labels or type(data).__name__ == "RecordBatch":
@@ -179,13 +179,13 @@ def index_of(values: object) -> Any:
 
 
 def same_index(values: object, data: object) -> bool:
-    """Whether two pandas objects have the same index; True if either has no index and is matched by position."""
+    """Return whether two pandas objects have the same index; True if either has no index."""
     values_index, data_index = index_of(values), index_of(data)
     return values_index is None or data_index is None or bool(values_index.equals(data_index))
 
 
 def is_lazy(data: object) -> bool:
-    """Whether a frame computes its rows when they are read, as DuckDB, Dask, Ibis, PySpark and LazyFrames do."""
+    """Return whether a frame computes its rows when they are read: DuckDB, Dask, Ibis, PySpark or a LazyFrame."""
     if find_spec("narwhals") is None:
         return False
     nw = extra("narwhals")

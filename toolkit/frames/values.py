@@ -1,4 +1,4 @@
-"""Values, ranges and keys that an analyst names, parsed once and converted to the type of a column.
+"""Values, ranges and keys that an analyst specifies, parsed once and converted to the type of a column.
 
 A condition that can never match would still be charged, so it is rejected. Whether it can match depends on the type of
 the column, never on its contents.
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import explain_call, reject
+from toolkit.core.rounding import to_decimal
 from toolkit.frames.engines import cells
 from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.engines.column import DAY, Column, Kind
@@ -67,20 +68,24 @@ class Range:
     excludes_high: bool = False
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """The label of the range in a table, such as "18 to under 30"."""
-        return f"{text_of(self.low)} to {'under ' if self.excludes_high else ''}{text_of(self.high)}"
+        return f"{format_value(self.low)} to {'under ' if self.excludes_high else ''}{format_value(self.high)}"
 
     def __repr__(self) -> str:
-        return f"between({text_of(self.low)}, {text_of(self.high)})" if not self.excludes_high else f"<{self.words}>"
+        return (
+            f"between({format_value(self.low)}, {format_value(self.high)})"
+            if not self.excludes_high
+            else f"<{self.label}>"
+        )
 
 
-def value_of(item: object, name: str) -> Value:
+def parse_value(item: object, name: str) -> Value:
     """Parse a text, a truth value, a finite number, a date, or a date with a time; reject anything else."""
     key = cells.key(item)
     if key is cells.MISSING_KEY:
         rule = f"{name} must not be None, NaN, NA or NaT"
-        reject(rule, "one of them", "write MISSING, from toolkit, to select missing values")
+        reject(rule, "a missing value", "write MISSING, from toolkit, to select missing values")
     if isinstance(item, bool | np.bool_):
         return bool(item)
     if isinstance(key, Day | Moment | str):
@@ -118,7 +123,7 @@ def parse_plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tupl
     return numbers, numbers if kind.name == "whole" or kind.is_long else tuple(map(float, numbers))
 
 
-def text_of(value: Value) -> str:
+def format_value(value: Value) -> str:
     """Format a value as the analyst would write it, on one line."""
     if isinstance(value, Fraction):
         return str(value) if value.denominator == 1 else _format_fraction(value)
@@ -140,23 +145,23 @@ def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
             examples = " or ".join(_EXAMPLES[value_type] for value_type in _ACCEPTED_TYPES[kind.name])
             remedy = f"write {examples}" if examples else "only MISSING can be selected"
             consequence = f"the column can never hold it; {remedy}"
-            reject(f"{name} holds {kind.words}", _TYPE_NAMES[type(value)], consequence, TypeError)
+            reject(f"{name} holds {kind.description}", _TYPE_NAMES[type(value)], consequence, TypeError)
         if isinstance(value, Moment) and kind.name == "moment" and value.is_zoned != kind.is_zoned:
             remedy = "give the datetime a time zone" if kind.is_zoned else "leave the time zone out"
             received = f"a datetime {'with' if value.is_zoned else 'without'} a time zone"
-            reject(f"{name} holds {kind.words}", received, remedy, TypeError)
+            reject(f"{name} holds {kind.description}", received, remedy, TypeError)
     if kind.name in ("moment", "object") and {Day, Moment} <= {type(value) for value in values}:
         rule = f"{name} must be compared with dates or with datetimes"
         reject(rule, "both", "a date is a whole day, a datetime is a moment")
 
 
-def check_clock(column: Column, name: str) -> None:
+def check_time_zone(column: Column, name: str) -> None:
     """Check that the time zone of a datetime column is installed, so that its days can be compared."""
     try:
         column.empty().ticks(in_local_time=True)
     except Exception:
         rule = f"{name} must have a time zone that is installed"
-        reject(rule, "another", "days begin and end by that time zone; compare datetimes instead")
+        reject(rule, "another time zone", "it determines when a day begins; compare datetimes instead")
 
 
 def to_stored_value(value: Value, kind: Kind, name: str) -> Any:
@@ -175,9 +180,13 @@ def to_stored_value(value: Value, kind: Kind, name: str) -> Any:
         stored = _tick_count(value, kind)
         possible = stored.denominator == 1 and kind.limits[0] <= stored <= kind.limits[1]
     if not possible:
-        rule = f"a value for {name} must be one that its type can hold"
-        consequence = f"the column holds {kind.words}"
-        reject(rule, text_of(value) if len(text_of(value)) < _MAX_QUOTED_LENGTH else "a very long number", consequence)
+        rule = f"a value for {name} must fit the type of the column"
+        consequence = f"the column holds {kind.description}"
+        reject(
+            rule,
+            format_value(value) if len(format_value(value)) < _MAX_QUOTED_LENGTH else "a very long number",
+            consequence,
+        )
     if kind.is_long:
         return comparison_key(stored)
     return float(stored) if kind.name in ("truth", "number") else int(stored)
@@ -199,7 +208,7 @@ def stored_ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     a column of Python objects the ends are returned unchanged.
     """
     if kind.name in ("text", "truth", "other"):
-        reject(f"{name} holds {kind.words}", "a range", "only numbers and dates have an order", TypeError)
+        reject(f"{name} holds {kind.description}", "a range", "only numbers and dates have an order", TypeError)
     if kind.is_compared_by_cell:
         return comparison_key(span.low), comparison_key(span.high)
     if kind.name == "number":
@@ -213,7 +222,7 @@ def stored_ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
         high = math.ceil(top) - 1 if span.excludes_high else math.floor(top)
     if low > high or low > limits[1] or high < limits[0]:
         rule = f"a range for {name} must hold a value of its type"
-        reject(rule, span.words, f"the column holds {kind.words}, and none lies in the range")
+        reject(rule, span.label, f"the column holds {kind.description}, and none lies in the range")
     return max(low, limits[0]), min(high, limits[1])
 
 
@@ -270,7 +279,7 @@ def _format_fraction(value: Fraction) -> str:
     nearest = _as_float(value, Kind("number"))
     if nearest == value:
         return repr(nearest)
-    digits = _DECIMAL_CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator))
+    digits = to_decimal(value, _DECIMAL_CONTEXT)
     return f"{digits:f}" if Fraction(digits) == value else str(value)
 
 
@@ -346,7 +355,7 @@ MISSING = SpecialValue("MISSING")
 """A marker for missing values in a condition, in a list of values, or among the keys of a table."""
 
 OTHER = SpecialValue("OTHER")
-"""The last key of a table, for all rows that match none of the other keys; missing values count here unless MISSING is
+"""The last key of a table, for all rows that match none of the other keys; it includes missing values unless MISSING is
 a key.
 """
 
@@ -379,7 +388,7 @@ def between(low: object, high: object) -> Range:
         rule = "between(low, high) must have two numbers, two dates, or two datetimes, with or without a zone"
         reject(rule, "two of different types", "they cannot be compared", TypeError)
     if first > last:  # type: ignore[operator]
-        received = f"{text_of(first)} and {text_of(last)}"
+        received = f"{format_value(first)} and {format_value(last)}"
         reject("between(low, high) must have low at most high", received, "no value lies in such a range")
     return Range(first, last)
 
@@ -399,7 +408,7 @@ def bands(*edges: object) -> list[Range]:
 
     Examples
     --------
-    >>> [band.words for band in bands(18, 30, 45, 65)]
+    >>> [band.label for band in bands(18, 30, 45, 65)]
     ['18 to under 30', '30 to under 45', '45 to 65']
     """
     ends = [_parse_end(edge, "an edge of bands(…)") for edge in edges]
@@ -410,14 +419,14 @@ def bands(*edges: object) -> list[Range]:
             rule = "the edges of bands(…) must be numbers, dates, or datetimes, all with a time zone or none"
             reject(rule, "edges of different types", "they cannot be compared", TypeError)
         if not low < high:  # type: ignore[operator]
-            received = f"{text_of(low)} before {text_of(high)}"
+            received = f"{format_value(low)} before {format_value(high)}"
             reject("the edges of bands(…) must increase", received, "each band begins where the previous band ends")
     return [Range(low, high, excludes_high=index + 2 < len(ends)) for index, (low, high) in enumerate(pairwise(ends))]
 
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """The values, ranges and special values that one column is compared with.
+    """The values, ranges and special values with which one column is compared.
 
     `stored_items` are the items in the type of the column. `is_plain` means that all items are texts or whole numbers.
     Only the codes and masks of rows are confidential.
@@ -445,14 +454,14 @@ class Keys:
                 keys._check_distinct(argument)
             return keys
         parsed = [
-            item if isinstance(item, Range | SpecialValue) else value_of(item, f"a value for column {name}")
+            item if isinstance(item, Range | SpecialValue) else parse_value(item, f"a value for column {name}")
             for item in items
         ]
         values = [value for item in parsed for value in _values_in(item)]
         check_kinds(values, kind, f"column {name}")
         as_days = kind.name in ("moment", "object") and any(isinstance(value, Day) for value in values)
         if as_days and kind.name == "moment":
-            check_clock(column, f"column {name}")
+            check_time_zone(column, f"column {name}")
         stored = tuple(_to_stored_item(item, kind, f"column {name}") for item in parsed)
         keys = cls(label, name, tuple(parsed), stored, tuple(map(_item_label, parsed)), as_days)
         if argument:
@@ -460,21 +469,23 @@ class Keys:
         return keys
 
     @cached_property
-    def words(self) -> str:
+    def description(self) -> str:
         """The condition in words, as the ledger records it."""
         if self.is_plain and len(self.items) > 1:
             return f"{self.name} in [{', '.join(map(repr, self.items))}]"
-        values = [text_of(item) for item in self.items if not isinstance(item, Range | SpecialValue)]
+        values = [format_value(item) for item in self.items if not isinstance(item, Range | SpecialValue)]
         parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
         parts += [
-            f"from {item.words}" if item.excludes_high else f"between {text_of(item.low)} and {text_of(item.high)}"
+            f"from {item.label}"
+            if item.excludes_high
+            else f"between {format_value(item.low)} and {format_value(item.high)}"
             for item in self.items
             if isinstance(item, Range)
         ]
         return f"{self.name} {' or '.join([*parts, *['missing'] * (MISSING in self.items)])}"
 
     def codes(self, frame: Frame) -> Codes:
-        """Return the index of the first item that each row matches; -1 if it matches none."""
+        """Return the index of the first item that each row matches; -1 for a row that matches none."""
         column, items = frame.column(self.label), self.items
         if self.is_plain:
             text = column.kind.name == "text"
@@ -517,7 +528,7 @@ class Keys:
         twice = any(a[0] == b[0] and (b[1] < a[2] or (b[1] == a[2] and not a[3])) for a, b in pairwise(spans))
         if not self.items or twice or len(set(special)) < len(special):
             received = "none" if not self.items else "repetitions, in the type of the column"
-            reject(f"`{name}` must be distinct, and at least one", received, "each row is counted once")
+            reject(f"`{name}` must be distinct keys, at least one", received, "each row is counted once")
         if OTHER in special and self.items[-1] is not OTHER:
             reject(f"OTHER must be the last of `{name}`", "another position", "it is the key of all other values")
 
@@ -528,14 +539,14 @@ def _parse_end(value: object, name: str) -> Value:
     if isinstance(value, str | bytes):
         fault = "text", "write a date as datetime.date(2024, 1, 31), and numbers without quotes"
     elif isinstance(value, bool | np.bool_):
-        fault = "a truth value", "name True and False themselves"
+        fault = "a truth value", "use True and False as single keys"
     elif isinstance(value, Iterable) and not isinstance(value, np.generic):
         fault = type(value).__name__, "write single numbers, or unpack a list: bands(*edges)"
     elif cells.key(value) is cells.MISSING_KEY:
-        fault = "a missing value", "it lies in no range; MISSING selects missing values"
+        fault = "a missing value", "no range contains it; MISSING selects missing values"
     if fault is not None:
         reject(f"{name} must be a number, a date or a datetime", *fault, TypeError)
-    return value_of(value, name)
+    return parse_value(value, name)
 
 
 def _are_comparable(first: Value, last: Value) -> bool:
@@ -567,10 +578,10 @@ def _comparison_interval(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
 
 def _item_label(item: Item) -> str | int:
     if isinstance(item, Range):
-        return item.words
+        return item.label
     if isinstance(item, SpecialValue):
         return repr(item).lower()
     if isinstance(item, str) or type(item) is int:
         return item
-    text = text_of(item)
+    text = format_value(item)
     return int(text) if isinstance(item, Fraction) and item.denominator == 1 else text

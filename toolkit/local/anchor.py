@@ -1,8 +1,8 @@
-"""Anchor questions: everybody's true answer is known, so the reports show how many people follow the instructions.
+"""Anchor questions: all true answers are known, so the reports show how many people follow the instructions.
 
 "I have been to the moon" is an example. People who answer at random bias every estimate towards the value that random
-answers alone would give; the anchor estimates their share and removes the bias. It does not detect people who protect
-themselves with a "no", because the true answer to the anchor needs no protection.
+answers alone would give; the anchor estimates their share and removes the bias. The anchor does not detect people who
+protect themselves with a "no", because the true answer to the anchor needs no protection.
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts, counts_in_order, encode, tally
 
-_ASSUMPTION = (
-    "those who did not follow the instructions are assumed to answer at random, both the anchor and the "
-    "question; those who always give the harmless answer are not detected"
+ASSUMPTION = (
+    "people who did not follow the instructions are assumed to answer both the anchor and the question at "
+    "random; people who always give the harmless answer are not detected"
 )
 _COVERS = Covers([ErrorSource.SAMPLING, ErrorSource.RANDOMIZATION, ErrorSource.ANCHOR])
 
@@ -31,8 +31,8 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
     """Estimate the share of people who followed the instructions of an anchor question.
 
     The reports of followers have the distribution in the row of the true answer. The reports of people who answer at
-    random are uniform. Let d be the difference of the two distributions. A report's score is its entry of d divided by
-    the squared norm of d. The mean score is 1 for followers and 0 for people who answer at random.
+    random are uniform. Let d be the difference between the two distributions. A report's score is its entry of d
+    divided by the squared norm of d. The mean score is 1 for followers and 0 for people who answer at random.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
     reports : sequence
         The reports on the anchor question, one per person.
     truth : str or int, optional
-        Everybody's true answer to the anchor; the first option if left out.
+        The true answer to the anchor, the same for all respondents; the first option if left out.
 
     Returns
     -------
@@ -63,16 +63,16 @@ def attention_counts(
     """Estimate the share of followers from counts of reports, by label or in the order of `report_options`."""
     labels = design.report_options
     numbers = checked_counts(counts_in_order(counts, labels), len(labels), labels)
-    scores = _anchor_scores(design, truth)
+    scores = anchor_scores(design, truth)
     n = int(numbers.sum())
     value = float(numbers @ scores / n)
     spread = float(numbers @ (scores - value) ** 2) / (n - 1) if n > 1 else np.nan
     if n > 1 and np.ptp(scores[numbers > 0]) == 0:
         # If all scores are equal, the sample variance is zero, so the theoretical variance is used.
         share = min(max(value, 0.0), 1.0)
-        law = share * _truth_row(design, truth) + (1 - share) / len(scores)
+        law = share * truth_row(design, truth) + (1 - share) / len(scores)
         spread = float(law @ scores**2) - share**2
-    basis = _interval_basis(numbers, scores, _truth_row(design, truth), value, float(np.sqrt(spread / n)))
+    basis = _interval_basis(numbers, scores, truth_row(design, truth), value, float(np.sqrt(spread / n)))
     fit = edge_fit(basis, together=True)
     return Estimate(
         value=value,
@@ -94,10 +94,10 @@ def describe_random_share(followers: Estimate, level: float = 0.95) -> str:
     limits, share = followers.interval(level), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
         return (
-            "more harmless answers came than the design allows: people protected themselves, or followed another design"
+            "there are more harmless answers than the design allows: people protected themselves or used another design"
         )
     if limits.empty:
-        return "fewer true answers came than chance alone gives: people did not follow the design"
+        return "there are fewer true answers than chance alone gives: people did not follow the design"
     low, high = (100 - 100 * float(limit) for limit in (limits.high, limits.low))
     about = 100 - 100 * min(max(share, 0.0), 1.0)
     return (
@@ -117,12 +117,12 @@ def _interval_basis(counts: Array, scores: Array, row: Array, value: float, se: 
         value=np.array([value]),
         se=np.array([se]),
         n=int(counts.sum()),
-        spread_given=np.array([row @ scores**2]),
+        spread_with=np.array([row @ scores**2]),
         spread_without=np.array([even @ scores**2]),
         counts=counts[None, :],
-        given=row[None, :],
-        without=even[None, :],
-        without_range=(np.array([speaks]), np.array([speaks])),
+        probs_with=row[None, :],
+        probs_without=even[None, :],
+        support_range_without=(np.array([speaks]), np.array([speaks])),
     )
 
 
@@ -149,7 +149,7 @@ def corrected(
     anchor_design : Design, optional
         The design of the anchor; the design of the question if left out.
     truth : str or int, optional
-        Everybody's true answer to the anchor; the first option if left out.
+        The true answer to the anchor, the same for all respondents; the first option if left out.
 
     Returns
     -------
@@ -181,18 +181,22 @@ def corrected(
 def corrected_counts(
     design: Design, table: ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
-    """Estimate as `corrected` does, from counts by report on the question (row) and on the anchor (column)."""
+    """Estimate as `corrected` does, from a table of counts with a row per report and a column per anchor report."""
     other = design if anchor_design is None else anchor_design
     shape, counts = (len(design.report_options), len(other.report_options)), np.asarray(table)
     if counts.shape != shape:
         consequence = "give the number of people for each pair"
         reject(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{counts.shape}", consequence)
     people = checked_counts(counts.ravel(), counts.size)
-    n, question_scores, scores = int(people.sum()), report_scores(design), _anchor_scores(other, truth)
+    n, question_scores, scores = int(people.sum()), report_scores(design), anchor_scores(other, truth)
     naive = (people.reshape(shape).sum(axis=1) @ question_scores) / n
     follow = float(people.reshape(shape).sum(axis=0) @ scores) / n
     if follow <= 0:
-        reject("the anchor must show that some followed the instructions", "none", "otherwise the reports say nothing")
+        reject(
+            "the anchor must show that some people followed the instructions",
+            "none",
+            "otherwise the reports say nothing",
+        )
     random = question_scores.mean(axis=0)
     value = random + (naive - random) / follow
     # A person influences the estimate through the person's own score and through the correction of all scores.
@@ -206,9 +210,9 @@ def corrected_counts(
     return _corrected_estimate(value[reported], cov[reported, reported], n, design.options[reported], design, method)
 
 
-def _anchor_scores(design: Design, truth: str | int | None) -> Array:
+def anchor_scores(design: Design, truth: str | int | None) -> Array:
     """Return the score of each report on the anchor, with mean 1 for followers and 0 for random answers."""
-    row = _truth_row(design, truth)
+    row = truth_row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:
         consequence = "reports of followers look like random ones"
@@ -216,9 +220,10 @@ def _anchor_scores(design: Design, truth: str | int | None) -> Array:
     return np.asarray(apart / (apart @ apart))
 
 
-def _truth_row(design: Design, truth: str | int | None) -> Array:
+def truth_row(design: Design, truth: str | int | None) -> Array:
+    """Return the probability of each report on the anchor, from people who follow the instructions."""
     if truth is not None and truth not in design.options:
-        reject("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
+        reject("`truth` must be an option of the anchor", repr(truth), "it is the true answer of all respondents")
     return np.asarray(design.matrix[0 if truth is None else design.options.index(truth)])
 
 
@@ -230,5 +235,5 @@ def _corrected_estimate(value: Array, cov: Array, n: int, labels: Any, design: D
     fit = wald_fit(basis)
     doubts = fit_notes(fit, basis) or boundary_note(estimate, inside=None)
     return Estimate(
-        estimate, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*doubts, _ASSUMPTION), basis, fit
+        estimate, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*doubts, ASSUMPTION), basis, fit
     )

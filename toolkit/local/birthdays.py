@@ -28,7 +28,7 @@ def month_span(months: str) -> tuple[int, int]:
         reject(rule, repr(months)[:40], "other names are not recognized")
     first, last = MONTHS.index(names[0]), MONTHS.index(names[-1])
     if (last - first) % 12 == 11:
-        reject("months must not be the whole year", repr(months)[:40], "everybody is born in one of the twelve")
+        reject("months must not be the whole year", repr(months)[:40], "all people are born in one of the twelve")
     return first, last
 
 
@@ -68,20 +68,20 @@ def born(months: str) -> Fraction:
     return count_days(months) / _DAYS_PER_YEAR
 
 
-def innocent_share(design: Design) -> Fraction | None:
+def innocuous_share(design: Design) -> Fraction | None:
     """Return the share of yes to the innocuous question of a design, or None if it has none."""
     if design.procedure in (None, "forced"):
         return None
     (_, yes_if_no), (no_if_yes, yes_if_yes) = design.weights.tolist()
     if design.procedure == "unrelated":
-        innocuous = yes_if_no + no_if_yes  # the weight of being asked the innocuous question
+        innocuous = yes_if_no + no_if_yes  # the weight of the innocuous question
         return Fraction(yes_if_no, innocuous) if innocuous else None
     return Fraction(yes_if_yes if design.procedure == "crosswise" else yes_if_no, design.denominator)
 
 
 def estimate_shift(design: Design, truth: float) -> float:
-    """Return the change in an estimate of `truth` if the innocuous share is 0.01 above the assumed share."""
-    share = innocent_share(design)
+    """Return the change in an estimate of `truth` if the innocuous share is 0.01 larger than assumed."""
+    share = innocuous_share(design)
     if share is None or design.procedure not in _MAKERS:
         reject("`design` must be crosswise or triangular", design.name, "it has no innocuous share to change")
     other = _MAKERS[design.procedure](share + Fraction(1, 100))

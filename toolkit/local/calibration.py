@@ -40,7 +40,7 @@ def checked_epsilon(epsilon: Number) -> Fraction:
     return Fraction(repr(number))
 
 
-def odds(epsilon: Number, *, n_inside: int, n_outside: int) -> tuple[int, int]:
+def weights_for_epsilon(epsilon: Number, *, n_inside: int, n_outside: int) -> tuple[int, int]:
     """Return weights a > b with the largest a / b <= e**epsilon such that `n_inside` * a + `n_outside` * b <= 2**32."""
     factor = exp_below(checked_epsilon(epsilon))
     a, b = best_below(factor, others=-(-n_outside // n_inside), limit=DENOMINATOR_LIMIT // n_inside)
@@ -57,7 +57,7 @@ def check_odds(
     names: tuple[str, str] = ("inside", "outside"),
     noun: str = "report",
 ) -> None:
-    """Check that the first weight is the larger, and that one 32-bit word is enough for a draw."""
+    """Check that the first weight is the larger one, and that one 32-bit word is enough for a draw."""
     if larger_weight <= smaller_weight:
         rule = f"`{names[0]}` must be above `{names[1]}`"
         reject(rule, f"{larger_weight} and {smaller_weight}", f"otherwise the {noun} says nothing about the answer")
@@ -66,7 +66,7 @@ def check_odds(
 
 
 def flip_threshold(odds: Fraction) -> int:
-    """Return the smallest integer t with t / 2**32 >= 1 / (factor + 1), a probability rounded toward more privacy."""
+    """Return the smallest integer t with t / 2**32 >= 1 / (odds + 1), a probability rounded toward more privacy."""
     return -(-DENOMINATOR_LIMIT * odds.denominator // (odds.numerator + odds.denominator))
 
 

@@ -36,8 +36,8 @@ class NamedMaker:
     description: str = ""
 
 
-_EIGHT: dict[str, Any] = {"options": 8, "epsilon": 1.0}
-_HOURS: dict[str, Any] = {"bounds": [0, 80], "epsilon": 1.0}
+_EIGHT_OPTIONS: dict[str, Any] = {"options": 8, "epsilon": 1.0}
+_HOURS_ARGUMENTS: dict[str, Any] = {"bounds": [0, 80], "epsilon": 1.0}
 
 CATALOGUE: dict[str, NamedMaker] = {
     "warner": NamedMaker(
@@ -70,42 +70,42 @@ CATALOGUE: dict[str, NamedMaker] = {
         description="The true answer is likelier to be sent than any other.",
     ),
     "forced_options": NamedMaker(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
-    "best": NamedMaker(oracles.best, _EIGHT),
-    "subset": NamedMaker(oracles.subset, _EIGHT, (Subset,)),
-    "unary": NamedMaker(oracles.unary, _EIGHT, (Unary,)),
-    "optimized_unary": NamedMaker(oracles.optimized_unary, _EIGHT, (Unary,)),
-    "local_hash": NamedMaker(oracles.local_hash, _EIGHT, (LocalHash,)),
+    "best": NamedMaker(oracles.best, _EIGHT_OPTIONS),
+    "subset": NamedMaker(oracles.subset, _EIGHT_OPTIONS, (Subset,)),
+    "unary": NamedMaker(oracles.unary, _EIGHT_OPTIONS, (Unary,)),
+    "optimized_unary": NamedMaker(oracles.optimized_unary, _EIGHT_OPTIONS, (Unary,)),
+    "local_hash": NamedMaker(oracles.local_hash, _EIGHT_OPTIONS, (LocalHash,)),
     "tick_boxes": NamedMaker(
         oracles.tick_boxes,
-        _EIGHT,
+        _EIGHT_OPTIONS,
         (RandomBox, CappedBoxes),
         title="The phone, by chance",
         description="All boxes together are hidden.",
     ),
     "one_bit": NamedMaker(
         numeric.one_bit,
-        _HOURS,
+        _HOURS_ARGUMENTS,
         (OneBit,),
         title="One bit",
         description="Only a yes or no leaves the phone; the mean is estimated.",
     ),
     "piecewise": NamedMaker(
         numeric.piecewise,
-        _HOURS,
+        _HOURS_ARGUMENTS,
         (Piecewise,),
         title="A window around the number",
         description="A number near the true one is likelier; the mean is estimated.",
     ),
     "hybrid": NamedMaker(
         numeric.hybrid,
-        _HOURS,
+        _HOURS_ARGUMENTS,
         (Hybrid,),
         title="Window or bit, by chance",
         description="Precise for large epsilon; the mean is estimated.",
     ),
     "local_laplace": NamedMaker(
         numeric.local_laplace,
-        _HOURS,
+        _HOURS_ARGUMENTS,
         (LocalLaplace,),
         title="Noise is added",
         description="A random number is added; the mean is estimated.",
@@ -118,7 +118,7 @@ CATALOGUE: dict[str, NamedMaker] = {
     ),
     "square_wave": NamedMaker(
         numeric.square_wave,
-        _HOURS,
+        _HOURS_ARGUMENTS,
         (SquareWave,),
         title="The whole distribution",
         description="The distribution of the numbers is estimated, not only their mean.",
@@ -132,11 +132,11 @@ def makers() -> dict[str, Maker]:
     return {name: entry.maker for name, entry in CATALOGUE.items()}
 
 
-def example(name: str) -> Randomizer:
+def make_example(name: str) -> Randomizer:
     return CATALOGUE[name].maker(**CATALOGUE[name].example)
 
 
-def parameters(maker: Maker) -> dict[str, bool]:
+def parameter_requirements(maker: Maker) -> dict[str, bool]:
     """Map each parameter of a maker to whether it is required."""
     return {
         name: parameter.default is parameter.empty for name, parameter in inspect.signature(maker).parameters.items()
@@ -145,7 +145,7 @@ def parameters(maker: Maker) -> dict[str, bool]:
 
 def check_arguments(maker: Maker, given_names: Collection[str], *, display_name: str, example: str) -> None:
     """Check for unknown and missing arguments; messages call the maker `display_name` and show `example`."""
-    accepted = parameters(maker)
+    accepted = parameter_requirements(maker)
     for name in given_names:
         if name not in accepted:
             reject(f"`{display_name}` takes {', '.join(accepted)}", repr(name)[:40], "check its spelling")

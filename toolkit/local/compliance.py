@@ -1,9 +1,8 @@
 """Compliance: people who do not follow the instructions, and the bias that they cause.
 
-Estimates are unbiased only if people follow the instructions. Some give the harmless answer whatever the die shows,
-some answer at random, and some ignore the die and tell the truth. Confidence intervals do not include this bias. So
-state in advance how much non-compliance an estimate can tolerate, and measure it with an anchor question
-(`toolkit.local.anchor`).
+Estimates are unbiased only if people follow the instructions. Some always give the harmless answer, some answer at
+random, and some ignore the die and tell the truth. Confidence intervals do not include this bias. So state in advance
+how much non-compliance an estimate can tolerate, and measure it with an anchor question (`toolkit.local.anchor`).
 """
 
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ DEVIATIONS = ("self_protective", "random", "candid")
 
 @dataclass(frozen=True)
 class Compliance:
-    """The shares of people who deviate from the instructions in three ways; everybody else follows them.
+    """The shares of people who deviate from the instructions in three ways; all other people follow them.
 
     Parameters
     ----------
@@ -42,7 +41,7 @@ class Compliance:
     Examples
     --------
     >>> from toolkit import forced
-    >>> round(Compliance(self_protective=0.2).bias(forced("1/6", "1/6"), 0.05), 3)  # of 5 %, so -1 % is estimated
+    >>> round(Compliance(self_protective=0.2).bias(forced("1/6", "1/6"), 0.05), 3)  # the mean estimate is -1 %, not 5 %
     -0.06
     """
 
@@ -57,7 +56,7 @@ class Compliance:
             object.__setattr__(self, deviation, float(check_probability(getattr(self, deviation), deviation)))
         if self._follower_share <= 0:
             consequence = "otherwise the reports say nothing"
-            reject("some people must follow the instructions", f"{self._follower_share:.3g} of them", consequence)
+            reject("some people must follow the instructions", f"a share of {self._follower_share:.3g}", consequence)
 
     @property
     def _follower_share(self) -> float:
@@ -117,7 +116,7 @@ class Compliance:
         return np.asarray(self._follower_share * design.matrix + aside + self.candid * unit_rows[most_telling])
 
 
-def one_percent(design: Design, prevalence: ArrayLike) -> dict[str, float]:
+def bias_of_one_percent(design: Design, prevalence: ArrayLike) -> dict[str, float]:
     """Return the bias of the estimate, for each kind of deviation, if one person in a hundred deviates."""
     return {deviation: Compliance(**{deviation: 0.01}).bias(design, prevalence) for deviation in DEVIATIONS}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, TypeGuard, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +22,27 @@ from toolkit.core.checks import (
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import boundary_note, fit_notes
-from toolkit.core.randomness import Below, Rng, check_rng
+from toolkit.core.randomness import DrawBelow, Rng, check_rng
 from toolkit.core.rounding import log_up
-from toolkit.local.matrix import encoding, likelihood, moments, procedures, tables
+from toolkit.local.matrix import encoding, likelihood, moments, tables
 from toolkit.local.matrix.devices import Device, nearest_devices
-from toolkit.local.matrix.procedures import Procedure
 from toolkit.local.protocol import Randomizer, Respondents, is_code
 
 Method = Literal["moment", "mle", "simplex"]
+Procedure = Literal["forced", "crosswise", "triangular", "unrelated"]
+"""The procedure by which respondents produce a report, if the probabilities do not determine it."""
+
+COMPARISON_REPORTS = ("different", "same")
+"""The reports of a crosswise design."""
+NEITHER_REPORTS = ("neither", "at least one")
+"""The reports of a triangular design."""
+
 _RELATIVE_TOLERANCE = 1e-12
 
 
 @explain_call(
     'Design([[3, 1], [1, 3]], 4, ("no", "yes"))',
-    denominator="weights are whole numbers over it; for probabilities use Design.from_matrix(matrix, options)",
+    denominator="the integer weights are divided by it; for probabilities use Design.from_matrix(matrix, options)",
     options="they are the labels of the rows",
     prior="the share of people with each answer, before the report is seen",
     seed="rng=numpy.random.default_rng(1) is for a simulation; real answers use none",
@@ -98,7 +105,7 @@ class Design(Randomizer):
         object.__setattr__(self, "report_options", check_labels(reports, "report_options"))
         object.__setattr__(self, "name", str(name))
         tables.check_table(table, total, len(self.options), len(self.report_options))
-        object.__setattr__(self, "procedure", procedures.checked_procedure(procedure, table, self.report_options))
+        object.__setattr__(self, "procedure", _checked_procedure(procedure, table, self.report_options))
         if not (
             self._forced_form.truth_weight != 0
             if self._forced_form
@@ -194,7 +201,7 @@ class Design(Randomizer):
     def _randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
         return encoding.draw_reports(self.weights, self._forced_form, truths, rng)
 
-    def _draw_report(self, truth: int, draw: Below) -> int:
+    def _draw_report(self, truth: int, draw: DrawBelow) -> int:
         # The weights of a row divide the integers below the denominator into one interval for each report.
         return int(np.searchsorted(np.cumsum(self.weights[truth]), draw(self.denominator), side="right"))
 
@@ -210,7 +217,7 @@ class Design(Randomizer):
             Booleans, codes or labels, one per person.
         method : {"moment", "mle", "simplex"}
             "moment" is unbiased and may lie outside 0 to 1; "mle" and "simplex" are restricted to this range and are
-            for display. Intervals are always those of the unbiased estimate.
+            for display. Intervals always belong to the unbiased estimate.
 
         Returns
         -------
@@ -260,7 +267,7 @@ class Design(Randomizer):
         elif method == "mle":
             form = None if self._forced_form is None else self._forced_form.probabilities(self.denominator)
             shares = likelihood.maximize(self.matrix, numbers, form)
-            if self._forced_form is not None:  # its covariance is that of the unbiased estimate
+            if self._forced_form is not None:  # closed form: the covariance of the unbiased estimate
                 cov = self.covariance(shares, n)
             else:
                 cov = moments.information_covariance(self.matrix, shares) / n
@@ -334,7 +341,7 @@ class Design(Randomizer):
         Returns
         -------
         float or array
-            One number for two options, else one per option.
+            One number for two options, otherwise one per option.
 
         Examples
         --------
@@ -428,7 +435,7 @@ class Design(Randomizer):
 
         def make_design(weights: list[list[int]], outcomes: int) -> Design:
             # Rounding may break a symmetry that the procedure requires.
-            same = self.procedure and procedures.procedure_fits(self.procedure, np.array(weights), self.report_options)
+            same = self.procedure and _procedure_fits(self.procedure, np.array(weights), self.report_options)
             procedure = self.procedure if same else None
             return Design(weights, outcomes, self.options, self.report_options, self.name, procedure)
 
@@ -456,7 +463,7 @@ class Design(Randomizer):
         }
         # The procedure is included only if the other fields do not imply it, so that hashes of older surveys remain
         # valid.
-        implied = procedures.procedure_of_saved_design(self.name, self.weights, self.report_options)
+        implied = self._implied_procedure()
         return data if self.procedure == implied else {**data, "procedure": self.procedure or ""}
 
     @classmethod
@@ -480,8 +487,16 @@ class Design(Randomizer):
         if "procedure" in data:
             return cls(**{**data, "procedure": data["procedure"] or None})
         design = cls(**data)
-        implied = procedures.procedure_of_saved_design(design.name, design.weights, design.report_options)
+        implied = design._implied_procedure()
         return design if design.procedure == implied else cls(**data, procedure=implied)
+
+    def _implied_procedure(self) -> Procedure | None:
+        """Return the procedure that the name implies in files of earlier versions, which contain no procedure."""
+        by_name: dict[str, Procedure] = {"crosswise": "crosswise", "triangular": "triangular", "unrelated": "unrelated"}
+        procedure = "forced" if "forced" in self.name else by_name.get(self.name)
+        if procedure is not None and _procedure_fits(procedure, self.weights, self.report_options):
+            return procedure
+        return _infer_procedure(self.weights, self.report_options)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Design) and self.to_dict() == other.to_dict()
@@ -500,3 +515,31 @@ class Design(Randomizer):
 def has_matrix(randomizer: Randomizer | None) -> TypeGuard[Design]:
     """Return whether a randomizer has a matrix, and therefore devices and a computable bias under non-compliance."""
     return randomizer is not None and randomizer.matrix is not None
+
+
+def _procedure_fits(procedure: str, weights: npt.NDArray[np.int64], report_options: Labels) -> bool:
+    """Return whether a design with these weights and reports can be carried out by a procedure."""
+    if procedure == "forced":
+        return True
+    if weights.shape != (2, 2):
+        return False
+    if procedure == "crosswise":  # the last report means that both answers are the same
+        return np.array_equal(weights, weights[::-1, ::-1]) and report_options[0] != COMPARISON_REPORTS[1]
+    return procedure == "unrelated" or weights[1, 0] == 0
+
+
+def _infer_procedure(weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
+    """Infer the procedure from the labels of the reports: whether two answers are the same, or whether both are no."""
+    by_name: dict[Labels, Procedure] = {COMPARISON_REPORTS: "crosswise", NEITHER_REPORTS: "triangular"}
+    procedure = by_name.get(report_options)
+    return procedure if procedure is not None and _procedure_fits(procedure, weights, report_options) else None
+
+
+def _checked_procedure(procedure: object, weights: npt.NDArray[np.int64], report_options: Labels) -> Procedure | None:
+    """Check a procedure against the weights and the reports; infer it if it is None."""
+    if procedure is None:
+        return _infer_procedure(weights, report_options)
+    valid = cast("Procedure", check_choice(procedure, "procedure", get_args(Procedure)))
+    if not _procedure_fits(valid, weights, report_options):
+        reject(f"the weights and reports must be those of a {valid} design", "others", "leave `procedure` out")
+    return valid

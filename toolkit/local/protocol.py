@@ -12,7 +12,7 @@ from toolkit.core.arrays import Array, Labels
 from toolkit.core.checks import check_integer, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Below, Rng
+from toolkit.core.randomness import DrawBelow, Rng
 from toolkit.texts.odds import describe
 
 # Checks of JSON values that arrive as reports. They are strict because anybody can send reports: a boolean is not a
@@ -21,17 +21,17 @@ from toolkit.texts.odds import describe
 
 def is_code(value: object, n_codes: int) -> bool:
     """Return whether a value is a code, an integer from 0 to n_codes - 1."""
-    return is_whole(value) and 0 <= value < n_codes
+    return is_json_integer(value) and 0 <= value < n_codes
 
 
-def is_set(value: object, n_codes: int) -> bool:
+def is_code_set(value: object, n_codes: int) -> bool:
     """Return whether a value is a list of distinct codes in increasing order."""
     if not isinstance(value, list) or not all(is_code(code, n_codes) for code in value):
         return False
     return all(first < second for first, second in pairwise(value))
 
 
-def is_whole(value: object) -> TypeGuard[int]:
+def is_json_integer(value: object) -> TypeGuard[int]:
     return type(value) is int
 
 
@@ -45,7 +45,7 @@ class ReportDrawer(ABC):
     """The part of a randomizer that draws reports; Python, the browser and the server must agree on it."""
 
     @abstractmethod
-    def _draw_report(self, truth: Any, draw: Below, /) -> Any:
+    def _draw_report(self, truth: Any, draw: DrawBelow, /) -> Any:
         """Draw the report of a true answer as JSON data, by the rule that Python and the browser share.
 
         Parameters
@@ -201,8 +201,8 @@ class ReportEstimator(ABC):
         times : sequence of int, optional
             The number of times each report occurred; once each if left out.
         method : {"moment", "mle", "simplex"}
-            The estimator. A randomizer without the requested estimator uses the closest one that it has, which the
-            estimate names.
+            The estimator. A randomizer without the requested estimator uses the closest available estimator, whose name
+            is stored in the estimate.
 
         Returns
         -------

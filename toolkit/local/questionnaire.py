@@ -3,8 +3,8 @@
 Answering all d questions divides the budget: each gets epsilon / d, and variances grow like d**2. Answering one random
 question spends the whole budget on it; each question has n / d answers, and variances grow like d. Survey researchers
 call this a split questionnaire. Fake answers to the other questions are not offered: they would hide which question was
-asked, but a whole record would then cost more than epsilon. A Likert scale may be estimated in full, or by its mean
-alone.
+asked, but a whole record would then cost more than epsilon. For a Likert scale, either the whole distribution or only
+the mean can be estimated.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ RandomizerMaker = Callable[[Fraction], Randomizer]
 
 @dataclass(frozen=True, repr=False)
 class Questionnaire:
-    """Several questions with their randomizers, of which each person answers `asked` at random.
+    """Several questions with their randomizers; each person answers `asked` of them, drawn at random.
 
     To draw a person's reports, draw `asked` of the d questions by Floyd's algorithm. For j = d-asked, …, d-1, draw a
     uniform integer t below j + 1 and take t, or j if t is already taken. Then draw a report for each drawn question in
@@ -52,8 +52,8 @@ class Questionnaire:
     Examples
     --------
     >>> from toolkit import warner
-    >>> made = questionnaire({name: lambda e: warner(epsilon=e) for name in ("cheated", "lied")}, 1.0)
-    >>> reports = made.randomize({"cheated": ["no"] * 100, "lied": ["yes"] * 100})
+    >>> survey = questionnaire({name: lambda e: warner(epsilon=e) for name in ("cheated", "lied")}, 1.0)
+    >>> reports = survey.randomize({"cheated": ["no"] * 100, "lied": ["yes"] * 100})
     >>> sum(map(len, reports.values()))
     100
     """
@@ -63,7 +63,7 @@ class Questionnaire:
 
     def __post_init__(self) -> None:
         if not self.questions or len(dict(self.questions)) < len(self.questions):
-            consequence = "reports are found by name"
+            consequence = "reports are looked up by name"
             reject("a questionnaire must have questions with different names", len(self.questions), consequence)
         convert_to_integers(self, asked=1)
         if self.asked > len(self.questions):
@@ -82,12 +82,12 @@ class Questionnaire:
         return self.loss.epsilon
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
-        """Randomize everybody's answers and drop the answers to questions that were not asked.
+        """Randomize all answers and drop the answers to questions that were not asked.
 
         Parameters
         ----------
         answers : mapping or frame
-            Everybody's answers to every question, one column per question.
+            The answers of all people to all questions, one column per question.
         rng : numpy.random.Generator, optional
             A generator for simulations. Leave it out for real answers, which use the operating system's randomness.
 
@@ -111,7 +111,7 @@ class Questionnaire:
     def _check_names(self, names: Mapping[str, Any]) -> None:
         missing = [name for name, _ in self.questions if name not in names]
         if missing:
-            reject("every question must be present", f"none called {', '.join(missing)}", "they are found by name")
+            reject("every question must be present", f"none called {', '.join(missing)}", "they are looked up by name")
 
     def _draw_asked_questions(self, n_people: int, rng: Rng) -> npt.NDArray[np.bool_]:
         """Draw a boolean table of the questions that each person is asked, by the first steps of a shuffle."""
@@ -125,7 +125,7 @@ class Questionnaire:
         return is_asked
 
     def estimate(self, reports: Mapping[str, Any]) -> dict[str, Estimate]:
-        """Estimate each question from the reports to it.
+        """Compute an estimate for each question from its reports.
 
         Parameters
         ----------
@@ -143,12 +143,13 @@ class Questionnaire:
     def variance(
         self, truths: Mapping[str, Any], n: int, *, respondents: Respondents = "sample"
     ) -> dict[str, float | Array]:
-        """Compute the variance of each question's estimate when n people take part and n * asked / d of them answer it.
+        """Compute each question's variance if n people take part and each question is asked n * asked / d times.
 
         Parameters
         ----------
         truths : mapping of str to value
-            For each question, the truth that `variance` of its randomizer takes: a prevalence, shares, or a mean.
+            For each question, the true value that its randomizer's `variance` requires: a prevalence, shares, or a
+            mean.
         n : int
             The number of people who take part.
         respondents : {"sample", "fixed"}
@@ -216,7 +217,7 @@ _CALL = 'questionnaire({"cheated": lambda e: warner(epsilon=e)}, epsilon=1.0)'
 
 @explain_call(_CALL)
 def questionnaire(makers: Mapping[str, RandomizerMaker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
-    """Make a questionnaire with random questions that costs each person at most epsilon.
+    """Make a questionnaire that asks each person random questions, with a loss of at most epsilon per person.
 
     Parameters
     ----------
@@ -266,7 +267,7 @@ def compare(
     epsilon : number
         The largest loss of one person.
     truths : mapping of str to value
-        For each question, the truth that `variance` of its randomizer takes: a prevalence, shares, or a mean.
+        For each question, the true value that its randomizer's `variance` requires: a prevalence, shares, or a mean.
     n : int
         The number of people who take part.
 
@@ -280,7 +281,7 @@ def compare(
     >>> from toolkit import warner
     >>> makers = {name: lambda e: warner(epsilon=e) for name in ("cheated", "lied", "stole", "copied")}
     >>> table = compare(makers, 1.0, dict.fromkeys(makers, 0.1), n=1000)
-    >>> {way: round(variance, 4) for way, variance in table["cheated"].items()}
+    >>> {method: round(variance, 4) for method, variance in table["cheated"].items()}
     {'one question': 0.004, 'split budget': 0.016}
     """
     single = questionnaire(makers, epsilon).variance(truths, n)
@@ -290,7 +291,7 @@ def compare(
 
 @dataclass(frozen=True)
 class Likert:
-    """Two randomizers for a scale of points 1 … k at one epsilon, as returned by `likert`.
+    """Two randomizers with the same epsilon for a scale of points 1 … k, as returned by `likert`.
 
     Parameters
     ----------
@@ -299,7 +300,7 @@ class Likert:
     mean : OneBit
         The randomizer for the mean alone.
     saving_spread : float
-        The number of respondents that the mean needs with `distribution`, divided by the number that it needs with
+        The number of respondents needed to estimate the mean with `distribution`, divided by the number needed with
         `mean`, if answers are evenly spread over the points.
     saving_ends : float
         The same ratio if half of the answers are at each end, which is the worst case.
@@ -350,7 +351,7 @@ def likert(points: int, epsilon: Number) -> Likert:
     Returns
     -------
     Likert
-        Both randomizers, with the ratios of the numbers of respondents that they need.
+        Both randomizers, with the ratios of the required numbers of respondents.
 
     Examples
     --------

@@ -19,9 +19,8 @@ from toolkit.core.checks import (
     explain_call,
     reject,
 )
-from toolkit.local.calibration import Options, odds, option_labels
-from toolkit.local.design import Design
-from toolkit.local.matrix.procedures import COMPARISON_REPORTS, NEITHER_REPORTS, Procedure
+from toolkit.local.calibration import Options, option_labels, weights_for_epsilon
+from toolkit.local.design import COMPARISON_REPORTS, NEITHER_REPORTS, Design, Procedure
 from toolkit.local.matrix.tables import TABLE_LIMIT, private_weights
 
 _YES_NO = ("no", "yes")
@@ -62,13 +61,13 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     True
     """
     if epsilon is not None and p is None:
-        truth, lie = odds(epsilon, n_inside=1, n_outside=1)
+        truth, lie = weights_for_epsilon(epsilon, n_inside=1, n_outside=1)
         return Design([[truth, lie], [lie, truth]], truth + lie, _YES_NO, name="warner")
     share = _checked_probability(p, epsilon)
     return _binary_design(share, 1 - share, "warner")
 
 
-@explain_call('forced(yes="1/6", no="1/6")', no="chance says yes, or no, or lets the person answer")
+@explain_call('forced(yes="1/6", no="1/6")', no="the device forces a yes, forces a no, or lets the person answer")
 def forced(yes: Number, no: Number) -> Design:
     """Make a forced-response design, in which a device forces a yes, forces a no, or lets the person answer.
 
@@ -100,7 +99,7 @@ def forced(yes: Number, no: Number) -> Design:
     return _binary_design(1 - say_no, say_yes, "forced", procedure="forced")
 
 
-@explain_call('unrelated("2/3", prevalence="1/4")', prevalence="how many say yes to the other question")
+@explain_call('unrelated("2/3", prevalence="1/4")', prevalence="the share of people who say yes to the other question")
 def unrelated(p: Number, prevalence: Number) -> Design:
     """Make an unrelated-question design, in which a device selects the sensitive or an innocuous question.
 
@@ -238,7 +237,7 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
     True
     """
     if epsilon is not None and p is None:
-        often, seldom = odds(epsilon, n_inside=1, n_outside=1)
+        often, seldom = weights_for_epsilon(epsilon, n_inside=1, n_outside=1)
         return Design([[seldom, often], [often, seldom]], often + seldom, _YES_NO, COMPARISON_REPORTS, "crosswise")
     share = _checked_probability(p, epsilon)
     return _binary_design(share, 1 - share, "crosswise", COMPARISON_REPORTS)
@@ -277,8 +276,8 @@ def triangular(p: Number) -> Design:
 
 @explain_call(
     'k_ary(["bus", "car", "bike"], epsilon=1.0)',
-    epsilon="it says how well the answer is hidden",
-    p="the chance of the truth follows from epsilon; forced_options takes chances",
+    epsilon="it determines how well the answer is hidden",
+    p="the probability of the truth follows from epsilon; forced_options takes probabilities",
 )
 def k_ary(options: Options, *, epsilon: Number) -> Design:
     """Make a k-ary randomized response design: report the answer, or one of the other options uniformly at random.
@@ -309,7 +308,7 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
     """
     names = _labels_for_table(options, f"use toolkit.local.oracles.best(options, {epsilon!r})")
     k = len(names)
-    truth, lie = odds(epsilon, n_inside=1, n_outside=k - 1)
+    truth, lie = weights_for_epsilon(epsilon, n_inside=1, n_outside=k - 1)
     weights = np.full((k, k), lie, dtype=np.int64) + (truth - lie) * np.eye(k, dtype=np.int64)
     return Design(weights, truth + (k - 1) * lie, names, name="k_ary")
 

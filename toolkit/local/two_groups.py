@@ -3,7 +3,7 @@
 Each person may or may not have the trait, and may or may not belong to a second class: the cheaters, the honest people,
 or the people whose innocuous answer is yes. The share of the second class is also unknown. The probability that a
 member of a class reports yes is linear in the probability p of the group's device. Estimates from counts, fits with
-covariates and plans all read the table in this file.
+covariates and plans all use the table in this file.
 """
 
 from dataclasses import dataclass
@@ -66,14 +66,14 @@ class TwoGroupDesign:
         return without + trait_share * (within - without), within - without, by_second
 
     def corner_solution(self, p: ArrayLike) -> tuple[Array, Array]:
-        """Return (v, M) such that the shares of both corners are v + M y, where y are the groups' shares of yes."""
+        """Return (v, M): the shares of both corners are v + M y, where y holds the groups' shares of yes."""
         base = self.yes_probability((0, 0), p)
         (a, c), (b, d) = (self.yes_probability(corner, p) - base for corner in self.corner_cells)
         matrix = np.array([[d, -b], [-c, a]]) / (a * d - b * c)
         return -matrix @ base, matrix
 
     def carrier_coefficients(self, p: ArrayLike) -> tuple[float, Array]:
-        """Return (a, w) such that the share of carriers is a + w y, where y are the groups' shares of yes."""
+        """Return (a, w): the share of people with the trait is a + w y, where y holds the groups' shares of yes."""
         start, matrix = self.corner_solution(p)
         traits = np.array([trait for trait, _ in self.corner_cells], dtype=float)
         return float(traits @ start), traits @ matrix

@@ -16,10 +16,10 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Below, Rng, check_rng
+from toolkit.core.randomness import DrawBelow
 from toolkit.core.rounding import log_up
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import as_labels, codes_are_ambiguous, encode, numbers_are_labels
+from toolkit.local.matrix.encoding import encode
 from toolkit.local.matrix.tables import join_labels
 from toolkit.texts.odds import describe
 from toolkit.texts.voice import Voice
@@ -214,52 +214,7 @@ class Memo:
         weights = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
         return weights, self.permanent.denominator * self.fresh.denominator
 
-    def _draw_memos(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
-        """Draw the memos of n people, once.
-
-        Parameters
-        ----------
-        n : int
-            The number of people.
-        rng : numpy.random.Generator, optional
-            A generator for simulations. Leave it out for real answers, which use the operating system's randomness.
-
-        Returns
-        -------
-        array
-            A row per person and a column for each possible answer.
-        """
-        count = check_integer(n, "n")
-        columns = [self.permanent._randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
-        return np.asarray(np.column_stack(columns), dtype=np.intp)
-
-    def _randomize(self, memos: npt.NDArray[np.intp], answers: Values, rng: Rng = None) -> npt.NDArray[Any]:
-        """Draw the reports of a wave, with fresh noise on the memo of each answer.
-
-        Parameters
-        ----------
-        memos : array
-            Memos, as returned by `_draw_memos`.
-        answers : sequence, array or Series
-            The current answers, one per person.
-        rng : numpy.random.Generator, optional
-            A generator for simulations. Leave it out for real answers, which use the operating system's randomness.
-
-        Returns
-        -------
-        array
-            Codes, or labels where codes would be ambiguous.
-        """
-        codes = encode(answers, self.permanent.options, "answers").codes
-        if np.shape(memos) != (len(codes), 2):
-            consequence = "draw them with _draw_memos(n)"
-            reject("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
-        current = np.asarray(memos)[np.arange(len(codes)), codes]
-        sent, labels = self.fresh._randomize_codes(current, check_rng(rng)), self.fresh.report_options
-        either = numbers_are_labels(labels) or codes_are_ambiguous(labels)
-        return as_labels(sent, labels) if either else np.asarray(sent)
-
-    def _draw_report(self, truth: int, draw: Below, recall: Below | None = None) -> int:
+    def _draw_report(self, truth: int, draw: DrawBelow, recall: DrawBelow | None = None) -> int:
         """Draw the code that a device sends: a draw for the memo of each answer, then one for the fresh noise.
 
         Python and the browser share this rule. A device that already has its memos repeats their draws with `recall`.
@@ -271,7 +226,7 @@ class Memo:
         draw : callable
             `draw(m)` returns a uniform integer from 0 to m - 1.
         recall : callable, optional
-            A function that repeats the draws of the memos, for a device that has already drawn them.
+            A function that repeats the draws of the permanent answers, for a device that has already drawn them.
 
         Returns
         -------
@@ -358,7 +313,7 @@ class Memo:
         )
 
     def describe(self) -> str:
-        """Describe the privacy of one report and of several in plain words.
+        """Describe in plain language the privacy of one report and of several reports.
 
         Returns
         -------

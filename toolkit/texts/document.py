@@ -32,15 +32,17 @@ th, td { padding: .3em .6em; text-align: start; vertical-align: top; overflow-wr
   border-bottom: 1px solid #d5dadb }
 thead th { border-bottom: 1px solid #1a1a1a }
 tbody th { font-weight: normal }
-tr, figure { break-inside: avoid }
+table:has(caption), tr, figure { break-inside: avoid }
 figure { margin: 1em 0 }
 img { max-width: 100% }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; padding: .5em; font-size: .85em }
-@media screen and (max-width: 40em) { table { display: block; overflow-x: auto } }
+@media screen { .wide { overflow-x: auto } }
+@media screen and (max-width: 40em) { .wide table:has(tr > :nth-child(4)) { min-width: 34em } }
 @media print { body { max-width: none; margin: 0; padding: 0 } table { font-size: .82em } th, td { hyphens: auto } }
 """
 _FONT = "Arial"  # the font of Word documents; LibreOffice replaces it with a font of the same widths
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_MAX_ROWS_KEPT = 20  # a table with more rows may continue on the next page of a Word document
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _MARKDOWN_CHARACTERS = re.compile(r"([\\`*<\[\]|])")
 _MARKDOWN_PREFIX = re.compile(r"^(?=[#\-+>])|^(?=\d+[.)])")
@@ -111,7 +113,7 @@ class Document:
         size = "<meta name='viewport' content='width=device-width'>"
         head = f"<meta charset='utf-8'>{size}<title>{_escape_html(title)}</title><style>{_CSS}</style>"
         where = f"lang='{self.language}' dir='{'rtl' if self.language[:2] in ('ar', 'fa', 'he', 'ur') else 'ltr'}'"
-        return f"<!doctype html><html {where}><head>{head}</head><body>{''.join(body)}</body></html>"
+        return f"<!doctype html><html {where}><head>{head}</head><body><main>{''.join(body)}</main></body></html>"
 
     def save(self, path: str | Path) -> Path:
         """Write the document to a .md, .html, .docx or .pdf file; PDF requires Chromium or LibreOffice."""
@@ -146,7 +148,7 @@ class Document:
         browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
         office = shutil.which("soffice") or shutil.which("libreoffice")
         if browser is None and office is None:
-            rule = "for a PDF there must be a Chromium or LibreOffice on this machine"
+            rule = "a PDF needs Chromium or LibreOffice on this machine"
             reject(rule, "neither", "write .html, and print it from a browser")
         with tempfile.TemporaryDirectory() as folder:
             source, out = Path(folder, "page.html" if browser else "page.docx"), Path(folder, "page.pdf")
@@ -161,7 +163,8 @@ class Document:
                 command += ["--convert-to", "pdf", "--outdir", folder, str(source)]
             run = subprocess.run(command, capture_output=True, timeout=180, check=False)  # noqa: S603
             if run.returncode or not out.is_file():
-                reject("the program that prints must end well", f"code {run.returncode}", "write .html and print that")
+                rule = "the program that prints must succeed"
+                reject(rule, f"exit code {run.returncode}", "write .html, and print it from a browser")
             return out.read_bytes()
 
 
@@ -199,7 +202,10 @@ def _block_html(block: Block) -> str:
         head, *rest = ["".join(_html_cell(cell, index) for index, cell in enumerate(row)) for row in block.rows]
         head = "".join(f"<th>{_escape_html(cell)}</th>" for cell in block.rows[0])
         caption = f"<caption>{_escape_html(block.text)}</caption>" if block.text else ""
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody><tr>{'</tr><tr>'.join(rest)}</tr></tbody></table>"
+        body = f"<thead><tr>{head}</tr></thead><tbody><tr>{'</tr><tr>'.join(rest)}</tr></tbody>"
+        # A table that is wider than the screen scrolls, and can be reached and scrolled with the keyboard.
+        label = html.escape(_replace_illegal(block.text or ", ".join(block.rows[0])))
+        return f"<div class='wide' role='group' tabindex='0' aria-label='{label}'><table>{caption}{body}</table></div>"
     tag = "pre" if block.kind == "code" else block.kind
     return f"<{tag}>{html.escape(_replace_illegal(block.text)) if tag == 'pre' else _escape_html(block.text)}</{tag}>"
 
@@ -216,9 +222,20 @@ def _add_docx_block(document: Any, block: Block) -> None:
         if block.text:
             document.add_paragraph(_replace_illegal(block.text), style="Caption").paragraph_format.keep_with_next = True
         table = document.add_table(rows=0, cols=len(block.rows[0]), style="Light Shading")
+        qn = extra("docx.oxml.ns").qn
+        look = table._tbl.tblPr.find(qn("w:tblLook"))
+        look.set(qn("w:val"), "0620")  # a header row, but neither bands nor a first column in bold
+        for name in ("firstRow", "lastRow", "firstColumn", "lastColumn", "noHBand", "noVBand"):
+            look.set(qn(f"w:{name}"), str(int(name in ("firstRow", "noHBand", "noVBand"))))
+        widths = [int(share * extra("docx.shared").Inches(6)) for share in _column_shares(block.rows)]
+        for column, width in zip(table.columns, widths, strict=True):
+            column.width = width
         for index, row in enumerate(block.rows):
             docx_row = table.add_row()
-            _fill_docx_row(docx_row.cells, row, is_bold=not index)
+            is_kept = len(block.rows) <= _MAX_ROWS_KEPT and index < len(block.rows) - 1
+            _fill_docx_row(docx_row.cells, row, is_bold=not index, is_kept=is_kept)
+            for cell, width in zip(docx_row.cells, widths, strict=True):
+                cell.width = width
             _set_docx_flag(docx_row._tr.get_or_add_trPr(), "w:cantSplit")
         _set_docx_flag(table.rows[0]._tr.get_or_add_trPr(), "w:tblHeader")  # the header row is repeated on every page
         document.add_paragraph()
@@ -232,7 +249,7 @@ def _add_docx_block(document: Any, block: Block) -> None:
 
 
 def _style_docx(document: Any) -> None:
-    """Set one sans-serif font for text, headings and captions, and add page numbers at the foot."""
+    """Set one sans-serif font for text, headings and captions, and add page numbers to the footer."""
     colour = extra("docx.shared").RGBColor(0x0B, 0x4F, 0x5C)
     for name in ("Normal", "Caption", "Title", "Heading 1", "Heading 2", "Heading 3"):
         style = document.styles[name]
@@ -254,7 +271,15 @@ def _set_docx_flag(properties: Any, name: str) -> None:
     properties.append(extra("docx.oxml").OxmlElement(name))
 
 
-def _fill_docx_row(docx_cells: Sequence[Any], texts: Sequence[str], *, is_bold: bool) -> None:
+def _column_shares(rows: Sequence[Sequence[str]]) -> list[float]:
+    """Return each column's share of the width of a table, which grows with its longest text up to 40 characters."""
+    longest = [6 + min(40, max(map(len, column))) for column in zip(*rows, strict=True)]
+    return [length / sum(longest) for length in longest]
+
+
+def _fill_docx_row(docx_cells: Sequence[Any], texts: Sequence[str], *, is_bold: bool, is_kept: bool) -> None:
+    """Write the texts; a row that is kept stays on the same page as the next."""
     for cell, text in zip(docx_cells, texts, strict=True):
+        cell.paragraphs[0].paragraph_format.keep_with_next = is_kept
         run = cell.paragraphs[0].add_run(_replace_illegal(text))
         run.bold, run.font.size = is_bold, extra("docx.shared").Pt(9)

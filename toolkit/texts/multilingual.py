@@ -62,7 +62,7 @@ class Frozen(Mapping[K, V]):
 
 
 Text: TypeAlias = Frozen[str, str]
-"""A text by language code."""
+"""A text in one or more languages, by language code."""
 
 Words: TypeAlias = str | Mapping[str, str]
 """An accepted text: strings by language code, or a plain string in the survey's first language."""
@@ -132,7 +132,7 @@ def checked_language(code: object) -> str:
     """Check a language code such as "en", "de-AT" or "zh-Hant"."""
     if not isinstance(code, str) or not _LANGUAGE_CODE.fullmatch(code):
         reject(
-            "a language must be a code such as en, de or pt-BR", repr(code)[:40], "browsers and screen readers go by it"
+            "a language must be a code such as en, de or pt-BR", repr(code)[:40], "browsers and screen readers use it"
         )
     return code
 
@@ -167,5 +167,5 @@ def text_in(words: str | Text, language: str) -> str:
 
 
 def in_language(words: str | Text, language: str) -> Text:
-    """Return a text by language; a plain string is taken to be in the given language."""
+    """Return a text as a mapping by language; a plain string is assumed to be in the given language."""
     return Frozen({language: words}) if isinstance(words, str) else words

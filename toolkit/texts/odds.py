@@ -19,23 +19,23 @@ LabelFunction: TypeAlias = Callable[[str | int], str]
 """A function that formats an option or a report."""
 
 WEAK_EPSILON = 3.0
-"""Up to this epsilon a guess between two equally likely answers is right at most 96 times in 100; above it all
-texts state that a report reveals a lot.
+"""Up to this epsilon a guess between two equally likely answers is right at most 96 times in 100; above this
+epsilon, all texts state that a report reveals a lot.
 """
 
 NEEDS_SECRET_ANSWER = ("crosswise", "unrelated", "triangular")
 """Procedures that protect only as long as the answer to their innocent question remains unknown."""
 
 _MAX_LISTED_REPORTS = 4  # reports beyond this number are summarized
-_MAX_LISTED_CARDS = 8  # a deck with more different cards is described only by their number
+_MAX_LISTED_CARDS = 8  # a deck with more different cards is described only by its number of different cards
 
 
-def odds_sentences(design: Any, voice: Voice, name: LabelFunction, *, ratio: bool = True) -> list[str]:
-    """Describe the odds of a randomizer and what its reports prove; with `ratio`, also state the likelihood ratio."""
+def odds_sentences(design: Any, voice: Voice, name: LabelFunction, *, with_ratio: bool = True) -> list[str]:
+    """Describe the odds of a randomizer and what its reports prove; `with_ratio` adds the likelihood ratio."""
     if design.matrix is None:
         odds = _WITHOUT_MATRIX.get(design.name, _sentence_by_name)(design, voice)
-        return [odds, epsilon_bound(design.epsilon, voice, ratio=ratio)]
-    return [*_matrix_sentences(design, voice, name), *_proof_sentences(design, voice, name, ratio)]
+        return [odds, epsilon_bound(design.epsilon, voice, with_ratio=with_ratio)]
+    return [*_matrix_sentences(design, voice, name), *_proof_sentences(design, voice, name, with_ratio)]
 
 
 def asks_innocent(design: Any) -> bool:
@@ -51,16 +51,16 @@ def describe(design: Any) -> str:
     return " ".join([*odds_sentences(design, voice, str), *innocent, f"Epsilon is {epsilon}."])
 
 
-def epsilon_bound(epsilon: float, voice: Voice | None = None, *, ratio: bool = True) -> str:
-    """Return a sentence on the most that a report with this epsilon can prove."""
+def epsilon_bound(epsilon: float, voice: Voice | None = None, *, with_ratio: bool = True) -> str:
+    """Return a sentence that bounds how much a report with this epsilon can prove."""
     voice = voice or Voice()
     if math.isinf(epsilon):
         return voice.say("proves_some")
-    guess = voice.guess(epsilon)
+    guess = voice.guess_frequency(epsilon)
     if guess is None:
         return voice.say("bound_sure")
     weak = "" if epsilon <= WEAK_EPSILON else "_weak"
-    likelier = [voice.say(f"ratio{weak}", factor=voice.factor(epsilon))] if ratio else []
+    likelier = [voice.say(f"ratio{weak}", factor=voice.factor(epsilon))] if with_ratio else []
     return " ".join([*likelier, voice.say(f"bound{weak}", guess=guess)])
 
 
@@ -69,7 +69,7 @@ def _matrix_sentences(design: Any, voice: Voice, name: LabelFunction) -> list[st
         return [_binary_sentence(design, voice, name)]
     share = _truth_share(design)
     if share is not None and 0 < share < 1:
-        return [voice.say("kept", often=voice.often(share), others=voice.number(len(design.options) - 1))]
+        return [voice.say("kept", often=voice.frequency(share), others=voice.number(len(design.options) - 1))]
     return outcome_sentences(design, voice, name)
 
 
@@ -96,7 +96,7 @@ def _binary_sentence(design: Any, voice: Voice, name: LabelFunction) -> str:
 def _received_phrase(report: str, share: Fraction, voice: Voice, *, still: bool = False) -> str:
     if share in (0, 1):
         return voice.say("receive_always" if share else "receive_never", report=report)
-    return voice.say("receive_still" if still else "receive", report=report, often=voice.often(share))
+    return voice.say("receive_still" if still else "receive", report=report, often=voice.frequency(share))
 
 
 def _truth_share(design: Any) -> Fraction | None:
@@ -117,36 +117,36 @@ def _answer_sentence(design: Any, truth: int, voice: Voice, name: LabelFunction)
     if len(order) == 1:
         return voice.say("row_one", answer=answer, received=_received_phrase(reports[0], Fraction(1), voice))
     parts = [
-        voice.say("part", report=report, often=voice.often(Fraction(int(row[j]), design.denominator)))
+        voice.say("part", report=report, often=voice.frequency(Fraction(int(row[j]), design.denominator)))
         for j, report in zip(selection, reports, strict=True)
     ]
     others = voice.number(len(order) - len(selection))
     rest = [voice.say("rest", others=others)] if len(selection) < len(order) else []
-    return voice.say("row", answer=answer, reports=voice.joined([*parts, *rest]))
+    return voice.say("row", answer=answer, reports=voice.join_words([*parts, *rest]))
 
 
-def _proof_sentences(design: Any, voice: Voice, name: LabelFunction, ratio: bool) -> list[str]:
+def _proof_sentences(design: Any, voice: Voice, name: LabelFunction, with_ratio: bool) -> list[str]:
     """State one bound for all reports or, if reports can rule out answers, what each report leaves possible."""
     if math.isfinite(design.epsilon):
-        return [epsilon_bound(design.epsilon, voice, ratio=ratio)]
+        return [epsilon_bound(design.epsilon, voice, with_ratio=with_ratio)]
     if len(design.report_options) > _MAX_LISTED_REPORTS:  # there are at least as many reports as answers
         return [voice.say("proves_some")]
-    return [_proof_sentence(design, j, voice, name, ratio) for j in range(len(design.report_options))]
+    return [_proof_sentence(design, j, voice, name, with_ratio) for j in range(len(design.report_options))]
 
 
-def _proof_sentence(design: Any, j: int, voice: Voice, name: LabelFunction, ratio: bool) -> str:
+def _proof_sentence(design: Any, j: int, voice: Voice, name: LabelFunction, with_ratio: bool) -> str:
     column, report = design.weights[:, j].tolist(), voice.quoted(name(design.report_options[j]))
     if min(column):
         epsilon = log_up(Fraction(max(column), min(column)))
-        guess = voice.guess(epsilon)
+        guess = voice.guess_frequency(epsilon)
         if guess is None:
             return voice.say("leaves_sure", report=report)
-        if not ratio:
+        if not with_ratio:
             return voice.say("leaves_open", report=report, guess=guess)
         likelier = voice.say("ratio_open", report=report, factor=voice.factor(epsilon))
         return f"{likelier} {voice.say('leaves_none', guess=guess)}"
     excluded = [voice.quoted(name(option)) for option, weight in zip(design.options, column, strict=True) if weight]
-    return voice.say("proves", report=report, answers=voice.joined(excluded, "or"))
+    return voice.say("proves", report=report, answers=voice.join_words(excluded, "or"))
 
 
 _SLOT_VALUES: dict[str, Callable[[Any, Voice], str]] = {
@@ -154,8 +154,8 @@ _SLOT_VALUES: dict[str, Callable[[Any, Voice], str]] = {
     "size": lambda design, voice: voice.number(design.size),
     "values": lambda design, voice: voice.number(design.values),
     "most": lambda design, voice: voice.number(design.most),
-    "often": lambda design, voice: voice.often(design._support_law.p),
-    "rarely": lambda design, voice: voice.often(design._support_law.q),
+    "often": lambda design, voice: voice.frequency(design._support_law.p),
+    "rarely": lambda design, voice: voice.frequency(design._support_law.q),
 }
 
 
@@ -169,20 +169,20 @@ def _sentence_by_name(design: Any, voice: Voice) -> str:
 def _subset_sentence(design: Any, voice: Voice) -> str:
     if design.size > 1:
         return _sentence_by_name(design, voice)
-    return voice.say("kept", often=voice.often(design._support_law.p), others=voice.number(len(design.options) - 1))
+    return voice.say("kept", often=voice.frequency(design._support_law.p), others=voice.number(len(design.options) - 1))
 
 
 def _window_sentence(design: Any, voice: Voice) -> str:
     inside = Fraction(design.width * design.inside, design._window.total_weight)
     half = voice.number(float(Fraction(design.width, 2 * design.steps) * (design.high - design.low)))
-    return voice.say("window", often=voice.often(inside), half=half)
+    return voice.say("window", often=voice.frequency(inside), half=half)
 
 
 def _hybrid_sentence(design: Any, voice: Voice) -> str:
-    turn, window, bit = design.share, _window_sentence(design, voice), _sentence_by_name(design.bit, voice)
+    turn, window, bit = design.window_probability, _window_sentence(design, voice), _sentence_by_name(design.bit, voice)
     if turn in (0, 1):
         return window if turn else bit
-    return voice.say("hybrid", often=voice.often(turn), window=window, bit=bit)
+    return voice.say("hybrid", often=voice.frequency(turn), window=window, bit=bit)
 
 
 def _laplace_sentence(design: Any, voice: Voice) -> str:
@@ -201,10 +201,10 @@ def _scrambled_sentence(design: Any, voice: Voice) -> str:
         return voice.say(design.how, cards=voice.say("cards", count=voice.number(len(design.values))))
     total = sum(design.weights)
     cards = [
-        voice.say("card", value=_exact_number(value, voice), often=voice.often(Fraction(weight, total)))
+        voice.say("card", value=_exact_number(value, voice), often=voice.frequency(Fraction(weight, total)))
         for value, weight in zip(design.values, design.weights, strict=True)
     ]
-    return voice.say(design.how, cards=voice.joined(cards))
+    return voice.say(design.how, cards=voice.join_words(cards))
 
 
 def _exact_number(value: Fraction, voice: Voice) -> str:

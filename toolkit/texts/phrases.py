@@ -72,29 +72,29 @@ def base_language(language: str) -> str | None:
     return base if base in LANGUAGES else None
 
 
-def phrases(language: str = "en", custom: Own | None = None, *also: str) -> Mapping[str, str]:
+def phrases(language: str = "en", custom: Own | None = None, *extra_tables: str) -> Mapping[str, str]:
     """Return the sentences of the promise in one language by name; "de-AT" uses the file of "de".
 
-    `also` names further tables, such as "paper" and "assessment".
+    `extra_tables` names further tables, such as "paper" and "assessment".
 
     For a language without a file, `custom` must contain all sentences that every survey needs. If the
     language has a file, its sentences cannot be changed, because a reworded promise might be untrue.
     """
     base = base_language(language)
     if base is not None:
-        return _sentences(base, also)
+        return _sentences(base, extra_tables)
     sentences = {
         key.removeprefix(PROMISE_PREFIX): words
         for key, words in (custom or {}).get(language, {}).items()
         if key.startswith(PROMISE_PREFIX)
     }
-    english = _sentences("en", also)
+    english = _sentences("en", extra_tables)
     for key, pattern in english.items():
         if key in _OPTIONAL - set(sentences):
             continue
         if key not in sentences or slot_names(sentences[key]) != slot_names(pattern):
             needed = f"{len(english.keys() - _OPTIONAL)} {PROMISE_PREFIX}… sentences"
-            rule = f"a language must be one of {', '.join(LANGUAGES)}, or `words` must hold all of its {needed}"
+            rule = f"a language must be one of {', '.join(LANGUAGES)}, or `words` must contain all of its {needed}"
             fault = (
                 f"without {PROMISE_PREFIX}{key}"
                 if key not in sentences
@@ -109,9 +109,9 @@ def slot_names(pattern: str) -> frozenset[str]:
 
 
 @cache
-def _sentences(language: str, also: tuple[str, ...]) -> Mapping[str, str]:
+def _sentences(language: str, extra_tables: tuple[str, ...]) -> Mapping[str, str]:
     tables = _language_tables(language)
-    sentences = {name: text for table in ("promise", *also) for name, text in tables[table].items()}
+    sentences = {name: text for table in ("promise", *extra_tables) for name, text in tables[table].items()}
     return Frozen(_isolate_if_right_to_left(sentences, language))
 
 
@@ -143,19 +143,20 @@ def raw_words(language: str, custom: Mapping[str, str]) -> dict[str, str]:
 def _checked_page_words(language: str, custom: Mapping[str, str]) -> dict[str, str]:
     english = _language_tables("en")["page"]
     if unknown := sorted(set(custom) - english.keys()):
-        reject(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
+        rule = f"the names in `words` must be those of en.toml ({len(english)} names)"
+        reject(rule, unknown[0][:40], "the page has no such text")
     if base_language(language) and (promised := sorted(set(custom) - REWORDABLE)):
-        rule = f"`words` in {language!r} may put otherwise what asks, not what is promised"
-        reject(rule, promised[0], "reworded, it could be untrue")
+        rule = f"`words` in {language!r} may reword questions and labels but no promise"
+        reject(rule, promised[0], "a reworded promise could be untrue")
     words = raw_words(language, custom)
     if missing := sorted(english.keys() - words.keys()):
-        rule = f"the page must have all its words in {language!r}"
+        rule = f"the page must have all its texts in {language!r}"
         received = f"{len(missing)} missing, such as {missing[0]!r}"
-        reject(rule, received, f"known are {', '.join(LANGUAGES)}; give others as `words`")
+        reject(rule, received, f"the toolkit has {', '.join(LANGUAGES)}; give other languages as `words`")
     for name, text in custom.items():
         if set(_SLOT.findall(text)) != set(_SLOT.findall(english[name])):
             expected = " ".join(_SLOT.findall(english[name])) or "nothing in braces"
-            reject(f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there")
+            reject(f"the text {name!r} in {language!r} must contain {expected}", "others", "values are inserted there")
     return {**_isolate_if_right_to_left(words, language), "direction": "rtl" if is_right_to_left(language) else "ltr"}
 
 

@@ -41,12 +41,12 @@ class Voice:
     def quoted(self, words: str) -> str:
         return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
-    def joined(self, parts: Sequence[str], word: str = "and") -> str:
+    def join_words(self, parts: Sequence[str], word: str = "and") -> str:
         """Join texts into a list in a sentence, such as "one, two and three"."""
         *most, last = parts
         return self.phrases["comma"].join(most) + self.phrases[word] + last if most else last
 
-    def often(self, share: Fraction) -> str:
+    def frequency(self, share: Fraction) -> str:
         """Return a probability as a frequency."""
         if share in (0, 1):
             return self.phrases["always" if share else "never"]
@@ -59,7 +59,7 @@ class Voice:
         name = ("about_" if about else "") + ("once" if count == 1 else "often")
         return self.say(name, count=self.number(count), of=self.number(of))
 
-    def guess(self, epsilon: float) -> str | None:
+    def guess_frequency(self, epsilon: float) -> str | None:
         """Return the maximum frequency with which a guess between two equally likely answers is right after a report.
 
         The frequency is e**epsilon / (1 + e**epsilon), rounded up; None beyond 9,999 times in 10,000.
@@ -71,15 +71,15 @@ class Voice:
         return None
 
     def factor(self, epsilon: float) -> str:
-        """Format e**epsilon with three digits, rounded up."""
+        """Format e**epsilon with three significant digits, rounded up."""
         return self.number(round_up(Decimal(epsilon).exp(), 3))
 
     def rounded_up(self, value: float) -> str:
-        """Format a number with three digits, rounded up."""
+        """Format a number with three significant digits, rounded up."""
         return self.number(round_up(value, 3))
 
     def number(self, value: int | float | Decimal) -> str:
-        """Format a number with the separators of the language; a float has three digits."""
+        """Format a number with the separators of the language; a float has three significant digits."""
         exact = Decimal(f"{value:.3g}") if isinstance(value, float) else Decimal(value)
         sign, digits = ("−" if exact < 0 else ""), f"{abs(exact).normalize():f}"
         whole, point, rest = digits.partition(".")
@@ -89,7 +89,7 @@ class Voice:
 
 
 def as_frequency(share: Fraction) -> tuple[int, int, bool]:
-    """Return a probability as a count and a total, small if possible, and whether the fraction is exact."""
+    """Return a probability as a count and a total, small numbers if possible, and whether the fraction is exact."""
     if share.denominator <= 20:
         return share.numerator, share.denominator, True
     of = 100

@@ -24,7 +24,7 @@ def all_counts(design, n: int) -> Shares:
 
 
 def side(design, n: int, share: float) -> tuple[np.ndarray, ...]:
-    """Counts that are not rarer than 1e-12: chances, estimates, errors, and Wilson's limits before the cut."""
+    """Counts with a probability of at least 1e-12: probabilities, estimates, errors, and Wilson's uncut limits."""
     every, (no, yes) = all_counts(design, n), design.matrix[:, 1]
     chance = binom.pmf(np.arange(n + 1), n, no + share * (yes - no))
     parts = (chance, every.value, every.se, *every.uncut(0.95, "wilson"))
@@ -32,7 +32,7 @@ def side(design, n: int, share: float) -> tuple[np.ndarray, ...]:
 
 
 def coverage(design, sizes, shares) -> tuple[float, float, float]:
-    """The chance that an interval holds the difference: MOVER, Wald, and MOVER from limits that are cut."""
+    """The coverage of the difference by MOVER, by Wald, and by MOVER from limits that are already cut."""
     (p, a, s, low, high), (q, b, t, least, greatest) = (
         side(design, n, share) for n, share in zip(sizes, shares, strict=True)
     )
@@ -62,8 +62,8 @@ def test_the_interval_of_a_difference_covers_at_least_94_percent() -> None:
 
 
 def test_near_an_edge_it_covers_more_than_it_says() -> None:
-    """Mangat's design, p = 2/3, 50 people each, shares .99 and .90; and answers that nothing hides, 100
-    people each, shares .01 and 0. Wald's covered .8506 and .6334 when reports that all agree had no error.
+    """Mangat's design, p = 2/3, 50 people each, shares .99 and .90; and plain answers, 100 people each, shares .01 and
+    0. Wald's covered .8506 and .6334 when reports that all agree had no error.
     """
     assert coverage(mangat("2/3"), (50, 50), (0.99, 0.90))[:2] == pytest.approx((0.9865, 0.9317), abs=6e-5)
     direct = Design([[1, 0], [0, 1]], 1, ("no", "yes"))

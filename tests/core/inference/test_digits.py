@@ -11,10 +11,10 @@ from toolkit.core.inference.digits import (
     decimals_of,
     digits,
     digits_up,
-    fixed_between,
     format_estimate,
+    format_fixed_range,
     format_limits,
-    short,
+    format_short,
 )
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.local.compliance import Compliance
@@ -34,7 +34,7 @@ def test_an_interval_is_never_written_as_a_point() -> None:
     assert format_limits(0.0, 4e-14, 2e-8) == "0.00000000000000 to 0.00000000000004"
     assert len(format_limits(0.0, 1e-300, 2.0)) < 40
     assert format_limits(0.5, 0.5, 0.1) == "0.50 to 0.50"
-    assert fixed_between(math.nan, 0.5, 2, "") == fixed_between(0.5, math.nan, 2, "") == "—"
+    assert format_fixed_range(math.nan, 0.5, 2, "") == format_fixed_range(0.5, math.nan, 2, "") == "—"
     for lines, decimals in (
         ([], 0),
         ([(0.3, 0.1, 0.2, 0.4), (12.0, 3.0, 9.0, 15.0)], 2),
@@ -50,7 +50,7 @@ def test_people_are_whole_and_large_numbers_have_no_exponent() -> None:
     assert (format_estimate(979.0, 1.4, whole=True), format_estimate(-3.0, 1.4, whole=True)) == ("979", "-3")
     assert format_limits(975.2, 982.8, 1.4, whole=True) == "975 to 983"
     assert format_estimate(11450.03125, float("nan")) == "11,450"
-    assert [short(number) for number in (999.96, 1000.0, 70710.678, 1e15, 1e-7)] == [
+    assert [format_short(number) for number in (999.96, 1000.0, 70710.678, 1e15, 1e-7)] == [
         "1000",
         "1,000",
         "70,711",

@@ -1,4 +1,4 @@
-"""Reports that contradict their design: exact tails, and what is said of them."""
+"""Reports that contradict their design: exact tails, and the notes about them."""
 
 import math
 
@@ -40,7 +40,7 @@ def test_the_fit_is_the_binomial_tail_at_the_nearest_edge(design, counts, value,
 
 
 def likelihood_ratio(design, counts, shares) -> float:
-    """Twice the logarithm of how much likelier the reports' own shares are than those of these truths."""
+    """Twice the log-likelihood ratio of the observed shares of reports and the shares that these truths imply."""
     seen = np.array(counts)
     return float(2 * xlogy(seen, seen / seen.sum() / (np.array(shares) @ design.matrix)).sum())
 
@@ -66,7 +66,7 @@ def test_a_contradiction_of_the_design_is_stated_in_every_display():
         "no share agrees with these reports at 95 %: 10 of 300 reports were yes, where the design makes at least 50"
     )
     assert (
-        "(p = 3e-13); the instructions were not followed, or the design was another, or it is chance; do "
+        "(p = 3e-13); the instructions were not followed, or another design was used, or it is chance; do "
         "not publish" in note
     )
     assert note in estimate._repr_html_().replace("&#x27;", "'")
@@ -96,7 +96,7 @@ def test_no_interval_is_written_as_a_point():
 
 @pytest.mark.slow
 def test_misfit_is_noted_if_the_interval_is_empty_or_p_is_below_5_percent():
-    """Over every count of 300 reports, the notes and the text mention the misfit in exactly these cases."""
+    """For every count of 300 reports, the notes and the text mention the misfit in exactly these cases."""
     for yes in range(301):
         estimate = DIE.estimate_counts([300 - yes, yes])
         contradicts = bool(estimate.interval().empty) or estimate.fit.p < 0.05
@@ -137,7 +137,7 @@ def test_of_very_many_options_the_farthest_decides_on_either_side(far: int, near
 
 
 def test_no_p_value_of_a_fit_is_above_one():
-    """A hair outside: each tail is about one half, and six of them are three."""
+    """Barely outside: each tail is about one half, and six tails sum to three."""
     shares = Shares.from_support(np.array([79.0, 110, 111]), 1000, np.full(3, 0.5), np.full(3, 0.08))
     assert shares.value[0] < 0
     assert edge_fit(shares, together=True).p == 1

@@ -168,7 +168,7 @@ def test_rounding_contradicts_nothing() -> None:
 
 @pytest.mark.parametrize(("p", "q"), [(0.9, 0.3), (0.2, 0.6)])
 def test_the_error_of_a_share_is_that_of_the_reports(p: float, q: float) -> None:
-    """Where all reports agree, the error is that of the nearest possible share."""
+    """If all reports agree, the error is computed at the nearest possible share."""
     low, high = min(p, q), max(p, q)
     variances = np.array([low * (1 - low) / 40, 0.25 * 0.75 / 39, high * (1 - high) / 40])
     found = share_error(np.array([0.0, 10.0, 40.0]), 40, p, q)
@@ -184,7 +184,7 @@ def test_uncut_limits_are_there_for_differences_and_tests() -> None:
 
 
 def test_students_interval_matches_the_textbook() -> None:
-    """There are no limits where all answers are equal."""
+    """There are no limits if all answers are equal."""
     low, high = Student(10.0, 2.0, 4).interval(0.95, "t")
     assert (low, high) == pytest.approx(t.interval(0.95, 4, 10, 2))
     for silent in (Student(10.0, 0.0, 4), Student(10.0, float("nan"), 0), Student(1.0, 0.5, 0)):
@@ -210,22 +210,22 @@ def among(p: float, least: float, greatest: float, n: int) -> Shares:
         value=dummy,
         se=dummy,
         n=n,
-        spread_given=dummy,
+        spread_with=dummy,
         spread_without=dummy,
         counts=np.stack([count, n - count], axis=1),
-        given=rows * [p, 1 - p],
-        without=rows * [least, 1 - least],
-        without_range=(np.full(n + 1, least), np.full(n + 1, greatest)),
+        probs_with=rows * [p, 1 - p],
+        probs_without=rows * [least, 1 - least],
+        support_range_without=(np.full(n + 1, least), np.full(n + 1, greatest)),
     )
 
 
 def test_a_report_that_is_as_probable_from_either_speaks_for_nobody() -> None:
-    """Three kinds of report, of which the one in the middle says nothing: 20 of 100 speak for the option."""
+    """Three kinds of report, the middle one uninformative: 20 of 100 reports support the option."""
     one = np.ones(1)
     given, without = np.array([[0.5, 0.25, 0.25]]), np.array([[0.25, 0.25, 0.5]])
     spoken = (without[:, 0], without[:, 0])
     shares = Shares(one, one, 100, one, one, np.array([[20.0, 45, 35]]), given, without, spoken)
-    assert [part.tolist() for part in shares.speaking()] == [[20], [0.5]]
+    assert [part.tolist() for part in shares.support()] == [[20], [0.5]]
     low, high = (beta.ppf(tail, 20 + more, 81 - more) for tail, more in ((0.025, 0), (0.975, 1)))
     found = shares.uncut(0.95, "exact")
     assert np.ravel(found) == pytest.approx([(low - 0.25) / 0.25, (high - 0.25) / 0.25])
@@ -259,7 +259,7 @@ def test_reports_that_do_not_single_out_an_option_exclude_no_share() -> None:
 
 
 def test_the_standard_error_of_a_share_divides_by_n_minus_1() -> None:
-    """As the sample variance of the scores does; a report alone has none."""
+    """The sample variance of the scores does the same; a single report has no error."""
     shares = Shares.from_support(np.array([3.0]), 8, np.array([0.75]), np.array([0.25]))
     scores = (np.repeat([1.0, 0.0], [3, 5]) - 0.25) / 0.5
     assert shares.se[0] == pytest.approx(scores.std(ddof=1) / np.sqrt(8))
@@ -288,7 +288,7 @@ def test_reports_that_speak_against_an_option_mirror_the_opposite_reports() -> N
 
 
 def sample_share(count: int, n: int = 50) -> SampleShares:
-    """A plain question to n people whose weights are all alike."""
+    """A plain question to n people with equal weights."""
     one, shares = np.ones(1), Shares.from_support(np.array([float(count)]), n, np.ones(1), np.zeros(1))
     return SampleShares(shares, shares.value, shares.se, n * one, n * one, n * one, n - 1, one)
 
@@ -334,10 +334,10 @@ def test_a_sample_without_a_degree_of_freedom_is_taken_for_one_with_one(method: 
 
 
 def test_some_of_the_shares_have_the_methods_of_each_for_itself() -> None:
-    """A posterior of all shares together is none of some of them."""
+    """The joint posterior of all shares is not a posterior of some of them."""
     ones = np.ones(3)
     shares = Shares.from_support(np.array([5.0, 9.0, 2.0]), 20, 0.75 * ones, 0.25 * ones)
     assert shares.rows(np.array([1])).methods == ("wilson", "exact", "bayes", "wald")
-    together = replace(shares, through=RandomizedCounts(np.eye(3), shares.value, np.eye(3)))
+    together = replace(shares, joint=RandomizedCounts(np.eye(3), shares.value, np.eye(3)))
     assert together.rows(np.array([1])).methods == ("wilson", "exact", "wald")
     assert together.rows(np.array([2, 0])).value.tolist() == shares.value[[2, 0]].tolist()

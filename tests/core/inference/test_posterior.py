@@ -42,7 +42,7 @@ def test_an_interval_at_an_edge_holds_its_level_of_the_posterior(n: int, level: 
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), [(3, 50), (4, 100_000), (8, 300)])
 def test_through_a_matrix_that_hides_nothing_the_posterior_is_dirichlets(k: int, n: int) -> None:
-    """Fixed seed: quantiles within 0.15 standard deviations, three times what the number of draws makes."""
+    """Fixed seed: quantiles within 0.15 standard deviations, three times the Monte Carlo error."""
     counts = np.random.default_rng(k).multinomial(n, np.arange(1, k + 1) / (k * (k + 1) / 2))
     shares = counts / n
     cov = (np.diag(shares) - np.outer(shares, shares)) / n
@@ -123,7 +123,7 @@ def test_the_shortest_interval_holds_its_level() -> None:
 
 @pytest.mark.parametrize(("beyond", "touches"), [(2, True), (3, False)])
 def test_an_interval_within_a_five_hundredth_of_the_draws_reaches_the_edge(beyond: int, touches: bool) -> None:
-    """Of 1,000 draws 900 lie close together, and so many between them and the edge."""
+    """Of 1,000 draws, 900 lie close together, and the others lie between them and the edge."""
     few, others = np.linspace(0, 0.4, beyond), np.linspace(0.7, 1, 100 - beyond)
     draws = np.concatenate([few, np.linspace(0.5, 0.6, 900), others])
     low, high = shortest_intervals(np.stack([draws, 1 - draws], axis=1), 0.9)
@@ -132,7 +132,7 @@ def test_an_interval_within_a_five_hundredth_of_the_draws_reaches_the_edge(beyon
 
 
 def test_the_shortest_interval_rounds_its_number_of_draws_up() -> None:
-    """An interval holds no less than its level where that is not a whole number of draws."""
+    """An interval contains at least its level, even if the level is not a whole number of draws."""
     for count in (1001, 1003, 1999):
         draws = np.random.default_rng(count).beta(5, 5, size=(count, 2))
         for level in (0.5, 0.9, 0.95):

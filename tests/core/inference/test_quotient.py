@@ -111,5 +111,5 @@ def test_what_is_no_ratio_is_refused() -> None:
     with pytest.raises(TypeError, match="another operation with float"):
         1.0 / one
     mapped = one.map(np.exp, np.exp)
-    with pytest.raises(ValueError, match="needs estimates with uncut limits"):
+    with pytest.raises(ValueError, match="needs estimates with untruncated limits"):
         mapped / one

@@ -1,4 +1,4 @@
-"""A test and its interval never disagree: by enumeration of counts, so there are no false alarms."""
+"""A test and its interval always agree: checked by enumeration of counts, so there are no false alarms."""
 
 from dataclasses import dataclass
 
@@ -169,7 +169,7 @@ def test_one_report_alone_can_be_tested_by_the_law_of_the_reports() -> None:
 
 @dataclass(frozen=True)
 class TwoTails:
-    """Errors with Pr[|error| > x] = e**-x on either side alike: a basis with intervals and nothing else."""
+    """Symmetric errors with Pr[|error| > x] = e**-x: a basis that has only intervals."""
 
     value: np.ndarray
     methods: tuple[str, ...] = ("noise",)
@@ -187,7 +187,7 @@ def two_tails(null: float, direction: str | None = None) -> tuple[TwoTails, np.n
 
 
 def test_a_p_value_from_intervals_alone_is_never_too_small() -> None:
-    """At 1 - p itself the interval leaves the null out, and 10 digits are right: e**-distance."""
+    """At the level 1 - p the interval excludes the null, and 10 digits are right: e**-distance."""
     for null in (0.0, 0.3, 2.0, 7.25):
         basis, found = two_tails(null)
         assert found[:3] == pytest.approx(np.exp(-np.abs(basis.value[:3] - null)), rel=2e-10)
@@ -202,7 +202,7 @@ def test_an_entry_without_an_interval_has_no_p_value_on_any_side() -> None:
 
 
 def test_a_value_at_the_null_speaks_for_neither_side() -> None:
-    """Of whole noise the chance of 0 or less is above one half, so that half would be too small."""
+    """With integer noise, the probability of 0 or less is above one half, so one half would be too small."""
     for direction in ("less", "greater"):
         assert two_tails(0.5, direction)[1][2] == 1
         assert (
@@ -214,7 +214,7 @@ def test_a_value_at_the_null_speaks_for_neither_side() -> None:
 
 
 def test_no_p_value_is_above_one() -> None:
-    """Of counts both tails hold the count itself, and may both be above one half."""
+    """For counts, both tails include the count itself, and may both be above one half."""
     for n in (2, 5, 20):
         shares = all_counts("die", n)
         for method in ("exact", "wilson", "wald"):
@@ -248,7 +248,7 @@ def test_the_result_is_frozen_and_says_all() -> None:
 
 
 def test_many_p_values_are_adjusted_as_bonferroni_and_holm_say() -> None:
-    """Four tests of a difference between women and men in rr_synthetic.csv; NaN is no test and stays."""
+    """Four tests of a difference between women and men in rr_synthetic.csv; NaN is not a test and remains NaN."""
     p = np.array([0.020480, 0.040015, np.nan, 0.147162, 0.004682])
     holm = [0.061440, 0.080030, np.nan, 0.147162, 0.018728]
     assert adjusted(p, "holm") == pytest.approx(holm, abs=2e-6, nan_ok=True)

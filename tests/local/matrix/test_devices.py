@@ -36,7 +36,7 @@ def test_reports_with_their_own_names_are_explained_answer_by_answer() -> None:
 
 
 def test_slips_are_cut_only_where_no_simpler_device_exists() -> None:
-    """Up to 40 parts, slips are cut where neither coins, a die nor ten slips give the probability."""
+    """Slips, up to 40, are offered only if neither coins, a die nor ten slips give the exact probability."""
     cut = {
         parts: {device._n_slips for device in warner(Fraction(parts - 1, parts)).devices()} - {0, 10}
         for parts in range(3, 43)

@@ -5,7 +5,14 @@ import pytest
 
 from tests.slowly import each
 from toolkit import k_ary, kuk, warner
-from toolkit.local.matrix.encoding import codes_are_ambiguous, draw_reports, encode, tally, yes_no_codes
+from toolkit.local.matrix.encoding import (
+    codes_are_ambiguous,
+    counts_in_order,
+    draw_reports,
+    encode,
+    tally,
+    yes_no_codes,
+)
 
 YES_NO = ("no", "yes")
 SECRET = "my-secret-answer"  # noqa: S105
@@ -178,7 +185,7 @@ def test_of_what_could_be_percent_the_share_is_said(share: float, said: str) -> 
 
 @pytest.mark.parametrize("k", [127, 128, 129, 32_767, 32_768, 32_769])
 def test_codes_and_the_mark_of_the_truth_fit_their_integer_type(k: int) -> None:
-    """A report is no truth with a chance below 4e-8 each; with a fixed seed."""
+    """Each report differs from the truth with probability below 4e-8; the seed is fixed."""
     answers = [0, k - 2, k - 1]
     for labels in (tuple(range(k)), tuple(map(str, range(k)))):
         assert encode(list(map(type(labels[0]), answers)), labels, "answers").codes.tolist() == answers
@@ -209,8 +216,8 @@ def test_a_read_only_or_strided_array_is_welcome() -> None:
 
 
 def test_codes_of_every_width_have_equal_counts() -> None:
-    """Eight-byte codes are counted without a copy; what is out of range, missing or a label takes the same
-    way as ever.
+    """Eight-byte codes are counted without a copy; values that are missing, out of range or labels are handled as
+    before.
     """
     codes = np.random.default_rng(1).integers(0, 5, 300_000)
     wanted = np.bincount(codes, minlength=5).tolist()
@@ -233,7 +240,7 @@ def test_a_table_of_codes_is_no_list_of_reports() -> None:
 
 
 def test_reversed_warner_is_the_mirror_image_word_for_word() -> None:
-    """p and 1 - p swap the reports: with the same bits and opposite answers they send the same reports."""
+    """p and 1 - p swap the reports: opposite answers give the same reports from the same random bits."""
     answers = np.random.default_rng(1).random(10_000) < 0.3
     kept = warner("3/4").randomize(answers, np.random.default_rng(2))
     mirrored = warner("1/4").randomize(~answers, np.random.default_rng(2))
@@ -241,7 +248,7 @@ def test_reversed_warner_is_the_mirror_image_word_for_word() -> None:
 
 
 def test_long_work_has_the_law_of_short_work() -> None:
-    """A million answers, in chunks; the share kept within 5 standard errors: false alarms 6e-7."""
+    """A million answers, in chunks; the share of unchanged answers is within 5 standard errors (false alarms 6e-7)."""
     design = k_ary(16, epsilon=1.0)
     codes = np.tile(np.arange(16, dtype=np.int8), 62_500)
     reports = draw_reports(design.weights, design._forced_form, codes, np.random.default_rng(3))
@@ -255,3 +262,9 @@ def test_answers_are_not_changed() -> None:
     before = answers.copy()
     warner("1/4").randomize(answers)
     assert np.array_equal(answers, before)
+
+
+def test_a_report_that_nobody_gave_is_counted_as_zero() -> None:
+    assert counts_in_order({"car": 7}, ("bus", "car", "bike")) == [0, 7, 0]
+    assert counts_in_order({True: 7}, ("no", "yes")) == [0, 7]
+    assert counts_in_order(pd.Series({"bike": 2, "bus": 1}), ("bus", "car", "bike")) == [1, 0, 2]

@@ -1,4 +1,4 @@
-"""The fit of designs in which one report speaks for several options."""
+"""The fit of designs in which a report may come from several options."""
 
 import math
 
@@ -22,11 +22,11 @@ from toolkit.local.matrix.likelihood import (
 )
 from toolkit.local.matrix.moments import interval_basis
 from toolkit.local.numeric import square_wave
-from toolkit.local.numeric.square_wave import SEED, resample
+from toolkit.local.numeric.square_wave import BOOTSTRAP_SEED, resample
 
 
 def test_a_missing_report_carries_no_information() -> None:
-    """A report that did not arrive changes no likelihood ratio, even where it could not have arrived."""
+    """A report that was not received does not change any likelihood ratio, even if its probability is zero."""
     law = np.array([[1, 0], [0.25, 0.75]])
     found = likelihood_ratios(law, np.array([[1, 0], [0.5, 0.5]]), np.array([[1, 0], [0, 1]]))
     assert found.tolist() == [[1, 0.25], pytest.approx([2, 1])]
@@ -51,11 +51,12 @@ def test_the_closed_form_of_forced_designs_is_the_maximum(k: int, truth: float, 
 def test_designs_of_forced_form_need_no_search(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolkit.local.matrix.likelihood.maximum_likelihood", None)
     assert np.ravel(k_ary(k, epsilon=1).estimate_counts([90, 10, 0][:k], method="mle").value)[-1] == 0
-    assert forced_mle(np.array([3.0, 0, 1]), 0.5, np.array([0.5, 0, 0])).tolist() == [0.5, 0, 0.5]  # nobody is forced
+    # no report is forced
+    assert forced_mle(np.array([3.0, 0, 1]), 0.5, np.array([0.5, 0, 0])).tolist() == [0.5, 0, 0.5]
 
 
 def test_many_surveys_have_the_maxima_that_each_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where reports that one survey has are lacking in another, and in several parts."""
+    """This also holds if reports that one survey has are missing in another, and for several chunks."""
     monkeypatch.setattr("toolkit.local.matrix.likelihood._MAX_CELLS", 60)
     rng = np.random.default_rng(4)
     for k in (2, 4):
@@ -68,7 +69,9 @@ def test_many_surveys_have_the_maxima_that_each_has_alone(monkeypatch: pytest.Mo
 
 
 def test_the_maximum_for_two_truths_is_a_root_of_the_score_or_an_end() -> None:
-    """Against the interior point, which is for any number of truths: in height, as a maximum may be flat."""
+    """The likelihood equals that of the interior-point method, which handles any number of truths; shares are not
+    compared, because a maximum may be flat.
+    """
     rng = np.random.default_rng(5)
     for impossible in (False, True):
         matrix = rng.dirichlet(np.ones(4), size=2)
@@ -76,7 +79,7 @@ def test_the_maximum_for_two_truths_is_a_root_of_the_score_or_an_end() -> None:
         matrix[0] /= matrix[0].sum()
         for n in (3, 40, 10_000):
             counts = rng.multinomial(n, rng.dirichlet(np.ones(4)), size=20).astype(float)
-            ends = (matrix[:1] @ np.diag([n] * 4), matrix[1:] @ np.diag([n] * 4))  # all are of one kind
+            ends = (matrix[:1] @ np.diag([n] * 4), matrix[1:] @ np.diag([n] * 4))  # all reports are of one kind
             weights = np.concatenate([counts, *ends]) / n
             shares, other = maximum_likelihoods(matrix, weights), interior_point(matrix, weights)
             logs = [xlogy(weights, one @ matrix).sum(axis=1) for one in (shares, other)]
@@ -85,7 +88,9 @@ def test_the_maximum_for_two_truths_is_a_root_of_the_score_or_an_end() -> None:
 
 
 def test_shares_that_go_to_zero_slowly_are_found() -> None:
-    """The third share is exactly at the border with zero gradient: EM needs 374,227 rounds to the same certificate."""
+    """The third share is exactly on the boundary with zero gradient: EM needs 374,227 rounds for the same
+    certificate.
+    """
     matrix = np.full((3, 3), 0.4) - 0.2 * np.eye(3)
     shares = maximum_likelihood(matrix, np.array([14.0, 10.0, 16.0]))
     assert np.allclose(shares, [0.25, 0.75, 0], atol=1e-6)
@@ -99,14 +104,17 @@ def test_an_unsettled_likelihood_is_an_error_not_an_answer() -> None:
 
 @pytest.mark.slow
 def test_the_maximum_is_found_where_it_is_flat():
-    """Three hundred people with one answer near the end of 81 points: plain Newton equations become singular there."""
+    """Three hundred people with one answer near the end of 81 points: the plain Newton equations become
+    singular there.
+    """
     wave, rng = square_wave((0, 80), 1.0), np.random.default_rng(5)
     reports = [wave._draw_report(1, lambda bound: int(rng.integers(bound))) for _ in range(300)]
     matrix, tallies = (
         wave._window.matrix(),
-        resample(wave.tally(reports).astype(float), 40, np.random.default_rng(SEED)),
+        resample(wave.tally(reports).astype(float), 40, np.random.default_rng(BOOTSTRAP_SEED)),
     )
-    shares = maximum_likelihoods(matrix, tallies, tolerance=1e-6)  # the bootstrap of an estimate: seen there
+    # the bootstrap of an estimate, in which this was observed
+    shares = maximum_likelihoods(matrix, tallies, tolerance=1e-6)
     assert likelihood_ratios(matrix, tallies / 300, shares).max() < 1 + 1e-9
 
 
@@ -139,7 +147,7 @@ def test_a_shape_that_no_share_makes_is_said_beside_the_interval():
 
 
 def test_a_square_design_fits_when_all_estimates_are_shares():
-    """A square design fits when all estimates are shares and not when one is far below."""
+    """A square design fits if all estimates are between 0 and 1, but not if one is far below 0."""
     assert JOINT.estimate_counts([849, 438, 402, 311]).fit.p == 1
     wrong = JOINT.estimate_counts([700, 300, 250, 50])
     assert wrong.fit.p < 0.01
@@ -160,7 +168,9 @@ def test_a_square_design_fits_when_all_estimates_are_shares():
     ids=["inside", "edge", "five cards", "joint, edge", "joint, inside"],
 )
 def test_a_valid_survey_is_suspected_as_rarely_as_stated(design: Design, truth: list[float], n: int):
-    """300 surveys: at most 10 % below 0.05. At a true 0.065, the most seen in 600 surveys, 1 % of seeds would fail."""
+    """Of 300 surveys, at most 10 % are below 0.05. At a true rate of 0.065, the largest rate in 600 surveys, 1 % of
+    seeds would fail.
+    """
     rng = np.random.default_rng(5)
     tallies = rng.multinomial(n, np.array(truth) @ design.matrix, size=300)
     assert np.mean([design.estimate_counts(tally).fit.p < 0.05 for tally in tallies]) <= 0.1
@@ -174,7 +184,7 @@ def test_beyond_64_options_the_exact_tails_are_used(k, word):
 
 
 def test_a_nearly_uninformative_design_is_not_contradicted(monkeypatch):
-    """When maximum likelihood does not converge, the binomial test finds no disagreement with the design."""
+    """If maximum likelihood does not converge, the binomial test finds no disagreement with the design."""
 
     def unsettled(*_):
         raise ArithmeticError
@@ -197,8 +207,8 @@ def test_what_came_is_compared_with_what_the_design_makes():
 
 
 def test_designs_with_a_report_per_option_have_exact_tails():
-    """One yes of ten, where a quarter is the least: the tail is 0.244. For three options it is 2 * 3 times
-    the least tail.
+    """One yes in ten, where a quarter is the minimum: the tail is 0.244. For three options it is 2 * 3 times the
+    smallest tail.
     """
     two, three = (warner("3/4").estimate_counts([9, 1]).fit, k_ary(3, epsilon=1.0).estimate_counts([20, 1, 9]).fit)
     assert two.p == pytest.approx(binom.cdf(1, 10, 0.25), rel=1e-9)
@@ -211,7 +221,7 @@ def test_without_a_degree_of_freedom_any_distance_is_too_far() -> None:
 
 
 def test_the_p_value_of_shares_at_zero_is_the_mean_of_two_tails() -> None:
-    """Four reports that are all "b" fit best where everybody has the second option, who report it half of the time."""
+    """Four reports that are all "b" fit best if all people have the second option, who report "b" half of the time."""
     fit = Design([[3, 2, 5], [3, 5, 2], [2, 2, 6]], 10, ("a", "b", "c")).estimate_counts([0, 4, 0]).fit
     ratio = 2 * 4 * np.log(2)
     assert fit is not None

@@ -1,4 +1,4 @@
-"""Scores of every randomizer of the catalogue: their mean is the unbiased estimate, person by person."""
+"""Scores of every randomizer in the catalogue: their mean is the unbiased estimate."""
 
 import math
 
@@ -9,15 +9,15 @@ from scipy.stats import beta
 
 from tests.slowly import each
 from toolkit import Design, forced, k_ary, kuk, warner
-from toolkit.core.randomness import drawer
+from toolkit.core.randomness import integer_drawer
 from toolkit.local import numeric, oracles
-from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.catalogue import CATALOGUE, make_example
 from toolkit.local.matrix.moments import (
     _mixtures_of_others,
     forced_form,
     interval_basis,
     make_score_matrix,
-    scored_option,
+    scored_option_code,
     scores_from_support,
 )
 from toolkit.local.numeric.scrambling import Scrambled
@@ -44,7 +44,7 @@ def test_scores_invert_the_matrix_for_square_and_wide_tables() -> None:
 
 
 def test_people_without_an_option_are_a_mixture_of_the_others() -> None:
-    """Those without an option divide as the shares do and evenly where nobody is left."""
+    """People without an option are split in proportion to the other shares, or equally if all of these are zero."""
     assert np.allclose(
         _mixtures_of_others(np.array([0.5, 0.3, 0.2]), 3),
         [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]],
@@ -54,7 +54,7 @@ def test_people_without_an_option_are_a_mixture_of_the_others() -> None:
 
 
 def test_intervals_compare_each_option_with_the_estimated_others() -> None:
-    """Intervals of any table rest on each option against the others as they were estimated."""
+    """For any matrix, intervals compare each option with the estimated mixture of the others."""
     matrix, counts = (
         Design([[7, 2, 1, 0], [2, 4, 3, 1], [1, 1, 3, 5]], 10, ("a", "b", "c"), (0, 1, 2, 3)).matrix,
         [9, 0, 4, 7],
@@ -66,20 +66,20 @@ def test_intervals_compare_each_option_with_the_estimated_others() -> None:
         without = mixed / np.sum(mixed) @ matrix
         speaks = [matrix[j, y] > max(matrix[i, y] for i in range(3) if i != j) for y in range(4)]
         halves = [[row @ speaks, row @ np.invert(speaks)] for row in (np.array(counts), matrix[j], without)]
-        assert np.allclose([basis.counts[j], basis.given[j], basis.without[j]], halves)
-        assert basis.spread_given[j] == pytest.approx(matrix[j] @ score[:, j] ** 2)
+        assert np.allclose([basis.counts[j], basis.probs_with[j], basis.probs_without[j]], halves)
+        assert basis.spread_with[j] == pytest.approx(matrix[j] @ score[:, j] ** 2)
         assert basis.spread_without[j] == pytest.approx(without @ score[:, j] ** 2)
         ends = sorted(matrix[i] @ speaks for i in range(3) if i != j)
-        assert [side[j] for side in basis.without_range] == pytest.approx(ends)
+        assert [side[j] for side in basis.support_range_without] == pytest.approx(ends)
     likely = np.array([10, 1, 5, 8]) / 24
     spread = score.T @ np.diag(likely) @ score - np.outer(likely @ score, likely @ score)
-    assert basis.through is not None
-    assert np.allclose(basis.through.cov, spread / 20)
+    assert basis.joint is not None
+    assert np.allclose(basis.joint.cov, spread / 20)
     two = interval_basis(matrix[:2], make_score_matrix(matrix[:2], None, 10), np.array(counts), None, np.ones(2))
-    assert (two.counts.tolist(), two.through) == (
+    assert (two.counts.tolist(), two.joint) == (
         [counts],
         None,
-    )  # of two options each kind of report counts for itself
+    )  # with two options, each kind of report counts by itself
 
 
 SCORED = [name for name in CATALOGUE if name != "square_wave"]
@@ -92,8 +92,8 @@ MORE = {
 
 
 def sent(randomizer, n: int = 97) -> list:
-    """Reports of a mixed crowd, as phones send them."""
-    draw, truths = drawer(np.random.default_rng(11)), (0, 1)
+    """Return reports of people with different answers, in the form that phones send."""
+    draw, truths = integer_drawer(np.random.default_rng(11)), (0, 1)
     if randomizer.answer_kind == "ticks":
         return [randomizer._draw_report([i % 3], draw) for i in range(n)]
     return [randomizer._draw_report(truths[i % 3 == 0], draw) for i in range(n)]
@@ -102,8 +102,10 @@ def sent(randomizer, n: int = 97) -> list:
 @pytest.mark.slow
 @each(name=SCORED)
 def test_the_mean_score_is_unbiased_and_its_spread_is_the_standard_error(name: str) -> None:
-    """The mean score equals the unbiased estimate, and its spread equals the standard error."""
-    check(example(name))
+    """The mean score equals the unbiased estimate, and the standard deviation of the scores gives the standard
+    error.
+    """
+    check(make_example(name))
 
 
 @pytest.mark.parametrize("name", MORE)
@@ -119,7 +121,7 @@ def check(randomizer) -> None:
     assert np.allclose(np.nanmean(scores, axis=0), estimate.value, rtol=1e-12, atol=1e-12)
     se = np.nanstd(scores, axis=0, ddof=1) / np.sqrt(known)
     assert np.allclose(se, estimate.se, rtol=1e-9)
-    if not isinstance(randomizer, Scrambled):  # which has no use for limits
+    if not isinstance(randomizer, Scrambled):  # a case in which limits are not needed
         low, high = randomizer._score_range()
         assert np.nanmin(scores) >= np.min(low) - 1e-9
         assert np.nanmax(scores) <= np.max(high) + 1e-9
@@ -130,10 +132,10 @@ def check(randomizer) -> None:
             assert np.array_equal(one, scores[:, place], equal_nan=True)
 
 
-@pytest.mark.parametrize("name", [name for name in CATALOGUE if example(name).matrix is not None])
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if make_example(name).matrix is not None])
 def test_the_mean_score_is_one_for_the_option_and_zero_for_others(name: str) -> None:
-    """The mean score over the randomization is one for those who have the option and zero for others."""
-    design = example(name)
+    """The expected score is one for people who have the option and zero for all others."""
+    design = make_example(name)
     every = list(design.report_options)
     for place, option in enumerate(design.options):
         mean = design.matrix @ design.scores(every, option=option)
@@ -161,7 +163,7 @@ def test_codes_labels_booleans_and_series_have_the_same_scores() -> None:
 
 
 def test_who_was_not_asked_about_a_box_has_no_score_for_it() -> None:
-    box = example("tick_boxes")
+    box = make_example("tick_boxes")
     scores = box.scores([[0, 1], [2, 0]])
     assert np.isnan(scores).sum() == 14
     assert scores[0, 0] > 1
@@ -170,7 +172,7 @@ def test_who_was_not_asked_about_a_box_has_no_score_for_it() -> None:
 
 def test_a_distribution_has_no_scores_and_says_what_it_has() -> None:
     with pytest.raises(TypeError, match=r"not a mean; use `estimate` or `quantiles`"):
-        example("square_wave").scores([1, 2])
+        make_example("square_wave").scores([1, 2])
 
 
 def test_of_many_options_one_must_be_named() -> None:
@@ -198,15 +200,17 @@ def test_reports_of_another_randomizer_have_no_scores() -> None:
 
 
 def test_of_two_options_the_last_is_meant_unless_both_may_hold() -> None:
-    assert scored_option(("no", "yes"), None) == 1
-    assert scored_option(("no", "yes"), None, last_by_default=False) is None
+    assert scored_option_code(("no", "yes"), None) == 1
+    assert scored_option_code(("no", "yes"), None, last_by_default=False) is None
     limits = (np.array(-1.0), np.array(2.0))
     made = scores_from_support(lambda code: np.array([code == 0]), limits, ("a", "b"), None, last_by_default=False)
     assert made.tolist() == [[2.0, -1.0]]
 
 
 def test_a_report_equally_likely_under_another_option_is_not_counted() -> None:
-    """Clopper and Pearson's limits of "a" alone, though "b" is as likely from those who have the first option."""
+    """The limits are Clopper and Pearson's limits for "a" alone, although "b" is equally likely for people with the
+    first option.
+    """
     design = Design([[4, 4, 2], [2, 4, 4], [3, 1, 6]], 10, ("a", "b", "c"))
     found = design.estimate_counts([28, 20, 52]).interval(method="exact")
     assert found.high[0] == pytest.approx((beta.ppf(0.975, 29, 72) - 0.2) / (0.4 - 0.2))

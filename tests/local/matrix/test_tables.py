@@ -20,7 +20,7 @@ def exactly(design: Design) -> list[list[Fraction]]:
 
 @st.composite
 def tables(draw: st.DrawFn) -> list[list[Fraction]]:
-    """Rows of positive probabilities with large denominators, some nearly equal, some with tiny cells."""
+    """Return rows of positive probabilities with large denominators, some nearly equal, some with tiny cells."""
     k, reports = draw(st.integers(2, 5)), draw(st.integers(2, 5))
     cell = st.one_of(st.integers(1, 10**14), st.integers(1, 9), st.just(10**14))
     rows = [draw(st.lists(cell, min_size=reports, max_size=reports)) for _ in range(k)]
@@ -30,13 +30,11 @@ def tables(draw: st.DrawFn) -> list[list[Fraction]]:
 @pytest.mark.slow
 @given(tables(), st.integers(60, 5000))
 def test_rounding_never_raises_the_odds_of_a_table(rows: list[list[Fraction]], limit: int) -> None:
-    """A small limit, so that rounding is coarse; every row must still be a distribution, near the one that
-    was meant.
-    """
+    """Rounding is coarse under a small limit; every row must still be a distribution near the requested one."""
     try:
         weights, denominator = private_weights(rows, limit)
     except ValueError:
-        return  # so few parts cannot tell these rows apart
+        return  # so few units cannot distinguish these rows
     assert largest_odds([[Fraction(weight) for weight in row] for row in weights]) <= largest_odds(rows)
     assert all(sum(row) == denominator for row in weights)
     assert min(min(row) for row in weights) > 0
@@ -63,8 +61,8 @@ def test_a_weight_is_within_a_few_units_of_its_probability(a: int, b: int, c: in
 
 
 def test_the_joint_of_two_designs_is_not_dearer_than_both_together() -> None:
-    """Warner's design at epsilon 1 has odds of nearly 32 bits: to the nearest integers, the product had
-    epsilon 2.0000000004.
+    """Warner's design at epsilon 1 has odds of nearly 32 bits; rounded to the nearest integers, the product of two such
+    designs had epsilon 2.0000000004.
     """
     one = warner(epsilon=1.0)
     both = one.joint(one)
@@ -95,7 +93,7 @@ def test_odds_of_a_joint_design_are_at_most_the_product_in_exact_fractions(first
     assert largest_odds(exactly(both)) <= product
     if one.denominator * two.denominator <= LIMIT:
         assert largest_odds(exactly(both)) == product
-    # whatever the rounding, the estimate is unbiased for the integers that are drawn with
+    # whatever the rounding, the estimate is unbiased for the integers that are used for drawing
     assert np.allclose(both.matrix @ both._score_matrix, np.eye(len(both.options)), atol=1e-9)
 
 
@@ -109,7 +107,9 @@ def test_joints_of_joints_stay_on_the_private_side() -> None:
 
 @pytest.mark.parametrize("p", ["1234567891/9876543211", "99999999977/150000000001", "2999999999999/3000000000000"])
 def test_designs_of_the_field_round_to_the_private_side(p: str) -> None:
-    """Probabilities whose denominator passes 2**32: what is drawn with has no larger odds than what was written."""
+    """Probabilities with a denominator above 2**32 are rounded to integers whose odds are not larger than the exact
+    odds.
+    """
     share = Fraction(p)
     rows = {
         "warner": (warner(share), [[share, 1 - share], [1 - share, share]]),
@@ -141,7 +141,7 @@ def test_forced_options_round_to_the_private_side_and_keep_their_form() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_people_who_answer_anything_never_raise_epsilon(epsilon: float) -> None:
-    """Mixing in a row that is the same for every truth can only bring the rows together."""
+    """Mixing in a row that is the same for every truth can only reduce the odds."""
     design = k_ary(4, epsilon=epsilon)
     for share in (0.013, 0.1, 0.37):
         mixed = [Compliance(self_protective=part, random=share)._effective_design(design) for part in (0.0, 0.1)]
@@ -153,7 +153,8 @@ def test_rows_that_thirty_two_bits_cannot_tell_apart_are_refused() -> None:
     rows = [[Fraction(1, 2) + tiny, Fraction(1, 2) - tiny], [Fraction(1, 2) - tiny, Fraction(1, 2) + tiny]]
     with pytest.raises(ValueError, match="must be linearly independent"):
         Design.from_matrix(rows, ("no", "yes"))
-    third = Fraction(1, 3)  # of which 2**32 has no whole number: the least weights of all reports are too many
+    # 2**32 times these probabilities is not an integer, and the smallest weights of all reports are too large
+    third = Fraction(1, 3)
     with pytest.raises(ValueError, match="rows that are equal in units of 1 / 4294967296"):
         private_weights([[third + tiny, third, third - tiny], [third, third - tiny, third + tiny]], LIMIT)
 
@@ -167,8 +168,8 @@ def test_a_zero_stays_a_zero_and_the_odds_infinite() -> None:
 
 @pytest.mark.slow
 def test_no_table_of_small_parts_gets_larger_odds_by_any_small_limit() -> None:
-    """Enumerated, where one part more is a large step: a weight of 2 where the table allows 1.88 times 1
-    would be too much.
+    """Enumeration with few units, where one more unit is a large step: a weight of 2 would be too much where the table
+    allows 1.88 times 1.
     """
     parts = [row for row in product(range(1, 5), repeat=3) if sum(row) in (5, 7, 8)]
     rows = [[Fraction(part, sum(row)) for part in row] for row in parts]
@@ -179,7 +180,7 @@ def test_no_table_of_small_parts_gets_larger_odds_by_any_small_limit() -> None:
             try:
                 weights, denominator = private_weights([first, second], limit)
             except ValueError:
-                continue  # so few parts cannot tell these rows apart
+                continue  # so few units cannot distinguish these rows
             rounded += 1
             assert sum(weights[0]) == sum(weights[1]) == denominator
             assert all(max(column) <= most * min(column) for column in zip(*weights, strict=True))
@@ -187,15 +188,15 @@ def test_no_table_of_small_parts_gets_larger_odds_by_any_small_limit() -> None:
 
 
 def test_a_report_that_nobody_sends_does_not_turn_off_the_private_side() -> None:
-    """To the nearest integers 5/7 and 2/7 of five parts are 4 and 1, with odds of 4 for 5/2."""
+    """Rounded to the nearest integers, 5/7 and 2/7 of five units are 4 and 1, with odds of 4 instead of 5/2."""
     zero, much, little = Fraction(0), Fraction(5, 7), Fraction(2, 7)
     assert largest_odds([[much, zero, little], [little, zero, much]]) == Fraction(5, 2)
     assert private_weights([[much, zero, little], [little, zero, much]], 5) == ([[3, 0, 2], [2, 0, 3]], 5)
 
 
 def test_what_is_left_over_goes_where_it_is_missing_most() -> None:
-    """Seven parts of 2/10, 7/10 and 1/10 are 1.4, 4.9 and 0.7: the nearest whole parts within the odds of 7
-    are 1, 5 and 1.
+    """Seven units of 2/10, 7/10 and 1/10 are 1.4, 4.9 and 0.7; the nearest integers with odds of at most 7 are 1, 5 and
+    1.
     """
     shares = [Fraction(2, 10), Fraction(7, 10), Fraction(1, 10)]
     rows = [shares[turn:] + shares[:turn] for turn in range(3)]

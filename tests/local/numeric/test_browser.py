@@ -46,9 +46,9 @@ def test_a_browser_gets_the_saved_file_and_its_derived_integers(name):
 
 @pytest.mark.parametrize(("steps", "kind"), [(17592, int), (17593, str)])
 def test_the_scale_of_noise_is_sent_exactly(steps, kind):
-    """The scale goes as a number where its multiples stay exact, and as a string otherwise.
+    """The scale is sent as a number if its multiples are exact, and otherwise as a string.
 
-    2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a prime.
+    2**44 lies between the two cases: below it, 2**9 multiples are smaller than 2**53. 10007 is a prime.
     """
     sent = LocalLaplace(Fraction(0), Fraction(1), steps, Fraction(10007, 10**9))._browser_data()
     assert (sent["s"], sent["t"]) == (kind(steps * 10**9), kind(10007))
@@ -113,5 +113,5 @@ def test_what_a_browser_would_round_is_refused_with_its_reason(randomizer, messa
         randomizer._browser_data()
     last = numeric.additive(
         (0, 10), {2**52 - 11: 0.5, 0: 0.5}
-    )._browser_data()  # twice the farthest report is held, too
+    )._browser_data()  # twice the farthest report can be represented as well
     assert last["cards"][0] == {"start": 2**52 - 11, "slope": 1}

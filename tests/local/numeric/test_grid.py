@@ -1,4 +1,4 @@
-"""What every randomizer of bounded numbers does with an answer before it draws."""
+"""Operations of all randomizers of bounded numbers on an answer before drawing."""
 
 import math
 from fractions import Fraction
@@ -64,11 +64,11 @@ def test_the_grid_is_public_and_whole_numbers_are_met_exactly() -> None:
     assert np.array_equal(index * 80, np.arange(81) * mean.steps)
     for make in MAKERS:
         reports = make((0, 80), 1.0).randomize(np.linspace(0, 80, 500))
-        assert reports.dtype == np.int64  # integers leave the device, no float does
+        assert reports.dtype == np.int64  # only integers leave the device, no floats
 
 
 def test_neighboring_floats_give_the_same_law() -> None:
-    """The last bit of an answer cannot be told: it is gone before anything is drawn."""
+    """The last bit of an answer cannot be observed, because it is removed before anything is drawn."""
     mean = numeric.hybrid((0, 1), 1.0)
     x = 0.123456
     assert mean._grid.nearest_indices(x)[0] == mean._grid.nearest_indices(math.nextafter(x, 1))[0]

@@ -1,4 +1,4 @@
-"""Bounded numbers: exact channels on small grids, published variances, estimates, and what is refused."""
+"""Bounded numbers: exact channels on small grids, published variances, estimates and rejected input."""
 
 import json
 import math
@@ -48,7 +48,9 @@ def laws(mean: MeanRandomizer) -> list[dict]:
 
 
 def _thinned(mean: MeanRandomizer) -> MeanRandomizer:
-    """A hybrid takes turns in 65,536 parts; two are enough to enumerate, when the turns are even or never."""
+    """A hybrid chooses with a denominator of 65,536; if the choice is fair or certain, a denominator of 2 is enough for
+    enumeration.
+    """
 
     class Thinned:
         @staticmethod
@@ -68,7 +70,7 @@ def test_epsilon_is_that_of_the_enumerated_channel(name: str) -> None:
     assert all(sum(law.values()) == 1 for law in found)
     outcomes = set().union(*found)
     assert outcomes <= set(range(mean.n_reports))
-    # A hybrid's odds are the larger of both branches, though the branch that is never taken shows nothing.
+    # A hybrid's odds are the larger odds of both branches, although a branch that is never used reveals nothing.
     shown = largest_ratio(found)
     assert shown == mean._odds or (name == "hybrid, one bit alone" and shown == mean.bit._odds)
     assert mean.epsilon == log_up(mean._odds) == mean.loss.epsilon
@@ -78,7 +80,7 @@ def test_epsilon_is_that_of_the_enumerated_channel(name: str) -> None:
 def test_scores_are_unbiased_and_have_the_claimed_square(name: str) -> None:
     """For every answer on the grid, by exact enumeration of all reports."""
     mean = (FINITE | SCRAMBLED)[name]
-    c0, c1, c2 = mean.squared_score
+    c0, c1, c2 = mean.squared_score_coefficients
     for index, law in enumerate(laws(mean)):
         chances = np.array([float(chance) for chance in law.values()])
         scores = mean.scores(np.array(list(law)))
@@ -92,7 +94,9 @@ def test_scores_are_unbiased_and_have_the_claimed_square(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
 def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
-    """Half of the people at the lowest and half at the highest answer: exact mixtures of the enumerated laws."""
+    """Half of the people have the lowest and half the highest answer: an exact mixture of the enumerated
+    distributions.
+    """
     mean = (FINITE | SCRAMBLED)[name]
     found, ends = laws(mean), (float(mean.low), float(mean.high))
     within, second = [], 0.0
@@ -109,7 +113,7 @@ def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
 def test_many_draws_follow_the_channel(name: str) -> None:
-    """Each answer. False alarms: at most 1e-6 with the seed, 1e-10 with the system's bits."""
+    """Each answer is tested. False alarms: at most 1e-6 with the seed, 1e-10 with the system's randomness."""
     mean = (FINITE | SCRAMBLED)[name]
     for rng, least in ((np.random.default_rng(2), 1e-6), (None, 1e-10)):
         for index, law in enumerate(laws(mean)):
@@ -118,7 +122,7 @@ def test_many_draws_follow_the_channel(name: str) -> None:
 
 
 def test_of_answers_at_the_bounds_chance_rounds_none() -> None:
-    """A bit is turned round with a chance of 2**-31 each; with a fixed seed."""
+    """Each bit is flipped with probability 2**-31; the seed is fixed."""
     ends, rng = np.repeat([0, 10], 100), np.random.default_rng(1)
     assert OneBit(ZERO, TEN, 2, 2**31 - 1, 1).randomize(ends, rng).tolist() == (ends // 10).tolist()
 
@@ -144,8 +148,8 @@ def test_counts_and_reports_say_the_same(name: str) -> None:
     assert np.allclose(one.cov, one.se**2)
 
 
-# The worst-case variance of one report on answers from -1 to 1. Wang et al. (2019) for piecewise and hybrid,
-# Duchi, Jordan and Wainwright (2018) for one bit; Laplace noise has 8 / epsilon**2.
+# The worst-case variance of one report for answers from -1 to 1. Wang et al. (2019) for piecewise and hybrid, Duchi,
+# Jordan and Wainwright (2018) for one bit; Laplace noise has 8 / epsilon**2.
 WORST = {
     0.5: (16.67, 21.2, 16.67, 32),
     1: (4.68, 5.22, 4.29, 8),
@@ -166,7 +170,7 @@ def test_worst_case_variances_are_the_published_ones(epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
 def test_variances_follow_the_papers_formulas(epsilon: float) -> None:
-    """On a grid of 65,536 steps the discrete laws meet the continuous formulas to four digits."""
+    """On a grid of 65,536 steps the discrete distributions agree with the continuous formulas to four digits."""
     factor, half = math.exp(epsilon), math.exp(epsilon / 2)
     for x in (-1.0, -0.3, 0.0, 0.8, 1.0):
         found = [make((-1, 1), epsilon).variance(x, 1, sd=0, respondents="fixed") for make in MAKERS]
@@ -200,8 +204,8 @@ def test_epsilon_is_just_below_the_one_asked_for(make: type, bounds: tuple, epsi
 @pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 def test_measured_error_is_within_three_percent_of_theory(make: type) -> None:
-    """12,000 surveys of 30 people, fixed seed: a variance varies by 1.3 %; 3 % on the mean of four epsilons
-    is 4.6 of its standard errors. Bias within 4.5 standard errors.
+    """12,000 surveys of 30 people with a fixed seed: the standard error of a variance is 1.3 %; the tolerance of 3 %
+    for the mean of four epsilons is 4.6 standard errors. The tolerance for the bias is 4.5 standard errors.
     """
     ratios = []
     for epsilon in (0.5, 1, 2, 4):
@@ -237,8 +241,8 @@ def test_one_bit_has_all_intervals_of_a_share_and_they_hold() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS[1:])
 def test_intervals_hold_their_level(make: type) -> None:
-    """Those of one bit do so exactly, above. 2000 surveys of 200 people, fixed seed; nominal 95 %. Four standard
-    errors of a coverage are 2 %.
+    """Intervals of one bit have exact coverage (see above). Here 2000 surveys of 200 people with a fixed seed, nominal
+    95 %; four standard errors of a coverage are 2 %.
     """
     mean, rng = make((0, 10), 1.0), np.random.default_rng(33)
     answers = rng.uniform(0, 6, (2000, 200))
@@ -249,10 +253,10 @@ def test_intervals_hold_their_level(make: type) -> None:
 
 @pytest.mark.slow
 def test_laplace_noise_has_the_exact_scale_in_python_and_in_the_browser() -> None:
-    """Python's noise and the browser's rule follow the same law.
+    """Python's noise and the browser's rule have the same distribution.
 
-    Both samplers against the discrete Laplace law; false alarms at most 1e-6 each with the seed, 1e-9 with
-    the system's bits.
+    Both samplers are compared with the discrete Laplace distribution; false alarms: at most 1e-6 each with the seed,
+    1e-9 with the system's randomness.
     """
     mean = LocalLaplace(ZERO, TEN, 4, Fraction(3, 2))
     assert mean.scale == Fraction(8, 3)
@@ -271,8 +275,8 @@ def test_laplace_noise_has_the_exact_scale_in_python_and_in_the_browser() -> Non
     ("draws", "sent"), [([0, 0], 4), ([2, 0], 4), ([3, 0], 5), ([3, 1], 3), ([7, 1], 2), ([0, 1, 2, 1, 5, 1], 3)]
 )
 def test_no_noise_has_one_sign(draws: list[int], sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thirds of a step up to 7, then the sign: what is less than a step is drawn again with a minus."""
-    monkeypatch.setattr(laplace, "_succeeds", lambda chance, _: chance != 1)  # so that eight thirds are never passed
+    """Thirds of a step up to 7, then the sign: a draw of less than a step with a minus sign is repeated."""
+    monkeypatch.setattr(laplace, "_succeeds", lambda chance, _: chance != 1)  # so that eight thirds are never exceeded
     left = zip(draws, [8, 2] * 3, strict=False)
 
     def draw(bound: int) -> int:
@@ -288,7 +292,7 @@ def test_no_noise_has_one_sign(draws: list[int], sent: int, monkeypatch: pytest.
     ("draws", "succeeds"), [([2], True), ([1, 1], False), ([1, 0, 2], True), ([0, 0, 1, 1], False)]
 )
 def test_a_chance_of_e_to_minus_two_thirds_is_an_odd_number_of_draws(draws: list[int], succeeds: bool) -> None:
-    """A sum of signs: two of three integers go on, then 1 of 3, 2 of 9, 1 of 6 (von Neumann)."""
+    """The draws continue with probabilities 2/3, 1/3, 2/9 and 1/6 (von Neumann)."""
     left = zip(draws, [3, 3, 9, 6], strict=False)
 
     def draw(bound: int) -> int:
@@ -302,8 +306,8 @@ def test_a_chance_of_e_to_minus_two_thirds_is_an_odd_number_of_draws(draws: list
 
 @pytest.mark.slow
 def test_scrambling_tells_its_true_epsilon() -> None:
-    """A deck ends, so a report at the end proves something; only where all answers share all reports is
-    epsilon finite.
+    """A deck is finite, so the largest report proves something; epsilon is finite only if all answers share all
+    reports.
     """
     added = numeric.additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25})
     assert added.epsilon == math.inf
@@ -353,7 +357,7 @@ def test_a_deck_has_distinct_values_and_weights_of_32_bits(values: tuple, weight
     ("how", "last"), [("additive", 2**62 - 11), ("additive", 11 - 2**62), ("multiplicative", (2**62 - 1) // 20)]
 )
 def test_reports_fit_into_64_bits(how: str, last: int) -> None:
-    """The farthest is ten steps beyond `last`, or twenty times `last`."""
+    """The farthest report is ten steps beyond `last`, or twenty times `last`."""
     low, next_one = ZERO if how == "additive" else TEN, last + int(math.copysign(1, last))
     sent = Scrambled(low, low + 10, 10, how, (ONE, Fraction(last)), (1, 1)).randomize(np.full(50, float(low) + 10))
     assert set(sent.tolist()) <= ({11, last + 10} if how == "additive" else {20, 20 * last})
@@ -425,7 +429,7 @@ def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
 
 
 def test_a_deck_with_a_zero_accepts_zero_and_what_its_other_numbers_make() -> None:
-    """Times 0 every answer is sent as 0: a report is checked against a line without a slope."""
+    """Multiplied by 0, every answer is sent as 0: a report is checked against a line with slope zero."""
     deck = numeric.multiplicative((1, 4), {0: "1/2", 2: "1/2"})
     assert [report for report in range(-3, 11) if deck._accepts(report)] == [0, 2, 4, 6, 8]
     assert all(
@@ -434,7 +438,9 @@ def test_a_deck_with_a_zero_accepts_zero_and_what_its_other_numbers_make() -> No
 
 
 def test_an_estimate_at_a_bound_is_within_bounds() -> None:
-    """Warner's bit with 3 and 1: all zeros but a quarter is exactly the lowest mean, and one less is out of bounds."""
+    """Warner's bit with weights 3 and 1: if a quarter of the reports are ones, the mean is exactly the lowest answer;
+    one less is out of bounds.
+    """
     bit = OneBit(Fraction(0), Fraction(80), 80, 3, 1)
     for counts, value in (([3, 1], 0.0), ([1, 3], 80.0)):
         found = bit.estimate_counts(counts)
@@ -446,7 +452,7 @@ def test_an_estimate_at_a_bound_is_within_bounds() -> None:
 
 @pytest.mark.parametrize(("report", "nearest"), [(-7, 0), (0, 0), (3, 3), (8, 8), (10, 10), (12, 10)])
 def test_identical_reports_have_the_error_of_the_nearest_possible_mean(report: int, nearest: int) -> None:
-    """The standard error is the one at the nearest mean within the bounds when all reports agree."""
+    """If all reports agree, the standard error is the theoretical one at the nearest mean within the bounds."""
     made = LocalLaplace(ZERO, TEN, 10, ONE)
     found = made.estimate([report] * 2)
     assert (found.value, found.se) == pytest.approx((report, math.sqrt(made.variance(nearest, 2))))
@@ -492,5 +498,5 @@ def test_bounds_are_looked_at_whatever_makes_the_randomizer(
     make: Callable[[Fraction, Fraction], MeanRandomizer],
 ) -> None:
     assert make(ZERO, TEN).bounds == (0, 10)
-    with pytest.raises(ValueError, match="lower of `bounds` must be below the upper"):
+    with pytest.raises(ValueError, match="lower limit in `bounds` must be below the upper"):
         make(TEN, ZERO)

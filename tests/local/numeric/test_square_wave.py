@@ -1,8 +1,9 @@
-"""The square wave: exact channel, the distribution turned back, bands that hold, and the published fault."""
+"""The square wave: exact channel, reconstruction of the distribution, coverage of bands, and a published error."""
 
 import math
 import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,11 +37,10 @@ def test_many_draws_follow_the_channel() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.2, 1, 3])
 def test_the_window_is_a_probability_and_not_a_density(epsilon: float) -> None:
-    """A public client uses the density 1.136 (at epsilon 1) as the chance of the window: always inside,
-    infinite epsilon.
+    """A public client uses the density 1.136 (at epsilon 1) as the probability of the window, so reports are always
+    inside and epsilon is infinite.
 
-    With E = e**epsilon the chance is 2 b E / (2 b E + 1), here to within what the whole width of a window
-    allows.
+    With E = e**epsilon the probability is 2 b E / (2 b E + 1), up to the rounding of the window to a whole width.
     """
     wave = square_wave((0, 1), epsilon, points=1001)
     factor = math.exp(epsilon)
@@ -48,7 +48,7 @@ def test_the_window_is_a_probability_and_not_a_density(epsilon: float) -> None:
     inside = wave.width * wave.inside / wave._window.total_weight
     assert inside < 1
     assert abs(inside - 2 * b * factor / (2 * b * factor + 1)) < 2e-3
-    for points in range(2, 80):  # so far to either side, and the point itself
+    for points in range(2, 80):  # this far to either side, and the point itself
         assert square_wave((0, 1), epsilon, points=points).width == 2 * int(points * b) + 1
     outside = wave.randomize(np.full(5000, 0.5), np.random.default_rng(3))
     held = np.mean((outside >= 500) & (outside < 500 + wave.width))
@@ -64,7 +64,9 @@ def test_epsilon_is_just_below_the_one_asked_for(epsilon: float | str) -> None:
 
 @pytest.mark.slow
 def test_the_distribution_is_recovered() -> None:
-    """A hundred thousand reports, fixed seed: each of 11 shares within five of its bootstrap standard errors."""
+    """A hundred thousand reports with a fixed seed: each of 11 shares is within five of its bootstrap standard
+    errors.
+    """
     wave, rng = square_wave((0, 10), 2.0, points=11), np.random.default_rng(4)
     truth = np.array([0.3, 0.05, 0.05, 0.1, 0.15, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05])
     answers = rng.choice(11, p=truth, size=100_000)
@@ -77,7 +79,9 @@ def test_the_distribution_is_recovered() -> None:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_quantiles_are_those_of_the_curve(smoothing: float) -> None:
-    """Answers spread evenly from one edge to the next: below 1.5 all at 0 and 1, below 0.25 half of those at 0."""
+    """Answers are evenly spread between neighboring boundaries: below 1.5 all at 0 and 1, below 0.25 half of the
+    answers at 0.
+    """
     reports = np.repeat(np.arange(7), [45, 70, 90, 60, 40, 25, 15])
     shares = SMALL.estimate(reports, smoothing=smoothing, replicates=2).value
     at = [0, shares[0] / 2, shares[:2].sum(), 1]
@@ -97,9 +101,9 @@ def test_surveys_are_drawn_again_two_hundred_times_unless_told_otherwise() -> No
 
 @pytest.mark.slow
 def test_bands_of_quantiles_hold_their_level() -> None:
-    """120 surveys of 2000 people, fixed seed, nominal 90 %: four standard errors of a coverage are 11 %.
+    """120 surveys of 2000 people with a fixed seed, nominal 90 %: four standard errors of a coverage are 11 %.
 
-    The shape has two humps and a heap at zero; quantiles are of the answers rounded to the grid.
+    The distribution has two modes and a heap at zero; quantiles refer to the answers rounded to the grid.
     """
     wave, rng = square_wave((0, 20), 2.0, points=21), np.random.default_rng(5)
     shape = np.exp(-((np.arange(21) - 6) ** 2) / 6) + 0.8 * np.exp(-((np.arange(21) - 14) ** 2) / 8)
@@ -124,7 +128,7 @@ def test_smoothing_is_for_display_and_says_so() -> None:
     assert smooth.method == "square wave, curve by EMS, band by maximum likelihood, bootstrap of 10"
     assert plain.notes == ()
     assert plain.method == "square wave, maximum likelihood, bootstrap of 10"
-    # one band, that of maximum likelihood, whatever the curve
+    # one band from maximum likelihood, for every curve
     assert np.array_equal(plain.interval().low, smooth.interval().low)
     assert np.array_equal(plain.se, smooth.se)
     assert wave.quantiles(reports, replicates=2).method == "square wave, maximum likelihood, bootstrap of 2"
@@ -138,9 +142,9 @@ def test_without_smoothing_expectation_maximisation_meets_the_maximum() -> None:
 
 
 def test_the_smoothing_kernel_is_the_published_one_and_keeps_the_sum() -> None:
-    """With 256 bins the kernel is the one of the paper.
+    """With 256 bins, the kernel is the kernel of the paper.
 
-    One round from even shares and even counts is the kernel itself: (1/4, 1/2, 1/4), folded back at the ends.
+    One round from equal shares and equal counts gives the kernel itself, (1/4, 1/2, 1/4), folded back at the ends.
     """
     assert [square_wave((0, 1), 1.0, points=points)._smoothing_weight(None) for points in (2, 65, 257, 1001)] == [
         1 / 65536,
@@ -155,15 +159,15 @@ def test_the_smoothing_kernel_is_the_published_one_and_keeps_the_sum() -> None:
 
 
 def _distance(shares: np.ndarray, edges: np.ndarray, answers: np.ndarray) -> float:
-    """Wasserstein's: the area between both distribution functions."""
+    """Return the Wasserstein distance, which is the area between both distribution functions."""
     grid = np.linspace(0, 1, 4097)
     found = np.interp(grid, edges, np.concatenate([[0], np.cumsum(shares)]))
     return float(np.abs(found - np.searchsorted(np.sort(answers), grid, side="right") / len(answers)).mean())
 
 
 def test_smoothing_goes_on_while_it_lowers_the_likelihood() -> None:
-    """Nine points, a peaked truth: the fifth round loses, and the curve still changes. Where it stops, one
-    round more changes the likelihood by next to nothing.
+    """Nine points, a peaked truth: the likelihood falls in the fifth round while the curve still changes. After the
+    last round, one more round changes the likelihood by next to nothing.
     """
     wave, rng = square_wave((0, 8), 4.0, points=9), np.random.default_rng(1)
     matrix = wave._window.matrix()
@@ -175,17 +179,16 @@ def test_smoothing_goes_on_while_it_lowers_the_likelihood() -> None:
     assert abs(counts @ np.log(after @ matrix) - counts @ np.log(curve @ matrix)) < 1e-3
 
 
-# Mean Wasserstein distance from 20,000 answers of Beta(5, 2), the paper's synthetic data, over 16 surveys, of
-# the algorithm of Li et al. (2020) as published: numbers through a continuous wave, 1,024 bins, EMS until a
-# round gains 1e-3. Its standard error is 4 to 8 %. By maximum likelihood on 65 points it is 1.43, 1.17 and
-# 1.12 times as large.
+# Mean Wasserstein distance from 20,000 answers of Beta(5, 2), the paper's synthetic data, over 16 surveys, for the
+# algorithm of Li et al. (2020) as published: a continuous wave, 1,024 bins, EMS until a round gains less than 1e-3. Its
+# standard error is 4 to 8 %. By maximum likelihood on 65 points it is 1.43, 1.17 and 1.12 times as large.
 PUBLISHED = {0.5: 0.0191, 1.0: 0.0124, 2.0: 0.0068}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", PUBLISHED)
 def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon: float) -> None:
-    """Sixteen surveys with fixed seeds; seen are 0.86, 0.79 and 0.66 times the published distance."""
+    """Sixteen surveys with fixed seeds; the observed factors are 0.86, 0.79 and 0.66 of the published distance."""
     wave, distances = square_wave((0, 1), epsilon), []
     edges = np.concatenate([[0], (wave._points[1:] + wave._points[:-1]) / 2, [1]])
     for seed in range(16):
@@ -204,7 +207,7 @@ def test_the_same_reports_always_give_the_same_band() -> None:
 
 
 def test_no_band_is_made_from_a_maximum_that_did_not_settle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shares a thousandth away from the maximum, towards even ones."""
+    """Return shares a thousandth away from the maximum, in the direction of equal shares."""
     settled = likelihood.interior_point
     monkeypatch.setattr(likelihood, "interior_point", lambda *of: 0.999 * settled(*of) + 0.001 / 5)
     with pytest.raises(ArithmeticError, match="did not converge"):
@@ -213,7 +216,7 @@ def test_no_band_is_made_from_a_maximum_that_did_not_settle(monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None:
-    """Against the spread of 500 surveys of real reports; 36 % is 4 standard errors of the ratio of two such
+    """Comparison with the variance in 500 surveys of real reports; 36 % is 4 standard errors of the ratio of two such
     variances.
     """
     wave, rng, truth = (square_wave((0, 3), 3.0, points=4), np.random.default_rng(7), np.array([0.1, 0.4, 0.3, 0.2]))
@@ -245,7 +248,7 @@ def test_the_window_is_half_of_the_range_where_epsilon_is_next_to_nothing() -> N
 
 @pytest.mark.slow
 def test_quantiles_of_numbers_between_the_points_are_near_the_truth() -> None:
-    """Fixed seed: the quartiles of Beta(2, 5), within five bootstrap standard errors and half a step."""
+    """The quartiles of Beta(2, 5), with a fixed seed, are within five bootstrap standard errors and half a step."""
     wave, rng = square_wave((0, 1), 2.0), np.random.default_rng(8)
     found = wave.quantiles(wave.randomize(rng.beta(2, 5, 20_000), rng), replicates=40)
     assert np.all(np.abs(found.value - beta.ppf([0.25, 0.5, 0.75], 2, 5)) < 5 * found.se + 1 / 128)
@@ -290,8 +293,23 @@ def test_a_simulated_variance_is_reproducible_without_a_generator() -> None:
     assert np.allclose(other, np.var(values, axis=0, ddof=1), atol=1e-6)
 
 
+def test_fixed_people_are_rounded_by_the_largest_remainders() -> None:
+    """Nine people with shares of 4.95, 1.35, 0.9, 0.9 and 0.9 of them."""
+
+    class Recorder:
+        people: list[int]
+
+        def multinomial(self, people: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+            self.people = people.tolist()
+            return np.zeros(matrix.shape, dtype=int)
+
+    recorder: Any = Recorder()
+    SMALL._simulated_counts(np.array([0.55, 0.15, 0.1, 0.1, 0.1]), 9, recorder, "fixed")
+    assert recorder.people == [5, 1, 1, 1, 1]
+
+
 def test_surveys_drawn_again_have_the_size_and_the_mean_of_the_first() -> None:
-    """2000 surveys, fixed seed; the mean of a share within 5 standard errors: false alarms 6e-7."""
+    """2000 surveys with a fixed seed; the mean of a share is within 5 standard errors (false alarms 6e-7)."""
     tallies = resample(np.array([30.0, 70.0]), 2000, np.random.default_rng(1))
     assert np.all(tallies.sum(axis=1) == 100)
     assert abs(tallies[:, 0].mean() - 30) < 5 * np.sqrt(100 * 0.3 * 0.7 / 2000)

@@ -28,7 +28,7 @@ Check = Callable[[Oracle], None]
 
 @cache
 def supported(oracle: Oracle, report: tuple[int, ...]) -> np.ndarray:
-    """Which options a report of the exact channel supports, in truth values."""
+    """Return a mask of the options that a report of the exact channel supports."""
     if isinstance(oracle, LocalHash):
         value, *factors = report
         hashes = [
@@ -39,7 +39,7 @@ def supported(oracle: Oracle, report: tuple[int, ...]) -> np.ndarray:
 
 
 def support_table(oracle: Oracle, reports: np.ndarray) -> np.ndarray:
-    """Which options each report of `randomize` supports, for codes as answers: one row a report."""
+    """Return a mask of the options that each report of `randomize` supports, one row per report; answers are codes."""
     k = len(oracle.options)
     if isinstance(oracle, LocalHash):
         digits = (np.arange(k)[:, None] >> np.arange(oracle.n_digits)) & 1
@@ -53,7 +53,7 @@ def laws(oracle: Oracle) -> list[Law]:
 
 
 def wire(oracle: Oracle, reports: np.ndarray) -> list[tuple[int, ...]]:
-    """Reports of `randomize`, for codes as answers, in the form of the exact channel."""
+    """Return reports of `randomize` in the form of the exact channel; answers are codes."""
     if isinstance(oracle, LocalHash):
         return [frozen(row.tolist()) for row in reports]
     if isinstance(oracle, Subset) and oracle.size == 1:
@@ -62,7 +62,7 @@ def wire(oracle: Oracle, reports: np.ndarray) -> list[tuple[int, ...]]:
 
 
 def mixed(oracle: Oracle, truth: np.ndarray) -> list[tuple[np.ndarray, float]]:
-    """Each set of options that reports support, with its probability, when the truth has these shares."""
+    """Return each possible set of supported options with its probability, for given shares of the truths."""
     chances: dict[tuple[float, ...], float] = defaultdict(float)
     for share, law in zip(truth, laws(oracle), strict=True):
         for report, chance in law.items():
@@ -79,7 +79,7 @@ def check_epsilon_is_that_of_the_enumerated_channel(oracle: Oracle) -> None:
 
 
 def check_support_probabilities_are_exact(oracle: Oracle) -> None:
-    """p, q and both joint probabilities, as fractions; for every answer, option and pair of options."""
+    """Return p, q and both joint probabilities as fractions, for every answer, option and pair of options."""
     support, k = oracle._support_law, len(oracle.options)
     for truth, law in enumerate(laws(oracle)):
         sets = {report: supported(oracle, report) for report in law}
@@ -92,7 +92,9 @@ def check_support_probabilities_are_exact(oracle: Oracle) -> None:
 
 
 def check_many_draws_follow_the_channel(oracle: Oracle) -> None:
-    """Each answer, with a fixed seed and with the system's bits. False alarms: at most 1e-6 and 1e-10 an answer."""
+    """Each answer, with a fixed seed and with the system's randomness. False alarms: at most 1e-6 and 1e-10 per
+    answer.
+    """
     for rng, least in ((np.random.default_rng(4), 1e-6), (None, 1e-10)):
         for truth, law in enumerate(laws(oracle)):
             reports, times = np.unique(oracle.randomize(np.full(20_000, truth), rng), axis=0, return_counts=True)
@@ -106,7 +108,7 @@ def check_unbiased_by_enumeration(oracle: Oracle) -> None:
 
 
 def sums_of_two(reports: list) -> dict[tuple, float]:
-    """Every sum of the supports of two independent reports, with its probability."""
+    """Return every sum of the supports of two independent reports with its probability."""
     found: dict[tuple, float] = defaultdict(float)
     for (a, chance), (b, other) in itertools.product(reports, repeat=2):
         found[tuple(a + b)] += chance * other
@@ -114,7 +116,9 @@ def sums_of_two(reports: list) -> dict[tuple, float]:
 
 
 def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
-    """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of reports."""
+    """The theoretical covariances for both kinds of respondents equal the mean of the estimated covariances over all
+    pairs of reports.
+    """
     for truth in prevalences(oracle):
         reports, k = mixed(oracle, truth), len(oracle.options)
         slope, q = oracle._support_law.slope, float(oracle._support_law.q)
@@ -130,7 +134,7 @@ def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
             mean_cov, mean_square = np.zeros((k, k)), 0.0
             for counts, chance in sums_of_two(reports).items():
                 estimate = oracle.estimate_counts(np.array(counts), 2)
-                # Where both reports agree about an option its error is the design's, and never 0.
+                # If both reports agree about an option, its standard error is that of the design and never 0.
                 alike = focus(oracle, np.isin(counts, (0, 2)))
                 assert np.min(estimate.se) > 0
                 mean_square = mean_square + chance * np.where(alike, 0, np.atleast_1d(estimate.se) ** 2)
@@ -141,11 +145,11 @@ def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
 
 
 def check_intervals_hold_their_level_by_enumeration(oracle: Oracle) -> None:
-    """One option's count is binomial: all counts of 60 reports, at 90 %."""
+    """The count of one option is binomial: all counts of 60 reports, at 90 %."""
     n, level, k = 60, 0.9, len(oracle.options)
     least = {"exact": level, "wilson": level - 0.05, "bayes": level - 0.12, "wald": level - 0.12}
     limits: dict[str, list[tuple[float, float]]] = {method: [] for method in least}
-    together = 1 if k == 2 else k  # an option each, as the interval of one looks at its own count alone
+    together = 1 if k == 2 else k  # one option at a time, because an option's interval depends on its own count alone
     for first in range(0, n + 1, together):
         counts = np.minimum(np.arange(first, first + k), n) if together > 1 else np.array([n - first, first])
         estimate = oracle.estimate_counts(counts, n)

@@ -1,4 +1,4 @@
-"""Packed bits: the byte law is exact, counts are right, other people's reports are refused."""
+"""Packed bits: the byte distribution is exact, counts are right, and reports of other randomizers are rejected."""
 
 from bisect import bisect_right
 from fractions import Fraction
@@ -13,16 +13,18 @@ from toolkit.local.oracles import bits
 @pytest.mark.slow
 @pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (0, 256), (255, 256)])
 def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int, of: int) -> None:
-    """Leading words inside a cell are decided, those cut by an edge are not: no word is given to a wrong byte."""
+    """Leading words inside a cell are decided, and words that a cell boundary cuts are not; no word is assigned to a
+    wrong byte.
+    """
     law, chance = bits.BernoulliByteLaw(ones, of), Fraction(ones, of)
     start = Fraction(0)
     for byte in range(256):
         share = chance ** byte.bit_count() * (1 - chance) ** (8 - byte.bit_count())
         mine = np.flatnonzero(law._table == byte)
-        if len(mine):  # the first and the last are inside: then all are
+        if len(mine):  # if the first and the last are inside, all are
             assert start <= Fraction(int(mine[0]), 2**16)
             assert Fraction(int(mine[-1]) + 1, 2**16) <= start + share
-        assert len(mine) > share * 2**16 - 2  # only a word at either edge is left open
+        assert len(mine) > share * 2**16 - 2  # only a word at either boundary remains undecided
         start += share
     assert start == 1
     assert np.count_nonzero(law._table == -1) <= 256
@@ -31,7 +33,7 @@ def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int,
 @pytest.mark.slow
 @pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (2**32 - 1, 2**32)])
 def test_finer_words_and_the_exact_draw_agree_with_the_edges(ones: int, of: int) -> None:
-    """Around every edge: the 64-bit stage decides only what is beyond doubt, and the exact stage the rest."""
+    """Around every boundary, the 64-bit stage decides only certain cases, and the exact stage decides the rest."""
     law, total = bits.BernoulliByteLaw(ones, of), of**8
     for byte, edge in enumerate(law._edges[:-1]):
         near = edge * 2**64 // total
@@ -51,7 +53,7 @@ def test_an_undecided_point_is_resolved_by_the_exact_draw(monkeypatch: pytest.Mo
     law = bits.BernoulliByteLaw(3, 7)
     edge = law._edges[1]
     point = edge * 2**64 // 7**8
-    cut = edge * 2**64 - point * 7**8  # the edge lies here within the last digit
+    cut = edge * 2**64 - point * 7**8  # here the boundary lies within the last digit
     assert 0 < cut < 7**8
     for rest, byte in ((cut - 1, 0), (cut, 1)):
         monkeypatch.setattr(bits, "big_below", lambda *_, rest=rest: rest)
@@ -59,7 +61,9 @@ def test_an_undecided_point_is_resolved_by_the_exact_draw(monkeypatch: pytest.Mo
 
 
 def test_a_word_that_an_edge_cuts_is_followed_by_48_bits_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every such word, with the least, a middle and the greatest continuation, against the exact edges."""
+    """Every such word, with the smallest, a middle and the largest continuation, is compared with the exact
+    boundaries.
+    """
     law = bits.BernoulliByteLaw(3, 7)
     cut = np.flatnonzero(law._table == -1)
     assert len(cut) > 200
@@ -73,7 +77,7 @@ def test_a_word_that_an_edge_cuts_is_followed_by_48_bits_more(monkeypatch: pytes
 
 @pytest.mark.parametrize("rng", [np.random.default_rng(1), None])
 def test_bytes_follow_their_law(rng: np.random.Generator | None) -> None:
-    """Chi-squared over 256 bytes. False alarms: 1e-6 with the seed, the same without."""
+    """Chi-squared over 256 bytes. False alarms: 1e-6, with the seed and without."""
     law = bits.BernoulliByteLaw(3, 7)
     counts = np.bincount(law.draw(400_000, rng), minlength=256)
     expected = np.diff(np.array([Fraction(edge, 7**8) for edge in law._edges]).astype(float)) * 400_000
@@ -81,7 +85,7 @@ def test_bytes_follow_their_law(rng: np.random.Generator | None) -> None:
 
 
 def test_a_point_on_an_edge_is_resolved_by_a_second_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A point that an edge divides is followed by a random number below the last edge."""
+    """A point that a boundary divides is followed by a random number below the last boundary."""
     law, bounds = bits.BernoulliByteLaw(3, 7), []
     points = np.array([edge * 2**64 // 7**8 for edge in law._edges[1:-1]], dtype=np.uint64)
     monkeypatch.setattr(bits, "big_below", lambda bound, _rng: bounds.append(bound) or bound - 1)

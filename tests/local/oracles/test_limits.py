@@ -18,9 +18,9 @@ def test_no_other_size_is_better(k: int, epsilon: float) -> None:
 
 
 def test_a_mechanism_beyond_the_largest_epsilon_can_still_be_shown() -> None:
-    """A mechanism made by hand has a repr even where its epsilon could not be requested.
+    """A mechanism made by hand has a repr even if its epsilon could not be requested.
 
-    Two bits of nearly 32 binary digits each: an epsilon of 44, and of both options hardly more than their spread.
+    Two bits of nearly 32 binary digits each give an epsilon of 44.
     """
     oracle = Unary(("no", "yes"), 2**32 - 1, 1, 2**32)
     assert repr(oracle) == "<Unary of 2 options: epsilon 44.36, variance 1 times the unbiased limit>"
@@ -29,8 +29,8 @@ def test_a_mechanism_beyond_the_largest_epsilon_can_still_be_shown() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
 def test_no_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> None:
-    """400 channels at random, half of them with two likelihoods only, as the best have: the best unbiased
-    estimate of each at equal shares, which `make_score_matrix` gives, against the limit at the channel's own epsilon.
+    """400 random channels, half of them with only two likelihoods, as the best channels have. The best unbiased
+    estimate of each at equal shares, from `make_score_matrix`, is compared with the limit at the channel's own epsilon.
     """
     rng, equal = np.random.default_rng(3), np.full(k, 1 / k)
     for number in range(400):
@@ -48,8 +48,8 @@ def test_no_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> No
 
 @pytest.mark.slow
 def test_a_biased_estimate_can_have_less_than_the_limit_as_the_words_say() -> None:
-    """Equal shares of 128 options among 1,000 people: the mean square error of the projection is some 11 % of
-    the limit.
+    """Equal shares of 128 options among 1,000 people: the mean squared error of the projection is about 11 % of the
+    limit.
     """
     best, rng, equal = oracles.best(128, 1.0), np.random.default_rng(1), np.full(128, 1 / 128)
     surveys = [best.estimate(best.randomize(rng.integers(0, 128, 1000), rng), "simplex").value for _ in range(20)]

@@ -1,4 +1,4 @@
-"""Randomizers of many options: the contract on small instances, the limit, published numbers, and errors."""
+"""Randomizers of many options: the contract on small instances, the limit, published numbers and errors."""
 
 import itertools
 import math
@@ -126,7 +126,9 @@ def test_subset_attains_the_limit_and_no_size_is_better(k: int) -> None:
 
 
 def test_the_limit_of_two_options_is_warners_design() -> None:
-    """Binary: standard error coth(epsilon / 2) / 2 / sqrt(n) at a half; the design effect is coth**2."""
+    """Two options: the standard error is coth(epsilon / 2) / 2 / sqrt(n) at a share of one half; the design effect is
+    coth**2.
+    """
     for epsilon, effect in ((0.5, 16.67), (1, 4.68), (2, 1.72), (3, 1.22)):
         assert round(oracles.limit(2, epsilon).se(2, 1) ** 2 * 4, 2) == effect
         assert round(4 * oracles.best(["no", "yes"], epsilon).variance(0.5, 1), 2) == effect
@@ -141,8 +143,9 @@ def test_the_limit_of_two_options_is_warners_design() -> None:
 def test_measured_error_is_within_three_percent_of_theory(make: type, k: int, epsilon: float) -> None:
     """Mean squared error of real reports over options and surveys, with a fixed seed.
 
-    At least 40,000 squared errors a case: their mean varies by 0.7 % (options correlate, at most by -1/(k-1),
-    so k = 2 counts once, of surveys of ten); 3 % is more than 4 standard errors, false alarms 5e-5 a case.
+    With at least 40,000 squared errors per case, the standard error of their mean is 0.7 % (options are correlated, by
+    at most -1/(k-1), so k = 2 counts once, with surveys of ten people). The tolerance of 3 % is more than 4 standard
+    errors; false alarms 5e-5 per case.
     """
     oracle, rng, n = make(k, epsilon), np.random.default_rng(k * 1000 + int(epsilon * 10)), 40 if k > 2 else 10
     surveys = max(40_000 // (k if k > 2 else 1), 60)
@@ -174,7 +177,7 @@ def test_a_subset_of_size_one_is_k_ary_randomized_response() -> None:
 
 
 def test_a_subset_of_size_one_is_k_ary_response_up_to_the_table_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A subset of size one becomes a design, unless it has more options than a table may hold."""
+    """A subset of size one becomes a design, unless it has more options than a table may have."""
     monkeypatch.setattr(sys.modules[Subset.__module__], "TABLE_LIMIT", 3)
     assert Subset(("a", "b", "c"), 1, 3, 1).k_ary().weights.tolist() == [[3, 1, 1], [1, 3, 1], [1, 1, 3]]
     with pytest.raises(ValueError, match="of at most 3 options, got 4 options"):
@@ -202,14 +205,14 @@ def test_reports_are_read_in_every_form() -> None:
     assert oracle.randomize(3).shape == (2,)
 
 
-# --- what was published with a fault
+# --- published errors of other packages
 
 
 def test_a_true_one_is_flipped_as_often_as_promised() -> None:
     """pure-ldp's RAPPOR client never flips a 1 to 0 (5000 of 5000 kept), so its epsilon is infinite.
 
-    Exact: the enumerated chance. Sampled with the system's bits: 20,000 draws, 6.5 standard errors, false
-    alarms 2e-10.
+    Our probability is checked exactly by enumeration, and with 20,000 draws from the system's randomness (6.5 standard
+    errors, false alarms 2e-10).
     """
     small = Unary(("a", "b", "c"), 3, 1, 4)
     kept = sum(chance for report, chance in law_of(lambda draw: small._draw_report(1, draw)).items() if 1 in report)
@@ -221,11 +224,10 @@ def test_a_true_one_is_flipped_as_often_as_promised() -> None:
 
 
 def test_asking_again_costs_again_and_nothing_here_calls_itself_permanent() -> None:
-    """multi-freq-ldpy redraws its "permanent" answers at every call: 400 calls recover the value for the
-    price of one.
+    """multi-freq-ldpy redraws its "permanent" answers at every call: 400 calls recover the value at the price of one.
 
-    Here a report is a value that can be kept and sent again, and a second draw is a second loss: the
-    enumerated law of two reports has exactly twice the epsilon, and losses add up to that.
+    Here a report is a value that can be stored and sent again, and a second draw is a second loss: the enumerated
+    distribution of two reports has exactly twice the epsilon, and losses add up to it.
     """
     small = Unary(("a", "b"), 3, 1, 4)
     laws = [
@@ -240,8 +242,7 @@ def test_asking_again_costs_again_and_nothing_here_calls_itself_permanent() -> N
 
 @pytest.mark.slow
 def test_estimates_are_not_clipped_and_renormalized() -> None:
-    """multi-freq-ldpy: at k = 128, epsilon 1, n = 10,000 clipping and renormalizing moves the top option by
-    -0.078.
+    """multi-freq-ldpy: at k = 128, epsilon 1, n = 10,000, clipping and renormalizing moves the top option by -0.078.
 
     400 surveys with a fixed seed; 4.5 standard errors, false alarms 7e-6.
     """
@@ -252,7 +253,7 @@ def test_estimates_are_not_clipped_and_renormalized() -> None:
     assert abs(np.mean(top) - truth[0]) < 4.5 * math.sqrt(oracle.variance(truth, 10_000)[0] / 400)
 
 
-# --- errors come before anything is drawn
+# --- errors are raised before anything is drawn
 
 
 @each(epsilon=[0, -1, math.nan, math.inf, True, "x", None, 23, 1e-12], make=MAKERS)
@@ -367,8 +368,17 @@ def test_a_hash_has_as_many_factors_as_the_last_option_has_binary_digits() -> No
     assert [LocalHash(range(k), 3, 2, 1).n_digits for k in (2, 3, 4, 5, 8, 9)] == [1, 2, 2, 3, 3, 4]
 
 
+@pytest.mark.parametrize("values", [100, 200, 300, 40_000])
+def test_a_hash_to_many_values_is_drawn_without_overflow(values: int) -> None:
+    """Sums of two residues fit into the type of the reports. A report that is almost never false supports its truth."""
+    rng, oracle = np.random.default_rng(5), LocalHash(tuple(range(8)), values, 10**9, 1)
+    for code in (0, 7):
+        supports, people = oracle.tally(oracle.randomize(np.full(300, code), rng))
+        assert (supports[code], people) == (300, 300)
+
+
 def test_a_hash_is_drawn_in_bulk_by_the_rule_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three integers of seven keep the value, and two each lead to one of the others."""
+    """Of seven integers, three keep the value, and two each lead to one of the others."""
     oracle, every = LocalHash(range(2), 3, 3, 2), np.arange(7, dtype=np.uint64)
     monkeypatch.setattr(hashing, "below", lambda bound, *_: every if bound == 7 else every % np.uint64(3))
     draws = [iter((i % 3, i)) for i in range(7)]
@@ -396,7 +406,7 @@ def test_subset_reports_of_another_size_are_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [oracles.subset, oracles.unary])
 def test_memory_stays_near_the_packed_reports(make: type) -> None:
-    """128 bytes a report at k = 1024, and less than 40 MB beside them: a million reports fit into 200 MB."""
+    """128 bytes per report at k = 1024 and less than 40 MB of overhead: a million reports fit into 200 MB."""
     oracle, answers = make(1024, 1.0), np.random.default_rng(1).integers(0, 1024, 40_000)
     tracemalloc.start()
     reports = oracle.randomize(answers, np.random.default_rng(2))
@@ -421,7 +431,7 @@ def test_beyond_2048_options_covariances_are_left_out_and_nothing_else() -> None
 
 
 def test_a_design_has_no_second_estimator_of_its_own() -> None:
-    """The k-ary design and the oracle core agree, so that no formula is written twice with two meanings."""
+    """The k-ary design and the oracle give the same results, so the formula does not exist in two versions."""
     design: Design = k_ary(5, epsilon=0.7)
     truth = np.array([0.1, 0.2, 0.3, 0.15, 0.25])
     assert np.allclose(design.variance(truth, 11), oracles.subset(5, 0.7, size=1).variance(truth, 11))
@@ -430,7 +440,7 @@ def test_a_design_has_no_second_estimator_of_its_own() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [oracles.best, oracles.optimized_unary, oracles.local_hash])
 def test_a_million_options_are_estimated_in_little_memory(make: object) -> None:
-    """Rows only: seen 56 megabytes and 0.3 s. A table of covariances would be 7 terabytes."""
+    """Only rows are computed: 56 megabytes and 0.3 s were observed. A table of covariances would need 7 terabytes."""
     k, n = 10**6, 10**6
     oracle = make(k, 1.0)  # type: ignore[operator]
     counts = np.random.default_rng(1).binomial(n, float(oracle._support_law.q), size=k)
@@ -467,7 +477,9 @@ def test_boxes_by_the_hundred_thousand_need_no_table_either() -> None:
 
 
 def test_k_ary_response_with_very_many_options_needs_no_table() -> None:
-    """At a large epsilon the best set has one option, whatever their number: no k by k design is made to say so."""
+    """At a large epsilon the best set has one option for any number of options; the repr does not build a k by
+    k table.
+    """
     best = oracles.best(100_000, 13.0)
     assert best.size == 1
     assert best.describe().startswith("We receive your real answer about ")

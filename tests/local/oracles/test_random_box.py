@@ -1,6 +1,6 @@
-"""One random box a person: boxes that nobody was asked about, each box judged by itself, and what is refused.
+"""One random box per person: boxes that nobody was asked about, the fit of each box, and rejected input.
 
-What it shares with capped boxes (the channel, bias, variances, intervals) is tested in test_ticks.py.
+Properties shared with capped boxes (channel, bias, variances, intervals) are tested in test_ticks.py.
 """
 
 import re
@@ -16,7 +16,7 @@ LABELS = ("a", "b", "c")
 
 
 def test_a_box_without_reports_is_nan_and_leaves_the_others_unchanged() -> None:
-    """A box that nobody was asked about has no estimate, and the other estimates stay the same."""
+    """A box that nobody was asked about has no estimate, and the other estimates do not change."""
     boxes = tick_boxes(["x", "y", "z"], 1.0, how="random")
     whole, holed = (boxes.estimate_counts([3, 2, 5], [10, 8, 10]), boxes.estimate_counts([3, 0, 5], [10, 0, 10]))
     assert np.allclose(
@@ -42,15 +42,17 @@ def test_a_box_without_reports_is_nan_and_leaves_the_others_unchanged() -> None:
 
 
 def test_the_fit_of_each_box_uses_its_reports() -> None:
-    """No yes among 40 people of whom a tenth lie has the chance 0.9**40, whatever the other 40 said of another box."""
+    """No yes among 40 people, a tenth of whom lie, has probability 0.9**40, whatever the other 40 people reported about
+    another box.
+    """
     found = RandomBox(LABELS, 9, 1).estimate_counts([0, 20, 0], [40, 40, 0])
     assert np.allclose(found.fit.p, [0.9**40, 1, np.nan], rtol=1e-9, equal_nan=True)
     assert found.interval().empty.tolist() == [True, False, False]
     assert "nan where empty: the data contradict" in repr(
         found.interval()
-    )  # the last is nan, and nothing contradicts it
+    )  # the last is NaN, and nothing contradicts it
     _, below, above = found.basis.tails(0.3, "exact")
-    chance = 0.1 + 0.3 * 0.8  # of a yes, if 30 % tick the box
+    chance = 0.1 + 0.3 * 0.8  # the probability of a yes if 30 % tick the box
     assert np.allclose(below, [binom.cdf(0, 40, chance), binom.cdf(20, 40, chance), np.nan], equal_nan=True)
     assert np.allclose(above, [1, binom.sf(19, 40, chance), np.nan], equal_nan=True)
 
@@ -96,7 +98,7 @@ def test_yes_and_people_asked_are_counted_for_each_box(yes: list[int], asked: li
 def test_each_box_has_a_share_from_0_to_1() -> None:
     box = RandomBox(LABELS, 3, 1)
     assert box.variance(0.3, 60).tolist() == box.variance([0.3, 0.3, 0.3], 60).tolist()
-    assert box.variance([0, 1, 1], 60) == pytest.approx([0.0375] * 3)  # 3/4 * 1/4 / (1/2)**2 of 20 people
+    assert box.variance([0, 1, 1], 60) == pytest.approx([0.0375] * 3)  # 3/4 * 1/4 / (1/2)**2 for 20 people
     with pytest.raises(ValueError, match="a share for each of 3 options"):
         box.variance([0.3, 0.3], 60)
     for wrong in ([0, 0.5, 1.01], [-0.01, 0.5, 1]):

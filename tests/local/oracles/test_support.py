@@ -16,7 +16,7 @@ def test_the_variance_is_that_of_a_binomial_seen_through_p_and_q() -> None:
 
 
 def test_covariances_follow_from_joint_support() -> None:
-    """Independent bits: Pr(both) = f_u pq + f_v pq + (1 - f_u - f_v) q**2, by the definition of covariance."""
+    """Independent bits: Pr(both) = f_u pq + f_v pq + (1 - f_u - f_v) q**2, by the definition of the covariance."""
     p, q, shares = 0.5, 0.2, np.array([0.5, 0.3, 0.2])
     both = shares[0] * p * q + shares[1] * p * q + shares[2] * q * q
     means = q + (p - q) * shares
@@ -31,7 +31,7 @@ def test_counts_are_checked(bad: object) -> None:
 
 
 def test_exclusive_options_have_one_p_value_that_allows_for_their_number() -> None:
-    """No report for the first of three options, where a fifth of 40 would come by chance: 2 * 3 times its tail."""
+    """No report of the first of three options, where a fifth of 40 is expected by chance: 2 * 3 times its tail."""
     support = SupportLaw.independent(Fraction(1, 2), Fraction(1, 5))
     found = support.estimate(np.array([0.0, 12, 14]), 40, ("a", "b", "c"), Pure(1), "unary", "moment")
     assert found.fit.p == pytest.approx(2 * 3 * binom.cdf(0, 40, 0.2))

@@ -1,4 +1,4 @@
-"""Tick boxes: exact channels, the choice between them, estimates, and what is refused before anything is drawn."""
+"""Tick boxes: exact channels, the choice between both kinds, estimates, and input that is rejected before drawing."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ SMALL = {
 
 
 def ways(boxes: Boxes) -> list[list[int]]:
-    """All ways to tick the boxes that are allowed, as codes."""
+    """Return all allowed ways to tick the boxes, as codes."""
     most = boxes.most if isinstance(boxes, CappedBoxes) else len(boxes.options)
     return [list(way) for size in range(most + 1) for way in itertools.combinations(range(len(boxes.options)), size)]
 
@@ -49,7 +49,7 @@ def test_epsilon_is_that_of_the_channel_over_all_ways_to_tick(name: str) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_many_draws_follow_the_channel(name: str) -> None:
-    """False alarms: at most 1e-6 with the seed, 1e-10 with the system's bits."""
+    """False alarms: at most 1e-6 with the seed, 1e-10 with the system's randomness."""
     boxes = SMALL[name]
     for rng, least in ((np.random.default_rng(3), 1e-6), (None, 1e-10)):
         for way in ways(boxes)[:4]:
@@ -63,9 +63,9 @@ def test_many_draws_follow_the_channel(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_unbiased_with_the_claimed_variances(name: str) -> None:
-    """6000 surveys of 90 people with correlated ticks, fixed seed. Means within 4.5 standard errors (7e-6 a
-    box), variances and covariances within 8 % of the largest variance (4.5 standard errors), for both kinds
-    of respondents.
+    """6000 surveys of 90 people with correlated ticks and a fixed seed. Means are within 4.5 standard errors (7e-6 per
+    box), variances and covariances within 8 % of the largest variance (4.5 standard errors), for both kinds of
+    respondents.
     """
     boxes, rng, n, surveys = SMALL[name], np.random.default_rng(9), 90, 6000
     possible = ways(boxes)
@@ -84,7 +84,7 @@ def test_unbiased_with_the_claimed_variances(name: str) -> None:
         reports = boxes.randomize(ticks[drawn], rng)
         estimates = _moments(boxes, reports, surveys)
         claimed = boxes.variance(truth, people, respondents=respondents)
-        inflated = 1.05 if isinstance(boxes, RandomBox) else 1.0  # how many are asked about a box is left to chance
+        inflated = 1.05 if isinstance(boxes, RandomBox) else 1.0  # how many people are asked about a box is random
         assert np.all(np.abs(estimates.mean(axis=0) - truth) < 4.5 * np.sqrt(claimed * inflated / surveys))
         assert np.all(np.abs(estimates.var(axis=0) / claimed / (1 + (inflated - 1) / 2) - 1) < 0.08)
 
@@ -92,7 +92,8 @@ def test_unbiased_with_the_claimed_variances(name: str) -> None:
 def _moments(boxes: Boxes, reports: np.ndarray, surveys: int) -> np.ndarray:
     k, n = len(boxes.options), len(reports) // surveys
     if isinstance(boxes, RandomBox):
-        place = np.repeat(np.arange(surveys) * k, n) + reports[:, 0]  # of the survey's box among all boxes
+        # the probability of the survey's box among all boxes
+        place = np.repeat(np.arange(surveys) * k, n) + reports[:, 0]
         n = np.bincount(place, minlength=surveys * k)
         counts = np.bincount(place, reports[:, 1], minlength=surveys * k)
     else:
@@ -153,8 +154,8 @@ def test_intervals_hold_their_level_by_enumeration(name: str) -> None:
 
 
 def test_the_better_way_is_chosen_and_the_reason_given() -> None:
-    """n times the variance of the noise for rare ticks at epsilon 1, k = 10: one random box 9.2; capped at 1,
-    2, 3 ticks 3.9, 15.9, 35.9; splitting epsilon among all boxes 99.9.
+    """n times the variance of the noise for rare ticks at epsilon 1, k = 10: 9.2 for one random box; 3.9, 15.9 and 35.9
+    with at most 1, 2 and 3 ticks; 99.9 if epsilon is split among all boxes.
     """
     rare = 1e-9
     assert round(tick_boxes(10, 1.0, how="random").variance(rare, 1)[0], 1) == 9.2
@@ -258,7 +259,7 @@ def test_what_cannot_be_is_refused(broken: object, words: str) -> None:
 
 
 def test_answers_are_lists_of_labels_only_where_every_person_has_a_list() -> None:
-    """One row that is no list makes it a table, and a table of that shape is refused."""
+    """One row that is not a list makes the input a table, and a table of this shape is rejected."""
     boxes = tick_boxes(["x", "y"], 1.0, how="random")
     assert len(boxes.randomize([["x"], []], np.random.default_rng(1))) == 2
     with pytest.raises((ValueError, TypeError)):
@@ -274,13 +275,13 @@ def test_each_of_two_boxes_may_lie_outside_0_to_1() -> None:
 
 
 def test_each_capped_box_is_judged_by_its_own_reports() -> None:
-    """No yes among 40 reports of which a tenth are flipped has the chance 0.9**40."""
+    """No yes among 40 reports, a tenth of which are flipped, has probability 0.9**40."""
     capped = CappedBoxes(LABELS, 1, 1, 10).estimate_counts([0, 20, 10], 40)
     assert np.allclose(capped.fit.p, [0.9**40, 1, 1], rtol=1e-9)
 
 
 def test_what_could_be_read_in_two_ways_is_refused() -> None:
-    """True and False equal the labels 1 and 0, and a list of rows of 0 and 1 could be lists of labels."""
+    """True and False equal the labels 1 and 0, and a list of rows of 0 and 1 could consist of labels."""
     boxes = tick_boxes(3, 1.0, how="random")
     with pytest.raises(ValueError, match="ticks must be among the options, got 2 others"):
         boxes.randomize([[True, False], [2]])
@@ -292,7 +293,7 @@ def test_what_could_be_read_in_two_ways_is_refused() -> None:
 
 
 def test_people_who_all_tick_nothing_are_people() -> None:
-    """With flips of one in 2**32, the reports are the answers; with a fixed seed."""
+    """If one report in 2**32 is flipped, the reports equal the answers; the seed is fixed."""
     boxes = CappedBoxes(LABELS, 2, 1, 2**32)
     assert bits.unpack(boxes.randomize([[], []], np.random.default_rng(1)), 3).tolist() == [[False] * 3] * 2
 
@@ -303,14 +304,14 @@ def test_a_tick_said_twice_is_one_tick() -> None:
 
 
 def test_without_a_cap_the_ways_are_compared_where_a_box_varies_most() -> None:
-    """At a share of 1/2, not of 1: k times (1/4 + e / (e - 1)**2) is 11.7."""
+    """The variance is evaluated at a share of 1/2, not of 1: k times (1/4 + e / (e - 1)**2) is 11.7."""
     assert tick_boxes(10, 1.0).reason == (
         "one random box: variance 11.7 / n a box, against 100 / n with at most 10 ticks"
     )
 
 
 def test_a_single_report_has_no_covariances() -> None:
-    """Its only note concerns estimates outside 0 to 1; it gives no advice that capped boxes cannot follow."""
+    """Its only note is about estimates outside 0 to 1; it gives no advice that is impossible for capped boxes."""
     found = CappedBoxes(LABELS, 2, 1, 4).estimate([[0, 1]])
     assert found.value.tolist() == [1.5, 1.5, -0.5]
     assert np.isnan(found.cov).all()

@@ -1,8 +1,8 @@
 """Differences and ratios of independent estimates, and weighted sums of the entries of one estimate.
 
 The interval of a difference combines the limits of both estimates (MOVER: method of variance estimates recovery, Zou
-and Donner 2008) before these limits are cut to the possible range. With limits that are already cut, the coverage falls
-to 0.68 instead of 0.95 if a share is near 0.
+and Donner 2008) before these limits are truncated to the possible range. With limits that are already truncated, the
+coverage falls to 0.68 instead of 0.95 if a share is near 0.
 """
 
 import math
@@ -16,16 +16,16 @@ from toolkit.core.arrays import Array, ArrayLike, Label
 from toolkit.core.checks import reject
 from toolkit.core.inference.intervals import (
     Affine,
+    EntryBasis,
     Interval,
     IntervalBasis,
     Normal,
     Shares,
-    SingleEntry,
     Student,
     Tails,
     cut,
-    level_that_meets,
-    possible,
+    p_value_by_inversion,
+    possible_range,
     wald,
 )
 from toolkit.core.inference.special import ndtr, ndtri
@@ -33,10 +33,10 @@ from toolkit.core.inference.special import ndtr, ndtri
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """The difference D = a - b of two estimates with uncut limits (l, u) and (l', u') and correlation r.
+    """The difference D = a - b of two estimates with untruncated limits (l, u) and (l', u') and correlation r.
 
     The interval extends from D - sqrt((a - l)**2 + (u' - b)**2 - 2 r (a - l) (u' - b)) to D + sqrt((u - a)**2 + (b -
-    l')**2 - 2 r (u - a) (b - l')), and is then cut to the possible range.
+    l')**2 - 2 r (u - a) (b - l')), and is then truncated to the possible range.
     """
 
     first: IntervalBasis
@@ -48,7 +48,7 @@ class Mover:
 
     @property
     def within(self) -> tuple[float, float]:
-        (low, high), (least, greatest) = possible(self.first), possible(self.second)
+        (low, high), (least, greatest) = possible_range(self.first), possible_range(self.second)
         return low - greatest, high - least
 
     def uncut(self, level: float, method: str) -> tuple[Any, Any]:
@@ -70,7 +70,7 @@ class Mover:
 def _tails_by_inversion(basis: Any, null: float, method: str) -> Tails:
     """Return p-values from the level at which a limit meets the null, so that test and interval always agree."""
     value = np.atleast_1d(np.asarray(basis.value, dtype=np.float64))
-    p = level_that_meets(lambda level: basis.uncut(level, method), value, null).reshape(np.shape(basis.value))
+    p = p_value_by_inversion(lambda level: basis.uncut(level, method), value, null).reshape(np.shape(basis.value))
     with np.errstate(invalid="ignore"):
         z = np.sign(np.asarray(basis.value) - null) * np.abs(ndtri(p / 2))
     return z, ndtr(z), ndtr(-z)
@@ -78,12 +78,12 @@ def _tails_by_inversion(basis: Any, null: float, method: str) -> Tails:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """The quotient of two estimates with uncut limits and a correlation.
+    """The quotient of two estimates with untruncated limits and a correlation.
 
     The interval contains a ratio r if the interval of first - r * second, computed from the limits of both estimates
     (MOVER: Donner and Zou 2012), contains 0. With normal limits it is Fieller's interval. If the second estimate could
     be 0, there is no upper limit. For numbers that can be negative, there is then no limit at all. The method "log" is
-    the delta method on the logarithm, for positive estimates.
+    the delta method on the logarithmic scale, for positive estimates.
     """
 
     first: IntervalBasis
@@ -96,7 +96,7 @@ class Quotient:
 
     @property
     def within(self) -> tuple[float, float]:
-        shares = possible(self.first)[0] >= 0 and possible(self.second)[0] >= 0
+        shares = possible_range(self.first)[0] >= 0 and possible_range(self.second)[0] >= 0
         return (0.0 if shares else -np.inf), np.inf
 
     def uncut(self, level: float, method: str) -> tuple[Any, Any]:
@@ -143,27 +143,27 @@ def mover(
     value: float | Array,
     low: float | Array,
     high: float | Array,
-    other: float | Array,
-    least: float | Array,
-    greatest: float | Array,
+    other_value: float | Array,
+    other_low: float | Array,
+    other_high: float | Array,
     *,
     correlation: float = 0.0,
 ) -> tuple[Array, Array]:
-    """Return the limits of value - other from the uncut limits of both estimates."""
+    """Return the limits of value - other_value from the untruncated limits of both estimates."""
 
     def length(first: Array, second: Array) -> Array:
         return np.sqrt(np.maximum(first**2 + second**2 - 2 * correlation * first * second, 0))
 
-    difference = np.asarray(value - other)
+    difference = np.asarray(value - other_value)
     return (
-        difference - length(np.asarray(value - low), np.asarray(greatest - other)),
-        difference + length(np.asarray(high - value), np.asarray(other - least)),
+        difference - length(np.asarray(value - low), np.asarray(other_high - other_value)),
+        difference + length(np.asarray(high - value), np.asarray(other_value - other_low)),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class BonferroniDifference:
-    """A difference of two estimates whose intervals alone are known; each gets half of the error probability."""
+    """A difference of two estimates of which only the intervals are known; each gets half of the error probability."""
 
     first: IntervalBasis
     second: IntervalBasis
@@ -184,18 +184,18 @@ def quotient_basis(
     correlation: float | Array = 0.0,
 ) -> IntervalBasis:
     if not (_has_limits(first) and _has_limits(second)):
-        reject("a ratio needs estimates with uncut limits", "others", "only intervals of them are known")
+        reject("a ratio needs estimates with untruncated limits", "intervals alone", "the ratio has no interval")
     return Quotient(first, second, value, se, log_se, correlation)
 
 
 def ratio_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBasis:
-    """Return the basis of a number in a ratio of dependent numbers: its reports if it has any, otherwise its error."""
-    inner, index = (basis.basis, basis.index) if isinstance(basis, SingleEntry) else (basis, 0)
+    """Return the basis of one number in a ratio of dependent numbers: its reports if known, otherwise its error."""
+    inner, index = (basis.basis, basis.index) if isinstance(basis, EntryBasis) else (basis, 0)
     if isinstance(inner, Shares):
         return inner.rows(np.array([index]))
     if isinstance(inner, Student):
         return Student(value, se, inner.df, within=inner.within)
-    return Normal(value, se, possible(inner))
+    return Normal(value, se, possible_range(inner))
 
 
 def difference_basis(
@@ -243,15 +243,15 @@ def contrast_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBas
 
 
 def _has_limits(basis: object) -> bool:
-    return _has_limits(basis.basis) if isinstance(basis, Affine | SingleEntry) else hasattr(basis, "uncut")
+    return _has_limits(basis.basis) if isinstance(basis, Affine | EntryBasis) else hasattr(basis, "uncut")
 
 
 def limits_of(basis: Any, level: float) -> tuple[Any, Any, Any]:
-    """Return the value and its uncut limits."""
+    """Return the value and its untruncated limits."""
     if isinstance(basis, Affine):
         value, low, high = (basis.offset + basis.factor * part for part in limits_of(basis.basis, level))
         return value, low, high
-    if isinstance(basis, SingleEntry):
+    if isinstance(basis, EntryBasis):
         value, low, high = map(basis.pick, limits_of(basis.basis, level))
         return value, low, high
     low, high = (np.asarray(limit) for limit in basis.uncut(level, basis.methods[0]))

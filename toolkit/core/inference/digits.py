@@ -12,7 +12,7 @@ _SLACK = Decimal("1e-12")
 
 
 def digits(value: object) -> str:
-    """Format a float with at most six significant digits and a point, and anything else with `repr`."""
+    """Format a float with at most six significant digits and a decimal point, and anything else with `repr`."""
     if isinstance(value, float):
         return repr(float(f"{float(value):.6g}"))
     if type(value) is tuple:
@@ -41,19 +41,19 @@ _THOUSAND, _LONG = 1000, 1e15
 _MINUS = "\N{MINUS SIGN}"
 
 
-def short(number: float) -> str:
-    """Format a number with four digits and all digits before the point, without an exponent below 1e15."""
+def format_short(number: float) -> str:
+    """Format a number with four significant digits, or as a whole number if it lies between 1,000 and 1e15."""
     return f"{number:,.0f}" if _THOUSAND <= abs(number) < _LONG else f"{number:.4g}"
 
 
 def format_estimate(number: float, se: float, *, whole: bool = False) -> str:
-    """Format a number with the decimals of its standard error at two digits; a whole number has no decimals."""
+    """Format a number with enough decimals to show two digits of its standard error; a whole number has no decimals."""
     if math.isnan(number):
         return "—"
     if whole and math.isfinite(number):
         return f"{number:,.0f}"
     if not (math.isfinite(number) and math.isfinite(se) and se > 0):
-        return short(number)
+        return format_short(number)
     return f"{number:z,.{max(1 - math.floor(math.log10(se)), 0)}f}"
 
 
@@ -68,7 +68,7 @@ def format_limits(low: float, high: float, se: float, *, whole: bool = False) ->
 
 
 def decimals_of(lines: Sequence[Sequence[float]]) -> int:
-    """Return the decimals that show two digits of the smallest error, or more if an interval would be a point."""
+    """Return the number of decimals that shows two digits of the smallest error, or more if limits would look equal."""
     errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
     decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
     while decimals < _MOST_DECIMALS and any(
@@ -78,15 +78,15 @@ def decimals_of(lines: Sequence[Sequence[float]]) -> int:
     return min(decimals, _MOST_DECIMALS)
 
 
-def fixed(number: float, decimals: int, unit: str) -> str:
+def format_fixed(number: float, decimals: int, unit: str) -> str:
     """Format a number with the given number of decimals, a typographic minus sign and a unit."""
     if math.isnan(number):
         return "—"
-    return f"{number:z,.{decimals}f}{unit}".replace("-", _MINUS)  # z: no minus sign before 0
+    return f"{number:z,.{decimals}f}{unit}".replace("-", _MINUS)  # "z" omits the sign of -0
 
 
-def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
+def format_fixed_range(low: float, high: float, decimals: int, unit: str) -> str:
     """Format two limits with the given number of decimals and a unit."""
     if math.isnan(low) or math.isnan(high):
         return "—"
-    return f"{fixed(low, decimals, '')} to {fixed(high, decimals, unit)}"
+    return f"{format_fixed(low, decimals, '')} to {format_fixed(high, decimals, unit)}"

@@ -15,11 +15,11 @@ DOUBTFUL = 0.05
 # If there are many options, tails are computed only for the options farthest outside. Ignoring the other options is
 # conservative.
 _CANDIDATES = 256
-_CAUSES = "the instructions were not followed, or the design was another, or it is chance"
+_CAUSES = "the instructions were not followed, or another design was used, or it is chance"
 _AMONG_MANY = "chance alone does this to about 1 in 40 of the options that nobody has"
 
 
-class Counted(Protocol):
+class CountedShares(Protocol):
     """Shares that are estimated from counts of reports."""
 
     @property
@@ -38,12 +38,12 @@ class DesignFit:
     Parameters
     ----------
     p : float or array
-        The greatest probability, over all shares, of reports at least as far outside the possible range if the design
-        was followed. The p-value is a single number for shares that sum to one, and an array with one number per box
-        for several boxes.
+        The p-value: the greatest probability, over all shares, of reports at least as far outside the possible range
+        as the observed reports, if people follow the design. It is a single number for shares that sum to one, and an
+        array with one number per box for several boxes.
     method : str
         The method by which p was computed.
-    of : str
+    quantity : str
         The quantity that is fitted: a share or a mean.
 
     Examples
@@ -54,7 +54,7 @@ class DesignFit:
 
     p: float | Array
     method: str
-    of: str = "share"
+    quantity: str = "share"
 
     __repr__ = concise
 
@@ -115,8 +115,8 @@ def wald_fit(shares: Normal) -> DesignFit:
 
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
-    """Return the probability, at the nearest edge, of reports as far outside as observed, or 1 for a share inside."""
-    # Tails are expensive to compute, and a share inside 0 to 1 does not need them.
+    """Return the probability at the nearest edge of reports as far outside as those observed; 1 for a share inside."""
+    # Tails are expensive to compute, and are not needed for a share within [0, 1].
     if isinstance(shares, Shares):
         outside = (shares.value < 0) | (shares.value > 1)
         if not outside.all():
@@ -128,7 +128,7 @@ def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
     return np.where(np.isnan(few + many + shares.value), np.nan, beyond)
 
 
-def fit_notes(fit: DesignFit, shares: Counted, comparison: str = "") -> tuple[str, ...]:
+def fit_notes(fit: DesignFit, shares: CountedShares, comparison: str = "") -> tuple[str, ...]:
     """Return notes if the fit is doubtful or a 95 % interval is empty.
 
     `comparison` describes the reports and the design, as in "10 of 300 reports were yes, where the design makes at
@@ -142,17 +142,19 @@ def fit_notes(fit: DesignFit, shares: Counted, comparison: str = "") -> tuple[st
     empty = int(np.count_nonzero(interval.empty))
     if not empty and not fit.doubtful:
         return ()
-    facts = f": {comparison}" if comparison else ""
+    facts, quantity = f": {comparison}" if comparison else "", fit.quantity
     if np.ndim(interval.low) == 0:
         verdict = (
-            f"no {fit.of} agrees with these reports at 95 %" if empty else f"the reports hardly agree with any {fit.of}"
+            f"no {quantity} agrees with these reports at 95 %"
+            if empty
+            else f"the reports hardly agree with any {quantity}"
         )
         return (
-            (f"{verdict}{facts} ({fit.words()}); {_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}"),
+            (f"{verdict}{facts} ({fit.words()}); {_CAUSES}{f'; do not publish it as a {quantity}' if empty else ''}"),
         )
     chance = f"{fit.words()} over all options" if np.ndim(fit.p) == 0 else f"the least {fit.words()}"
-    options = f"for {empty} of {np.size(interval.low)} options no {fit.of} agrees with the reports at 95 %"
-    verdict = options if empty else f"the reports hardly agree with any {fit.of}s"
+    options = f"for {empty} of {np.size(interval.low)} options no {quantity} agrees with the reports at 95 %"
+    verdict = options if empty else f"the reports hardly agree with any {quantity}s"
     return (f"{verdict}{facts} ({chance}); {_CAUSES if fit.doubtful else _AMONG_MANY}",)
 
 
@@ -160,7 +162,7 @@ _INSIDE = {"mle": "maximum likelihood (mle)", "simplex": "the nearest distributi
 
 
 def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
-    """Return a note if an unbiased estimate of a share lies outside 0 to 1; `inside` names another method."""
+    """Return a note if an unbiased estimate of a share lies outside [0, 1]; `inside` names another method."""
     outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
     if not outside or np.isnan(np.sum(value)):
         return ()

@@ -1,8 +1,8 @@
 """Intervals for shares that are estimated from randomized reports, and for numbers with a standard error.
 
-A share x is not observed directly. The probabilities of the reports are a mixture of two known rows, x * given + (1 -
-x) * without. Every method computes limits from the reports, maps them to x, and cuts them to [0, 1]. If nothing
-remains, the data contradict every share at this level, and the interval is empty.
+A share x is not observed directly. The distribution of the reports is a mixture of two known distributions, x *
+probs_with + (1 - x) * probs_without. Every method computes limits from the reports, converts them to limits of x, and
+truncates them to [0, 1]. If nothing remains, the data contradict every share at this level, and the interval is empty.
 """
 
 import math
@@ -71,7 +71,7 @@ class Interval:
 
 
 def cut(low: float | Array, high: float | Array, within: tuple[float, float], level: float, method: str) -> Interval:
-    """Cut an interval to the possible range `within`; the result is empty if the two do not overlap."""
+    """Truncate an interval to the possible range `within`; the result is empty if the two do not overlap."""
     slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # tolerance for rounding
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
     low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
@@ -86,7 +86,7 @@ def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, An
     return value - margin, value + margin
 
 
-def imbens_manski(width: float, level: float) -> float:
+def imbens_manski_quantile(width: float, level: float) -> float:
     """Return the number of standard errors to add at each end of a range that is `width` standard errors wide."""
     low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
     return float(bisect(lambda errors: ndtr(errors + width) - ndtr(-errors) >= level, low, high, max_rounds=60)[1])
@@ -97,7 +97,7 @@ class IntervalBasis(Protocol):
 
     A basis may also have `tails(null, method)`; otherwise, a test finds the level at which the interval meets the null.
     A basis can be part of a difference if it has a `value` and `uncut(level, method)`, which returns the limits before
-    they are cut to the possible range `within`.
+    they are truncated to the possible range `within`.
     """
 
     @property
@@ -112,7 +112,7 @@ def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Int
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """A value and its standard error, with the Wald interval cut to `within`."""
+    """A value and its standard error, with the Wald interval truncated to `within`."""
 
     value: float | Array
     se: float | Array
@@ -134,8 +134,8 @@ class Normal:
 class Student:
     """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t interval.
 
-    If all answers are equal, the estimated standard error is zero, and there is no interval. The interval is cut to
-    `within`.
+    If all answers are equal, the estimated standard error is zero, and there is no interval. The interval is truncated
+    to `within`.
     """
 
     value: float | Array
@@ -179,7 +179,7 @@ class Affine:
 
 
 @dataclass(frozen=True, eq=False)
-class SingleEntry:
+class EntryBasis:
     """The intervals of one entry of a basis with several entries."""
 
     basis: IntervalBasis
@@ -214,15 +214,15 @@ def single_entry(basis: IntervalBasis, value: float | Array, se: float | Array, 
     if isinstance(basis, Affine):
         value, se = (np.asarray(value) - basis.offset) / basis.factor, np.asarray(se) / basis.factor
         return replace(basis, basis=single_entry(basis.basis, value, se, index))
-    return SingleEntry(basis, value, se, index)
+    return EntryBasis(basis, value, se, index)
 
 
-def possible(basis: object) -> tuple[float, float]:
+def possible_range(basis: object) -> tuple[float, float]:
     """Return the range of possible values in the unit of the estimate, such as 0 to 1 for a share."""
-    if isinstance(basis, SingleEntry):
-        return possible(basis.basis)
+    if isinstance(basis, EntryBasis):
+        return possible_range(basis.basis)
     if isinstance(basis, Affine):
-        low, high = (basis.offset + basis.factor * end for end in possible(basis.basis))
+        low, high = (basis.offset + basis.factor * end for end in possible_range(basis.basis))
         return low, high
     limits: tuple[float, float] = getattr(basis, "within", (-np.inf, np.inf))
     return limits
@@ -251,41 +251,41 @@ class Mapped:
 class Shares:
     """Shares estimated from the mean scores of n reports, one row per share; the first method is the default.
 
-    `spread_given` and `spread_without` are the mean squared scores of people with and without the option. `given` and
-    `without` are the probabilities of the reports in `counts` for these people. `without_range` holds the smallest and
-    greatest probability of a supporting report from people without the option. `through` holds the whole matrix with
-    all counts if the posterior of one share depends on the other shares.
+    `spread_with` and `spread_without` are the mean squared scores of people with and without the option. `probs_with`
+    and `probs_without` are the probabilities of the reports in `counts` for these people. `support_range_without`
+    holds the smallest and greatest probability of a supporting report from people without the option. `joint` holds
+    the whole matrix with all counts if the posterior of one share depends on the other shares.
     """
 
     value: Array
     se: Array
     n: int
-    spread_given: Array
+    spread_with: Array
     spread_without: Array
     counts: Array
-    given: Array
-    without: Array
-    without_range: tuple[Array, Array]
-    through: RandomizedCounts | None = None
+    probs_with: Array
+    probs_without: Array
+    support_range_without: tuple[Array, Array]
+    joint: RandomizedCounts | None = None
     methods: tuple[str, ...] = ("wilson", "exact", "bayes", "wald")
     within: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @classmethod
     def from_support(cls, counts: Array, n: int, p: Array, q: Array) -> "Shares":
-        """Make shares from binomial counts: a report supports the true option with probability p, any other with q."""
-        given, without = np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1)
+        """Make shares from binomial counts: a report supports the true option with probability p, and others with q."""
+        probs_with, probs_without = np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1)
         observed, slope = counts / n, p - q
         scores = np.stack([(1 - q) / slope, -q / slope], axis=1) ** 2
         return cls(
             value=(observed - q) / slope,
             se=share_error(counts, n, p, q),
             n=n,
-            spread_given=(given * scores).sum(axis=1),
-            spread_without=(without * scores).sum(axis=1),
+            spread_with=(probs_with * scores).sum(axis=1),
+            spread_without=(probs_without * scores).sum(axis=1),
             counts=np.stack([counts, n - counts], axis=1),
-            given=given,
-            without=without,
-            without_range=(np.where(slope > 0, q, 1 - q), np.where(slope > 0, q, 1 - q)),
+            probs_with=probs_with,
+            probs_without=probs_without,
+            support_range_without=(np.where(slope > 0, q, 1 - q), np.where(slope > 0, q, 1 - q)),
         )
 
     def interval(self, level: float, method: str) -> Interval:
@@ -296,20 +296,20 @@ class Shares:
 
     def rows(self, indices: npt.NDArray[np.intp]) -> "Shares":
         """Select some of the shares, without the joint posterior of all shares."""
-        names = ("value", "se", "spread_given", "spread_without", "counts", "given", "without")
-        ends = (self.without_range[0][indices], self.without_range[1][indices])
-        methods = tuple(name for name in self.methods if name != "bayes" or self.through is None)
+        names = ("value", "se", "spread_with", "spread_without", "counts", "probs_with", "probs_without")
+        ends = (self.support_range_without[0][indices], self.support_range_without[1][indices])
+        methods = tuple(name for name in self.methods if name != "bayes" or self.joint is None)
         selection = {name: getattr(self, name)[indices] for name in names}
-        return replace(self, **selection, without_range=ends, through=None, methods=methods)
+        return replace(self, **selection, support_range_without=ends, joint=None, methods=methods)
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
-        """Return the limits before they are cut to 0 … 1, from which differences and tests are computed."""
+        """Return the limits before truncation to [0, 1], from which differences and tests are computed."""
         if method == "wald":
             return wald(self.value, self.se, level)
         return {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes}[method](level)
 
     def tails(self, null: float, method: str) -> Tails:
-        """Compute the test that rejects a share exactly when the uncut interval of the same method excludes it."""
+        """Return the p-values of the test that rejects a share exactly when the untruncated interval excludes it."""
         if method == "exact":
             below, above = self._binomial_tails(null)
             z = self.score(null)
@@ -325,23 +325,23 @@ class Shares:
     def score_limits(self, value: Array, factor: float | Array) -> tuple[Array, Array]:
         """Return the limits of Wilson's interval for a value, with `factor` in place of z**2 / n."""
         lead = 1 + factor
-        middle = (2 * value + factor * (self.spread_given - self.spread_without)) / (2 * lead)
+        middle = (2 * value + factor * (self.spread_with - self.spread_without)) / (2 * lead)
         margin = np.sqrt(np.maximum(middle**2 - (value**2 - factor * self.spread_without) / lead, 0))
         return middle - margin, middle + margin
 
     def score(self, null: float) -> Array:
         """Return the score statistic: the distance from the null in standard errors at the null."""
-        variance = null * self.spread_given + (1 - null) * self.spread_without - null**2
+        variance = null * self.spread_with + (1 - null) * self.spread_without - null**2
         return np.asarray(_ratio(self.value - null, np.sqrt(np.maximum(variance, 0) / self.n)))
 
-    def speaking(self) -> tuple[Array, Array]:
+    def support(self) -> tuple[Array, Array]:
         """Return the number of supporting reports, and their probability for people who have the option."""
-        speaks = self.given > self.without
-        return np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
+        supports = self.probs_with > self.probs_without
+        return np.where(supports, self.counts, 0).sum(axis=1), np.where(supports, self.probs_with, 0).sum(axis=1)
 
     def _binomial_tails(self, null: float) -> tuple[Array, Array]:
         """Return the greatest null probabilities of at most and of at least the observed supporting reports."""
-        (count, p), (least, greatest) = self.speaking(), self.without_range
+        (count, p), (least, greatest) = self.support(), self.support_range_without
         fewest, most = (np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1))
         below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
         above = np.where(count > 0, bdtrc(np.maximum(count - 1, 0), self.n, most), 1)
@@ -349,25 +349,26 @@ class Shares:
 
     def _exact(self, level: float) -> tuple[Array, Array]:
         """Return Clopper and Pearson's limits for the number of supporting reports, which guarantee the coverage."""
-        count, _ = self.speaking()
+        count, _ = self.support()
         tail = (1 - level) / 2
         low = np.where(count > 0, betaincinv(np.maximum(count, 1), self.n - count + 1, tail), 0)
         high = np.where(count < self.n, betaincinv(count + 1, np.maximum(self.n - count, 1), 1 - tail), 1)
-        return self.mapped(low, high)
+        return self.share_limits(low, high)
 
-    def mapped(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Map limits of the probability of a supporting report to limits of the share."""
-        (_, p), (least, greatest) = self.speaking(), self.without_range
+    def share_limits(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Convert limits of the probability of a supporting report to limits of the share."""
+        (_, p), (least, greatest) = self.support(), self.support_range_without
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high = (low - greatest) / (p - greatest), (high - least) / (p - least)
         return np.where(p > greatest, low, 0), np.where(p > greatest, high, 1)
 
     def _bayes(self, level: float) -> tuple[Array, Array]:
         """Return the shortest interval with posterior probability `level` under a flat prior."""
-        if self.through is not None:
-            return self.through.shortest(level)
+        if self.joint is not None:
+            return self.joint.shortest(level)
         pairs = [
-            shortest_on_grid(c, g, w, level) for c, g, w in zip(self.counts, self.given, self.without, strict=True)
+            shortest_on_grid(c, g, w, level)
+            for c, g, w in zip(self.counts, self.probs_with, self.probs_without, strict=True)
         ]
         low, high = np.array(pairs).T
         return low, high
@@ -380,12 +381,12 @@ class SampleShares:
     Let v be the variance under the sampling design, V(x) the variance of one person's score at the share x, and k =
     t**2 / m, where t is the quantile with the degrees of freedom of the design. "wilson" contains all x with (value -
     x)**2 <= k V(x). Here m = min(V(value) / v, Kish's number), because an estimated v may be far too small with few
-    clusters or heavy weights. The other two methods apply to the reports: "korn-graubard" is Clopper and Pearson's
-    interval with m times the squared ratio of the two t quantiles (1998), and "logit" is the interval of R's svyciprop.
-    In all 74 cells of benchmarks/interval_coverage.py, enumerated or simulated 2,000 times, the coverage is at least
-    .941 for "wilson" with randomized answers and at least .953 for "korn-graubard" with plain answers, so these are the
-    defaults. `effective` is the size of the simple random sample with the same variance; a finite population multiplies
-    it by `gain`.
+    clusters or very unequal weights. The other two methods apply to the reports: "korn-graubard" (Korn and Graubard
+    1998) is Clopper and Pearson's interval with m times the squared ratio of the two t quantiles as the sample size,
+    and "logit" is the interval of R's svyciprop. In all 74 cells of benchmarks/interval_coverage.py, enumerated or
+    simulated 2,000 times, the coverage is at least .941 for "wilson" with randomized answers and at least .953 for
+    "korn-graubard" with plain answers, so these are the defaults. `effective` is the size of the simple random sample
+    with the same variance; a finite population multiplies it by `gain`.
     """
 
     shares: Shares
@@ -412,22 +413,22 @@ class SampleShares:
         people = np.minimum(self.effective, self.kish) * self.gain
         if method == "t":
             return self.value - t * self.se, self.value + t * self.se
-        count, p = self.shares.speaking()
-        least, greatest = self.shares.without_range
+        count, p = self.shares.support()
+        least, greatest = self.shares.support_range_without
         share = np.clip(np.where(least == greatest, least + (p - least) * self.value, count / self.shares.n), 0, 1)
         if method == "korn-graubard":
             ratio = stdtrit(np.maximum(self.n - 1, 1), 0.5 + level / 2) / t
             people, tail = np.minimum(self.effective * ratio**2, self.kish) * self.gain, (1 - level) / 2
             low = np.where(share > 0, betaincinv(people * np.maximum(share, 1e-12), people * (1 - share) + 1, tail), 0)
             high = betaincinv(people * share + 1, people * np.maximum(1 - share, 1e-12), 1 - tail)
-            return self.shares.mapped(low, np.where(share < 1, high, 1))
+            return self.shares.share_limits(low, np.where(share < 1, high, 1))
         if method == "wilson":
             return self.shares.score_limits(self.value, t**2 / people)
         with np.errstate(all="ignore"):
             middle, margin = np.log(share / (1 - share)), t / np.sqrt(people * share * (1 - share))
             low, high = (1 / (1 + np.exp(-np.nan_to_num(middle + side * margin, nan=0.0))) for side in (-1, 1))
         agree = (share == 0) | (share == 1)
-        low, high = self.shares.mapped(low, high)
+        low, high = self.shares.share_limits(low, high)
         edges = self.uncut(level, "wilson")  # a logit has no error if all reports agree
         return np.where(agree, edges[0], low), np.where(agree, edges[1], high)
 
@@ -437,15 +438,15 @@ class SampleShares:
             single = len(self.value) == 1
             value, se = (self.value[0], self.se[0]) if single else (self.value, self.se)
             return Student(value, se, self.df).tails(null, method)
-        p = level_that_meets(lambda level: self.uncut(level, method), self.value, null)
+        p = p_value_by_inversion(lambda level: self.uncut(level, method), self.value, null)
         side = np.sign(self.value - null)
         t = side * np.abs(stdtrit(max(self.df, 1), p / 2))
         below, above = np.where(side < 0, p / 2, 1 - p / 2), np.where(side > 0, p / 2, 1 - p / 2)
         return (t[0], below[0], above[0]) if len(t) == 1 else (t, below, above)
 
 
-def level_that_meets(uncut: Callable[[float], Iterable[Any]], value: Array, null: float) -> Array:
-    """Find the smallest 1 - level, at least 1e-15, whose interval excludes the null, by bisection to 12 digits."""
+def p_value_by_inversion(uncut: Callable[[float], Iterable[Any]], value: Array, null: float) -> Array:
+    """Find the smallest 1 - level (at least 1e-15) whose interval excludes the null, to 12 digits by bisection."""
     defined = ~np.any([np.isnan(np.broadcast_to(limit, value.shape)) for limit in uncut(0.5)], axis=0)
     levels = np.full(value.shape, np.nan)
     for entry in np.ndindex(value.shape):
@@ -471,10 +472,10 @@ def _ratio(distance: float | Array, error: float | Array) -> Any:
 
 
 def share_error(counts: Array, n: int, p: float | Array, q: float | Array) -> Array:
-    """Return the standard errors of shares; a report supports the true option with probability p, any other with q.
+    """Return the standard errors of shares; a report supports the true option with probability p, and any other with q.
 
     The variance of the proportion s of supporting reports is estimated by s (1 - s) / (n - 1). If all reports agree,
-    the estimate is the variance under the design at the nearest share inside 0 to 1. If the reports at that share
+    the estimate is the variance under the design at the nearest share within [0, 1]. If the reports at that share
     always agree, because answers are not randomized, one more report of each kind is added. A single report has no
     standard error.
 

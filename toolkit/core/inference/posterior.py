@@ -17,22 +17,22 @@ OPTIONS_LIMIT = 16
 """The largest number of options; with more, sampling takes too long, and the prior outweighs the reports."""
 
 _CHAINS, _KEPT = 250, 200
-# The probability of an impossible report, so that its logarithm and slope exist.
+# Impossible reports get this probability instead of 0, so that its logarithm and slope exist.
 _LEAST = 1e-200
 # If an interval begins within this fraction of the draws, it is extended to the edge.
 _TOUCHING = 0.002
 
 
-def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) -> tuple[float, float]:
+def shortest_on_grid(counts: Array, probs_with: Array, probs_without: Array, level: float) -> tuple[float, float]:
     """Return the shortest interval with posterior probability `level` for one share x, on a grid.
 
-    Reports follow x * given + (1 - x) * without. With two kinds of report this posterior is a truncated Beta; the grid
-    works for any number of kinds, and loses no digits if the truncation leaves only the far tail.
+    Reports follow x * probs_with + (1 - x) * probs_without. With two kinds of report, this posterior is a truncated
+    Beta distribution. The grid works for any number of kinds, and loses no digits if only the far tail remains.
     """
 
     def log_likelihood(x: Array) -> Array:
         # Each kind of report has a row, because there are few kinds and many grid points.
-        mixture = np.multiply.outer(given, x) + np.multiply.outer(without, 1 - x)
+        mixture = np.multiply.outer(probs_with, x) + np.multiply.outer(probs_without, 1 - x)
         return np.asarray(xlogy(counts[:, None], mixture).sum(axis=0))
 
     grid = np.linspace(0, 1, 513)
@@ -73,7 +73,7 @@ class RandomizedCounts:
 
 
 def shortest_intervals(draws: Array, level: float) -> tuple[Array, Array]:
-    """Return the shortest interval with `level` of the draws of each column; near 0 or 1 it includes the edge."""
+    """Return the shortest interval that holds `level` of the draws in each column; near 0 or 1 it includes the edge."""
     ordered = np.sort(draws, axis=0)
     size = int(np.ceil(level * len(ordered)))
     first = np.argmin(ordered[size - 1 :] - ordered[: len(ordered) - size + 1], axis=0)

@@ -9,11 +9,11 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import check_choice, exact_fraction, reject
 from toolkit.core.inference.intervals import (
     Affine,
+    EntryBasis,
     IntervalBasis,
-    SingleEntry,
     interval_from,
-    level_that_meets,
-    possible,
+    p_value_by_inversion,
+    possible_range,
 )
 
 DIRECTIONS = ("greater", "less")
@@ -39,7 +39,7 @@ class Significance:
     method : str
         The method of the interval with which the test agrees.
     adjust : str or None
-        The adjustment of the p-values for their number, if any.
+        The adjustment of the p-values for multiple tests, if any.
 
     Examples
     --------
@@ -78,11 +78,11 @@ def significance(
 ) -> Significance:
     """Compute the test that rejects at 1 - level exactly when the interval of that level excludes the null."""
     if sides not in (1, 2) or isinstance(sides, bool):
-        reject("`sides` must be 1 or 2", repr(sides), "a test has one side or both")
+        reject("`sides` must be 1 or 2", repr(sides), "a test has one side or two")
     if sides == 2 and direction is not None:
         reject("`direction` must be left out when `sides` is 2", repr(direction), "it belongs to a one-sided test")
     towards = check_choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
-    number, (low, high) = float(exact_fraction(null, "null")), possible(basis)
+    number, (low, high) = float(exact_fraction(null, "null")), possible_range(basis)
     if not low - 1e-12 <= number <= high + 1e-12:
         rule = f"`null` must lie between {low:g} and {high:g}, as the truth does"
         reject(rule, f"{number:g}", f"for {number:g} percent write {number / 100:g}")
@@ -100,8 +100,8 @@ def adjusted(p: float | Array, adjust: str) -> Any:
     """Adjust the p-values of several tests so that the probability of any false rejection is controlled.
 
     "bonferroni" multiplies each p-value by the number of tests m. "holm" multiplies the smallest by m, the next by m -
-    1, and so on, and makes the results increasing; it rejects at least as often as Bonferroni. NaN does not count as a
-    test.
+    1, and so on, and raises each result to at least the previous one; it rejects at least as often as Bonferroni. NaN
+    does not count as a test.
     """
     values = np.asarray(p, dtype=np.float64)
     tests = values[~np.isnan(values)]
@@ -122,7 +122,7 @@ def _tails(
     if isinstance(basis, Affine):
         unit = (null - basis.offset) / basis.factor
         return _tails(basis.basis, (value - basis.offset) / basis.factor, se / basis.factor, unit, method)
-    if isinstance(basis, SingleEntry) and hasattr(basis.basis, "tails"):
+    if isinstance(basis, EntryBasis) and hasattr(basis.basis, "tails"):
         statistic, below, above, both = map(basis.pick, _tails(basis.basis, basis.value, basis.se, null, method))
         return statistic, below, above, both
     if hasattr(basis, "tails"):
@@ -133,7 +133,7 @@ def _tails(
 
 def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
     """Return the statistic and p-values, computed from the intervals alone."""
-    both = level_that_meets(lambda level: interval_from(basis, level, method), value, null)
+    both = p_value_by_inversion(lambda level: interval_from(basis, level, method), value, null)
     both = np.maximum(both, getattr(basis, "least_p", 0.0))
     # Half of a two-sided p-value is a one-sided p-value only if both tails of the error are equally probable.
     near = both / 2 if getattr(basis, "equal_tails", False) else both

@@ -1,7 +1,7 @@
 """Functions of `scipy.special`, loaded at the first call.
 
-Importing these functions takes a third of the import time of the toolkit, and a server that only collects reports needs
-none of them.
+Importing these functions would account for a third of the toolkit's import time, and a server that only collects
+reports needs none of them.
 """
 
 from collections.abc import Callable

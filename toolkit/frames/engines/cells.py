@@ -1,4 +1,4 @@
-"""Cells that are Python objects. They are read by type: no method of an object of unknown type is ever called.
+"""Cells that are Python objects, read according to type: no method of an object of unknown type is ever called.
 
 A cell may be any object that somebody put into a frame. A cell whose `__float__`, `__eq__` or `__hash__` raises or is
 slow would disclose something about a person. So only the types in this module are read; a cell of any other type is
@@ -76,7 +76,7 @@ def person_key(cell: object) -> Hashable:
 
 @np.errstate(all="ignore")
 def codes(column: list[Any], targets: Mapping[Any, int], *, as_days: bool = False) -> npt.NDArray[np.int64]:
-    """Look up the code of each cell by its key; a cell without a code gets -1."""
+    """Look up the code of each cell by its key; a cell without a code has the code -1."""
     get = targets.get
     looked_up = [get(cell, -1) if type(cell) is str else get(key(cell, as_days=as_days), -1) for cell in column]
     return np.array(looked_up, dtype=np.int64)
@@ -139,7 +139,7 @@ def _if_loaded(module: str, name: str) -> Any:
 
 
 def _is_safe_zone(kind: type) -> bool:
-    """Whether a time zone is None or of a class of the standard library or pytz; any other class could run its code."""
+    """Return whether a time zone is None or from the standard library or pytz; others could run arbitrary code."""
     pytz = _if_loaded("pytz", "BaseTzInfo")
     standard = any(kind is zone for zone in (type(None), dt.timezone, _if_loaded("zoneinfo", "ZoneInfo")))
     return standard or (pytz is not MISSING_KEY and issubclass(kind, pytz))

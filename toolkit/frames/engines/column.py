@@ -55,9 +55,9 @@ class Kind:
     float_bits : int
         The number of bits of a floating-point number.
     tick : int
-        The number of nanoseconds in the unit of a moment or a day.
+        The number of nanoseconds in the unit of a datetime or a date.
     is_zoned : bool
-        Whether moments have a time zone.
+        Whether datetimes have a time zone.
     is_categorical : bool
         Whether values are stored as codes of categories; such a column is not summed.
     is_long : bool
@@ -84,7 +84,7 @@ class Kind:
         return not self.is_categorical and self.name in ("number", "whole", "truth", "object")
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """A description of the kind, for a message."""
         return (
             "categories"
@@ -94,7 +94,7 @@ class Kind:
 
 
 def whole_kind(bits: int, signed: bool) -> Kind:
-    """Return the kind of integers of a number of bits."""
+    """Return the kind of integers with the given number of bits."""
     limits = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     return Kind("whole", limits, is_long=bits > 64)
 
@@ -117,7 +117,7 @@ class Column(ABC):
         """Return numbers and truth values as floats, NaN where missing."""
 
     def ticks(self, *, in_local_time: bool = False) -> tuple[npt.NDArray[Any], Mask]:
-        """Return whole numbers, moments (in UTC or local time) or days as integers, and a mask of missing values."""
+        """Return whole numbers, datetimes (in UTC or local time) or dates as integers, and a mask of missing values."""
         raise NotImplementedError("Python objects are compared one by one")
 
     def codes(self, texts: Sequence[str]) -> Codes:
@@ -152,7 +152,7 @@ class Column(ABC):
             if self.kind.name in ("moment", "day"):
                 remedy_by_days = "make the column days since a public day, as in (dates - first_day).dt.days"
                 remedy = f"count dates with by={{column: bands(*edges)}}; for a mean or a histogram {remedy_by_days}"
-            reject(rule, self.kind.words, remedy, TypeError)
+            reject(rule, self.kind.description, remedy, TypeError)
         return self
 
 
@@ -209,7 +209,7 @@ class Categories(Column):
 
 
 def numpy_column(array: npt.NDArray[Any]) -> Column:
-    """Wrap a one-dimensional array; masked entries are missing. The kind of dates is "other"."""
+    """Wrap a one-dimensional array; masked entries are missing. Columns of dates have the kind "other"."""
     if array.dtype.kind in "iuf":
         kind = _number_kind(array.dtype)
     else:

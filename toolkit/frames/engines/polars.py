@@ -12,7 +12,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.frames.engines import streams
 from toolkit.frames.engines.column import DAY, TICKS, YEARS, Cells, Column, Kind, decimal_kind, whole_kind
-from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Expression, LazyTable, text_tag
+from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Expression, LazyTable, sum_pieces, text_tag
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,9 +132,9 @@ def _evaluate(series: "pl.Series", expression: "Callable[[pl.Expr, Any], pl.Expr
 
 
 def _local_ticks(moments: "pl.Expr", dtype: "pl.Datetime") -> "pl.Expr":
-    """Convert moments to ticks of local time.
+    """Convert datetimes to ticks of local time.
 
-    polars panics on dates more than 262,000 years away and overflows beyond 64 bits; such moments stay in UTC.
+    polars panics on dates more than 262,000 years away and overflows beyond 64 bits; such datetimes stay in UTC.
     """
     import polars as pl
 
@@ -166,7 +166,7 @@ def _without_unrepresentable(values: "pl.Expr", dtype: Any) -> "pl.Expr":
     )
     possible = ticks.is_between(*limits)
     if isinstance(dtype, pl.Datetime):
-        # polars reads a moment in UTC and then converts it to local time, so Python must be able to represent both.
+        # polars reads a datetime in UTC and then converts it to local time, so Python must be able to represent both.
         possible &= _local_ticks(values, dtype).is_between(*limits)
     return pl.when(possible).then(values)
 
@@ -306,10 +306,11 @@ class PolarsLazyTable(EngineTable):
         return (self._pl.len() if expression is None else expression.count()).cast(self._pl.Int64)
 
     def sums(self, expression: Expression, max_value: int) -> dict[int, Expression]:
-        if max_value < 2**27:
-            return {0: expression.sum()}
-        shift = -(-max_value.bit_length() // 2)
-        return {0: (expression % 2**shift).sum(), shift: (expression // 2**shift).sum()}
+        pieces, sums = sum_pieces(max_value), dict[int, Expression]()
+        for low, width in pieces:
+            piece = expression // 2**low if low else expression
+            sums[low] = (piece if (low, width) == pieces[-1] else piece % 2**width).sum()
+        return sums
 
     def sum_column(self, name: str) -> Expression:
         return self._pl.col(name).sum()

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from toolkit.frames.engines import streams
 from toolkit.frames.engines.column import Column
-from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Expression, LazyTable
+from toolkit.frames.engines.streams import TAG_BITS, EngineTable, Expression, LazyTable, sum_pieces
 
 # The number of hexadecimal digits of a hash; TAG_BITS bits of them are used.
 _HASH_DIGITS = 8
@@ -100,7 +100,7 @@ class SqlTable(EngineTable):
 
     @abstractmethod
     def _moment_key(self, expression: Expression, column: Column, as_days: bool) -> Expression:
-        """Convert moments to microseconds, or to days since 1970 in the column's time zone."""
+        """Convert datetimes to microseconds, or to days since 1970 in the column's time zone."""
 
     def tag(self, expression: Expression, column: Column, secret: bytes) -> Expression:
         if column.kind.name == "text":
@@ -213,7 +213,7 @@ class DuckDbTable(SqlTable):
         return SqlExpression(f"try_cast({expression.text} as bigint)")  # DuckDB rounds halves to even
 
     def sums(self, expression: Expression, max_value: int) -> dict[int, Expression]:  # noqa: ARG002
-        return {0: SqlExpression(f"sum({expression.text})")}  # DuckDB adds up in 128 bits
+        return {0: SqlExpression(f"sum({expression.text})")}  # DuckDB computes sums in 128 bits
 
     def sum_column(self, name: str) -> Expression:
         return SqlExpression(f"cast(sum({name}) as {'hugeint' if name.startswith('t') else 'bigint'})")
@@ -289,7 +289,7 @@ class SparkTable(SqlTable):
         if column.kind.name != "moment":
             return super().supports(column)
         if not column.kind.is_zoned:
-            return as_days  # Spark has no function for the microseconds of a moment without a time zone
+            return as_days  # Spark has no function for the microseconds of a datetime without a time zone
         # Days begin at midnight in the session's time zone, which must not have changed since the table was opened.
         return not as_days or _session_time_zone(self._table) == self._session_time_zone
 
@@ -306,11 +306,11 @@ class SparkTable(SqlTable):
         return SqlExpression(f"try_cast(rint({expression.text}) as bigint)")
 
     def sums(self, expression: Expression, max_value: int) -> dict[int, Expression]:
-        if max_value < 2**27:
-            return {0: SqlExpression(f"sum({expression.text})")}
-        shift = -(-max_value.bit_length() // 2)
-        high = SqlExpression(f"sum(shiftright({expression.text}, {shift}))")
-        return {0: SqlExpression(f"sum({expression.text} & {2**shift - 1})"), shift: high}
+        pieces, sums = sum_pieces(max_value), dict[int, Expression]()
+        for low, width in pieces:
+            piece = f"shiftright({expression.text}, {low})" if low else expression.text
+            sums[low] = SqlExpression(f"sum({piece if (low, width) == pieces[-1] else f'{piece} & {2**width - 1}'})")
+        return sums
 
     def _code_table(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
         values = ", ".join(f"({self.constant(value).text}, cast({code} as bigint))" for value, code in codes)
@@ -363,7 +363,7 @@ def _plain_key(value: Any) -> Any:
 
 @contextmanager
 def _silenced_loggers(table: Any) -> Iterator[None]:
-    """Silence the loggers of Spark and PySpark, which write the value at which a task failed to stderr.
+    """Silence the loggers of Spark and PySpark, because they write to stderr the value at which a task failed.
 
     Executors on other machines are not silenced; they write to files on those machines.
     """

@@ -21,6 +21,8 @@ BATCH_ROWS = 2**20
 TAG_BITS = 31
 """The number of bits of a person's tag. Sums of its products with secret factors stay below 2**63 in every engine."""
 
+_PIECE_BITS = 27
+
 Expression: TypeAlias = Any
 """An expression of an engine, with Python's arithmetic and comparison operators, & and |."""
 LazyTable: TypeAlias = Any
@@ -52,7 +54,7 @@ class EngineTable(ABC):
         """Return the whole table in memory."""
 
     def supports(self, column: Column, *, as_days: bool = False) -> bool:  # noqa: ARG002
-        """Whether `key` can read a column exactly."""
+        """Return whether `key` can read a column exactly."""
         return not column.kind.is_compared_by_cell and column.kind.name in ("text", "whole", "number", "truth", "day")
 
     @abstractmethod
@@ -102,15 +104,15 @@ class EngineTable(ABC):
 
     @abstractmethod
     def missing(self, expression: Expression) -> Expression:
-        """Whether a value is missing; all other values can be compared."""
+        """Return a condition that is true for missing values; all other values can be compared."""
 
     @abstractmethod
     def is_in(self, expression: Expression, values: Sequence[Any]) -> Expression:
-        """Whether a key is one of the values."""
+        """Return a condition that is true for keys among the values."""
 
     @abstractmethod
     def count(self, expression: Expression | None = None) -> Expression:
-        """Count the rows of a group, or those in which an expression is not missing."""
+        """Count the rows of a group, or only the rows in which an expression is not missing."""
 
     @abstractmethod
     def sums(self, expression: Expression, max_value: int) -> dict[int, Expression]:
@@ -160,6 +162,16 @@ class EngineTable(ABC):
     @abstractmethod
     def iter_key_counts(self, rows: LazyTable, key: str, number: str) -> Iterator[tuple[Any, int]]:
         """Iterate over sorted keys with their counts; the table is fetched in batches."""
+
+
+def sum_pieces(max_value: int) -> list[tuple[int, int]]:
+    """Split numbers up to `max_value` into pieces of at most 27 bits, as pairs of the lowest bit and the width.
+
+    Sums of 27 bits over 2**35 rows stay below 2**63.
+    """
+    n_bits = max(max_value.bit_length(), 1)
+    width = -(-n_bits // -(-n_bits // _PIECE_BITS))
+    return [(low, width) for low in range(0, n_bits, width)]
 
 
 def text_tag(text: str, secret: bytes) -> int:

@@ -1,1 +1,1 @@
-"""Operations of a design with its matrix: reading answers, drawing reports, and estimating from them."""
+"""Operations on the matrix of a design: reading answers, drawing reports, and estimating from the reports."""

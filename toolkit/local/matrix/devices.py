@@ -37,7 +37,7 @@ _IN_HAND = ("a coin", "two coins, one after the other", "a die")
 MAX_SLIPS = 40
 """The largest number of paper slips that is practical to cut out and mix."""
 
-_NOT_ONES_OWN = "only if nobody who sees the report can find it out: not one's own"
+_NOT_ONES_OWN = "only if nobody who sees the report can look it up; never your own"
 _NOTES = {
     "a month of birth": f"months differ by a few per cent in length and births; {_NOT_ONES_OWN}",
     "the last digit of a phone number": _NOT_ONES_OWN,
@@ -126,14 +126,14 @@ def nearest_devices(
 ) -> tuple[Device[D], ...]:
     """Return the devices that distinguish the answers, sorted by closeness and then by number of outcomes."""
     devices = []
-    for name, outcomes in (*_COMMON_DEVICES, *_n_slips(denominator)):
+    for name, outcomes in (*_COMMON_DEVICES, *_numbered_slips(denominator)):
         apportioned = _apportioned_outcomes(weights, denominator, form, len(outcomes))
         if apportioned is None:
             continue
         table, forced = apportioned
         try:
             design = make_design(table, len(outcomes))
-        except ValueError:  # with too few outcomes, rounding makes two answers equal
+        except ValueError:  # with too few outcomes, rounding makes the rows of two answers equal
             continue
         distance = max(
             abs(Fraction(part, len(outcomes)) - Fraction(weight, denominator))
@@ -147,8 +147,8 @@ def nearest_devices(
     return tuple(sorted(devices, key=lambda device: (device.distance, device.outcomes)))
 
 
-def _n_slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
-    """Return numbered slips, one per unit of the denominator, unless there are too many or a common device is exact."""
+def _numbered_slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Return slips numbered up to the denominator, if they are few and no common device gives exact probabilities."""
     if denominator > MAX_SLIPS or any(size % denominator == 0 for size in (4, 6, 10)):
         return []
     return [(f"one of {denominator} slips numbered 1 to {denominator}", tuple(map(str, range(1, denominator + 1))))]

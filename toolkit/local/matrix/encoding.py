@@ -1,11 +1,11 @@
 """Conversion of answers and reports of any type to codes 0 … k-1.
 
 Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all accepted; none of
-these libraries is imported to do so. Messages count wrong values and never quote an answer.
+these libraries is imported to do so. Error messages state the number of invalid values and never quote an answer.
 
-Whole numbers are codes if all labels are strings, and labels if one of the labels is a number, as in points 1 … 5. If
-labels are of both types, as in 1, 2, 3, "undisclosed", the string "1" and the number 1 mean the same label; no two
-labels are equal as strings.
+Whole numbers are codes if all labels are strings, and labels if one of the labels is a number, as on a scale from 1 to
+5. If labels are of both types, as in 1, 2, 3, "undisclosed", the string "1" and the number 1 mean the same label; no
+two labels are equal as strings.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ NO_WORDS = frozenset({"no", "n", "false", "f", "0", "nein", "non"})
 _BOOLEAN_TYPES = (bool, np.bool_)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EncodedValues:
     """Codes with the type of the input, so that a result can be returned in the same type."""
 
@@ -111,7 +111,7 @@ def encode(values: Values, labels: Labels, noun: str) -> EncodedValues:
 
 
 def tally(values: Values, labels: Labels, noun: str, times: ArrayLike | None = None) -> npt.NDArray[np.int64]:
-    """Count each label, in the order of the labels; each value counts once, or `times` times."""
+    """Count each label, in the order of the labels; `times` repeats values."""
     if times is None and (fast_counts := _count_native_codes(values, labels)) is not None:
         return fast_counts
     encoded = encode(values, labels, noun)
@@ -142,7 +142,7 @@ def _count_native_codes(values: Values, labels: Labels) -> npt.NDArray[np.int64]
 
 
 def numbers_are_labels(labels: Labels) -> bool:
-    """Return whether whole numbers are labels, as in points 1 … 5, rather than codes."""
+    """Return whether whole numbers are labels, as on a scale from 1 to 5, rather than codes."""
     return any(isinstance(label, int) for label in labels) and labels != tuple(range(len(labels)))
 
 
@@ -166,7 +166,7 @@ def _check_unambiguous(labels: Labels, noun: str) -> None:
     if codes_are_ambiguous(labels):
         texts = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"{noun} must be given as the texts of the options ({texts})"
-        consequence = "as codes they would mean other options than they seem to"
+        consequence = "a number would be read as the code of a different option"
         reject(rule, "numbers or truth values", consequence, TypeError)
 
 
@@ -240,7 +240,7 @@ def checked_whole_counts(counts: ArrayLike, n_kinds: int, noun: str, consequence
 
 
 def checked_times(times: ArrayLike, n_reports: int) -> npt.NDArray[np.int64]:
-    """Check how often each report occurs: whole numbers, not all zero, with a sum that is exact as a float."""
+    """Check that the frequencies of reports are whole numbers, not all zero, with a sum that is exact as a float."""
     numbers = checked_counts(times, n_reports)
     if numbers.sum() > 2**53:
         reject("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
@@ -248,7 +248,7 @@ def checked_times(times: ArrayLike, n_reports: int) -> npt.NDArray[np.int64]:
 
 
 def count_codes(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, n_codes: int) -> npt.NDArray[np.int64]:
-    """Count each code; each entry counts `times` times."""
+    """Count each code; `times` repeats entries."""
     return np.bincount(codes, times, minlength=n_codes).astype(np.int64)
 
 
@@ -367,15 +367,15 @@ def _find_codes(array: npt.NDArray[Any], labels: Labels, noun: str) -> Codes:
         codes = np.array(cells, dtype=codes.dtype)
         unknown = int(np.count_nonzero(codes < 0))
     if unknown:
-        texts = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         case = "" if noun == "reports" else " and case"
         consequence = f"check spelling{case}; codes 0, 1, … are also read, and truth values for two options"
-        reject(f"{noun} must be among the options ({texts})", f"{unknown} of {array.size} that are not", consequence)
+        rule = f"{noun} must be among the options {format_labels(labels)}"
+        reject(rule, f"{unknown} of {array.size} that are not", consequence)
     return codes
 
 
 def checked_distribution(prevalence: Any, n_options: int, name: str) -> Array:
-    """Return a share for each option; for two options the share of the second is enough."""
+    """Return a share for each option; a single number is the share of the second of two options."""
     shares = given = read_shares(prevalence, name)
     if shares.ndim == 0 and n_options == 2:
         shares = np.array([1 - float(shares), float(shares)])

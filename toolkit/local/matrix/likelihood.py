@@ -14,7 +14,7 @@ from toolkit.local.matrix.moments import ForcedForm
 
 _RIDGE = 1e-14
 _MAX_STEPS = 60
-_MAX_CELLS = 2_000_000  # the number of cells of all matrices that are solved together: 16 MB
+_MAX_CELLS = 2_000_000  # the largest number of cells in all matrices that are solved together: 16 MB
 
 
 def maximize(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
@@ -28,7 +28,7 @@ def maximize(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> 
 
 
 def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
-    """Return the maximum if reports are true with probability `truth` > 0, else option j with probability forced[j].
+    """Return the most likely shares if a report is true with probability `truth` > 0, else option j with forced[j].
 
     This is water-filling with one sort. Where a share is positive, the report probability is proportional to the count.
     The shares with the smallest counts[j] / forced[j] are zero.
@@ -140,8 +140,8 @@ def _max_step(values: Array, step: Array) -> Array:
     return np.asarray(0.995 / falling)
 
 
-_LIKELIHOOD_LIMIT = 64  # options; above this number the exact tails of each option are faster and need no approximation
-_RATIO = "likelihood ratio, for large samples"
+_LIKELIHOOD_LIMIT = 64  # the largest number of options; beyond it, exact tails are faster and need no approximation
+_RATIO_TEST = "likelihood ratio, for large samples"
 
 
 def agreement_test(matrix: Array, form: ForcedForm | None, counts: Array, basis: Shares) -> DesignFit:
@@ -158,7 +158,7 @@ def agreement_test(matrix: Array, form: ForcedForm | None, counts: Array, basis:
     if form is not None or k > _LIKELIHOOD_LIMIT:
         return edge_fit(basis, together=True)
     if k == reports and np.all(basis.value >= 0):
-        return DesignFit(1.0, _RATIO)
+        return DesignFit(1.0, _RATIO_TEST)
     try:
         shares = maximum_likelihood(matrix, counts)
     except ArithmeticError:  # the design hardly distinguishes its options, so no reports contradict it
@@ -169,8 +169,8 @@ def agreement_test(matrix: Array, form: ForcedForm | None, counts: Array, basis:
     at_zero = int(np.count_nonzero(shares == 0))
     df = reports - k + at_zero  # the largest possible degrees of freedom
     if at_zero == 0:
-        return DesignFit(_chi_squared_tail(ratio, df), _RATIO)
-    return DesignFit((_chi_squared_tail(ratio, df - 1) + _chi_squared_tail(ratio, df)) / 2, _RATIO)
+        return DesignFit(_chi_squared_tail(ratio, df), _RATIO_TEST)
+    return DesignFit((_chi_squared_tail(ratio, df - 1) + _chi_squared_tail(ratio, df)) / 2, _RATIO_TEST)
 
 
 def _chi_squared_tail(ratio: float, df: int) -> float:

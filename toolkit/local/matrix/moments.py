@@ -24,7 +24,7 @@ from toolkit.local.matrix.tables import TABLE_LIMIT
 # regressions like any measured variable.
 
 
-def scored_option(options: Labels, option: object, *, last_by_default: bool = True) -> int | None:
+def scored_option_code(options: Labels, option: object, *, last_by_default: bool = True) -> int | None:
     """Return the code of the option whose scores are requested, or None for all options.
 
     With `last_by_default` the default for two options is the second one, as in estimates.
@@ -43,7 +43,7 @@ def scored_option(options: Labels, option: object, *, last_by_default: bool = Tr
 
 def scores_from_table(table: Array, codes: npt.NDArray[Any], options: Labels, option: object) -> Array:
     """Look up the scores of codes in a table G[report, option]: a row per report, or a number for a single option."""
-    column = scored_option(options, option)
+    column = scored_option_code(options, option)
     return np.asarray((table if column is None else table[:, column])[codes], dtype=np.float64)
 
 
@@ -56,7 +56,7 @@ def scores_from_support(
     last_by_default: bool = True,
 ) -> Array:
     """Return the scores of reports: the upper of two `limits` if a report supports an option, else the lower."""
-    column = scored_option(options, option, last_by_default=last_by_default)
+    column = scored_option_code(options, option, last_by_default=last_by_default)
     if column is not None:
         return np.where(supports(column), limits[1], limits[0])
     return np.stack([np.where(supports(code), limits[1], limits[0]) for code in range(len(options))], axis=1)
@@ -151,7 +151,8 @@ def _general_interval_basis(
 ) -> Shares:
     """Return the basis of intervals for any matrix.
 
-    For k > 2, the people without an option are a mixture of the people with the other options, in the estimated shares.
+    For k > 2, people without an option are a mixture of people with the other options, with the estimated shares as
+    weights.
     """
     n = int(counts.sum())
     value = counts @ score_matrix / n
@@ -170,20 +171,20 @@ def _general_interval_basis(
         kinds, given_kinds, without_kinds = counts[None, :], given, without
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, is_evidence, strict=True)]
     squares = score_matrix[:, options].T ** 2
-    # One more report of each kind is added, so that the variance is positive if all reports are of one kind.
+    # One more report of each kind is added, so that the variance is positive even if all reports are of one kind.
     likely = (counts + 1) / (n + len(counts))
     cov = score_covariance(score_matrix, likely, likely @ score_matrix, None) / n
     return Shares(
         value=value[options],
         se=se[options],
         n=n,
-        spread_given=(given * squares).sum(axis=1),
+        spread_with=(given * squares).sum(axis=1),
         spread_without=(without * squares).sum(axis=1),
         counts=kinds,
-        given=given_kinds,
-        without=without_kinds,
-        without_range=(np.array([q.min() for q in among_others]), np.array([q.max() for q in among_others])),
-        through=RandomizedCounts(matrix, counts, cov) if len(matrix) > 2 else None,
+        probs_with=given_kinds,
+        probs_without=without_kinds,
+        support_range_without=(np.array([q.min() for q in among_others]), np.array([q.max() for q in among_others])),
+        joint=RandomizedCounts(matrix, counts, cov) if len(matrix) > 2 else None,
     )
 
 

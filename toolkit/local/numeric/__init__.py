@@ -18,7 +18,7 @@ from toolkit.core.checks import (
     reject,
 )
 from toolkit.core.rounding import integer_rows
-from toolkit.local.calibration import checked_epsilon, odds
+from toolkit.local.calibration import checked_epsilon, weights_for_epsilon
 from toolkit.local.numeric.bounded import TURN_DENOMINATOR, Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.grid import checked_bounds, finest_step_count
 from toolkit.local.numeric.laplace import LocalLaplace
@@ -28,7 +28,7 @@ from toolkit.local.numeric.square_wave import SquareWave, square_wave
 __all__ = ["SquareWave", "additive", "hybrid", "local_laplace", "multiplicative", "one_bit", "piecewise", "square_wave"]
 
 _MAX_CARDS = 5000  # the largest number of different cards in a deck
-_ONE_BIT_ALONE = 0.61  # up to this epsilon a window only adds variance
+_MAX_ONE_BIT_EPSILON = 0.61  # up to this epsilon a window only adds variance
 
 
 def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
@@ -60,7 +60,7 @@ def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
     (31.34, 2.72)
     """
     low, high = checked_bounds(bounds)
-    keep, lie = odds(epsilon, n_inside=1, n_outside=1)
+    keep, lie = weights_for_epsilon(epsilon, n_inside=1, n_outside=1)
     return OneBit(low, high, finest_step_count(low, high), keep, lie)
 
 
@@ -97,9 +97,9 @@ def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
 
 
 def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
-    """Make a randomizer for the mean that is randomly either piecewise or one bit.
+    """Make a randomizer for the mean that chooses between `piecewise` and `one_bit` at random.
 
-    It is piecewise with probability 1 - e**(-epsilon/2), but always one bit if epsilon is at most 0.61. For every
+    It chooses `piecewise` with probability 1 - e**(-epsilon/2), but never if epsilon is at most 0.61. For every
     epsilon its worst-case variance is the smallest among the randomizers of this module.
 
     Parameters
@@ -125,8 +125,8 @@ def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
     """
     low, high = checked_bounds(bounds)
     steps, number = finest_step_count(low, high), float(checked_epsilon(epsilon))
-    keep, lie = odds(epsilon, n_inside=1, n_outside=1)
-    turn = round(-math.expm1(-number / 2) * TURN_DENOMINATOR) if number > _ONE_BIT_ALONE else 0
+    keep, lie = weights_for_epsilon(epsilon, n_inside=1, n_outside=1)
+    turn = round(-math.expm1(-number / 2) * TURN_DENOMINATOR) if number > _MAX_ONE_BIT_EPSILON else 0
     return Hybrid(low, high, steps, keep, lie, *_best_window(steps, epsilon), turn)
 
 
@@ -161,7 +161,7 @@ def local_laplace(bounds: tuple[Number, Number], epsilon: Number) -> LocalLaplac
 
 
 def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
-    """Make additive scrambling, which reports the answer plus a number from a known deck.
+    """Make an additive scrambling design, which reports the answer plus a number drawn from a known deck.
 
     A deck is finite, so the largest report proves the largest answer and epsilon is infinite. A finite epsilon needs
     unbounded noise, as in `local_laplace`.
@@ -193,9 +193,9 @@ def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, s
 
 
 def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
-    """Make multiplicative scrambling, which reports the answer times a number from a known deck.
+    """Make a multiplicative scrambling design, which reports the answer times a number drawn from a known deck.
 
-    Epsilon is infinite except in special cases; with answers -1 and 1 and the deck -1 and 1 it is Warner's design.
+    Epsilon is infinite except in special cases; if both the answers and the deck are -1 and 1, the design is Warner's.
     The report of an answer of 0 is always 0.
 
     Parameters
@@ -245,4 +245,4 @@ def _make_scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Numb
 def _best_window(steps: int, epsilon: Number) -> tuple[int, int, int]:
     """Return the width of the best window for a mean, e**(-epsilon/2) of the range, and its weights."""
     width = max(1, round(steps * math.exp(-float(checked_epsilon(epsilon)) / 2)))
-    return (width, *odds(epsilon, n_inside=width, n_outside=steps))
+    return (width, *weights_for_epsilon(epsilon, n_inside=width, n_outside=steps))

@@ -9,7 +9,7 @@ import numpy as np
 from toolkit.core.arrays import Array, ArrayLike, Steps, Values
 from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Below, Rng, below
+from toolkit.core.randomness import DrawBelow, Rng, below
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, count_codes
@@ -36,7 +36,7 @@ class OneBit(FiniteMeanRandomizer):
     keep : int
         The weight of the true bit.
     lie : int
-        The weight of its opposite.
+        The weight of the opposite bit.
 
     Examples
     --------
@@ -70,12 +70,12 @@ class OneBit(FiniteMeanRandomizer):
         return SupportLaw.independent(keep, 1 - keep)
 
     @cached_property
-    def squared_score(self) -> tuple[float, float, float]:
+    def squared_score_coefficients(self) -> tuple[float, float, float]:
         basis = self._support_law.interval_basis(np.zeros(1), 1)
-        without, having = float(basis.spread_without[0]), float(basis.spread_given[0])
+        without, having = float(basis.spread_without[0]), float(basis.spread_with[0])
         return without, having - without, 0.0
 
-    def _draw_report(self, index: int, draw: Below) -> int:
+    def _draw_report(self, index: int, draw: DrawBelow) -> int:
         bit = draw(self.steps) < index
         return int(bit == (draw(self.keep + self.lie) < self.keep))
 
@@ -119,8 +119,8 @@ class Piecewise(WindowRandomizer, FiniteMeanRandomizer):
         return self._window.n_reports
 
     @property
-    def squared_score(self) -> tuple[float, float, float]:
-        return self._window.squared_score
+    def squared_score_coefficients(self) -> tuple[float, float, float]:
+        return self._window.squared_score_coefficients
 
     def _unit_scores(self, reports: Steps) -> Array:
         return self._window.scores(reports)
@@ -128,7 +128,7 @@ class Piecewise(WindowRandomizer, FiniteMeanRandomizer):
 
 @dataclass(frozen=True, repr=False)
 class Hybrid(FiniteMeanRandomizer):
-    """A random mixture of a sliding window and one bit, which is better than either.
+    """A random mixture of a sliding window and one bit, whose worst-case variance is no larger than with either alone.
 
     To draw a report, draw a uniform integer below 65536. If it is below `turn`, draw j as `Window` does and report j +
     2. Otherwise draw a bit as `OneBit` does and report the bit.
@@ -138,7 +138,7 @@ class Hybrid(FiniteMeanRandomizer):
     keep : int
         The weight of the true bit.
     lie : int
-        The weight of its opposite.
+        The weight of the opposite bit.
     width : int
         The number of reports near an answer.
     inside : int
@@ -169,7 +169,7 @@ class Hybrid(FiniteMeanRandomizer):
         convert_to_integers(self, keep=1, lie=1, width=1, inside=1, outside=1, turn=0)
         if self.turn > TURN_DENOMINATOR:
             reject(f"`turn` must be at most {TURN_DENOMINATOR}", self.turn, "it is the numerator of a probability")
-        _ = self.bit, self._window  # for their checks
+        _ = self.bit, self._window  # these constructors check the weights
 
     @cached_property
     def bit(self) -> OneBit:
@@ -182,7 +182,7 @@ class Hybrid(FiniteMeanRandomizer):
         return Window(self.steps, self.width, self.inside, self.outside)
 
     @property
-    def share(self) -> Fraction:
+    def window_probability(self) -> Fraction:
         """The probability that the window is used."""
         return Fraction(self.turn, TURN_DENOMINATOR)
 
@@ -196,14 +196,15 @@ class Hybrid(FiniteMeanRandomizer):
         return 2 + self._window.n_reports
 
     @cached_property
-    def squared_score(self) -> tuple[float, float, float]:
+    def squared_score_coefficients(self) -> tuple[float, float, float]:
         share = self.turn / TURN_DENOMINATOR
         c0, c1, c2 = (
-            share * w + (1 - share) * b for w, b in zip(self._window.squared_score, self.bit.squared_score, strict=True)
+            share * w + (1 - share) * b
+            for w, b in zip(self._window.squared_score_coefficients, self.bit.squared_score_coefficients, strict=True)
         )
         return c0, c1, c2
 
-    def _draw_report(self, index: int, draw: Below) -> int:
+    def _draw_report(self, index: int, draw: DrawBelow) -> int:
         return (
             2 + self._window.draw_report(index, draw)
             if draw(TURN_DENOMINATOR) < self.turn
@@ -211,7 +212,7 @@ class Hybrid(FiniteMeanRandomizer):
         )
 
     def _accepts(self, report: object) -> bool:
-        # If the window or the bit is never used, nobody sends its reports.
+        # If the window or the bit is never used, its reports cannot occur.
         bit = is_code(report, 2)
         return self.turn < TURN_DENOMINATOR if bit else self.turn > 0 and is_code(report, self.n_reports)
 

@@ -23,7 +23,7 @@ EXACT_LIMIT = 2**53
 
 _WIDEST_NOISE = 2**43  # in steps; beyond it noise could exceed 2**53
 
-_MULTIPLES = 2**9  # multiples of `s` in a draw of Laplace noise; larger draws have a probability below 10**-200
+_MULTIPLES = 2**9  # bound on the noise, in multiples of `s`; larger draws have a probability below 10**-200
 
 
 def laplace_browser_data(scale: Fraction, budget: Fraction) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def checked_answers(answers: Values, low: Fraction, high: Fraction) -> tuple[Arr
 
 
 def checked_reports(reports: Values, n_reports: int | None = None) -> Steps:
-    """Check that reports are integers, from 0 to kinds - 1 if `n_reports` is given."""
+    """Check that reports are integers, from 0 to n_reports - 1 if `n_reports` is given."""
     codes = as_array(reports)
     codes = codes.reshape(1) if codes.ndim == 0 else codes
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or codes.size == 0:

@@ -21,11 +21,11 @@ from toolkit.local.sampled_randomizer import ExactOddsRandomizer
 
 @dataclass(frozen=True, repr=False)
 class MeanRandomizer(GridRandomizer):
-    """A randomizer of bounded numbers whose reports have scores with the rounded answer as their mean."""
+    """A randomizer of bounded numbers; the expected score of a report is the rounded answer."""
 
     @property
     @abstractmethod
-    def squared_score(self) -> tuple[float, float, float]:
+    def squared_score_coefficients(self) -> tuple[float, float, float]:
         """The coefficients of the mean squared unit score c0 + c1 u + c2 u**2 of an answer u from 0 to 1."""
 
     @abstractmethod
@@ -81,7 +81,7 @@ class MeanRandomizer(GridRandomizer):
             consequence = f"at this mean it is at most {self._grid.span * widest**0.5:.4g}"
             reject("`sd` must be possible within the bounds", sd, consequence)
         fixed = check_choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
-        c0, c1, c2 = self.squared_score
+        c0, c1, c2 = self.squared_score_coefficients
         variances = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
         return max(variances) * self._grid.span**2 / check_integer(n, "n")
 

@@ -1,7 +1,7 @@
 """Scrambled responses of the survey literature: a random number is added to the answer or multiplied by it.
 
-They are unbiased and easy to explain, but they protect less than they seem to. A deck of cards is finite, so some
-reports are possible only for some answers. Epsilon is computed exactly from the deck and is usually infinite.
+They are unbiased and easy to explain, but they offer less protection than they appear to. A deck of cards is finite, so
+some reports are possible only for some answers. Epsilon is computed exactly from the deck and is usually infinite.
 """
 
 import math
@@ -15,12 +15,12 @@ import numpy as np
 
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import DENOMINATOR_LIMIT, check_choice, check_integer, reject
-from toolkit.core.randomness import Below, Rng
+from toolkit.core.randomness import DrawBelow, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling import Categorical
 from toolkit.local.numeric.grid import EXACT_LIMIT
 from toolkit.local.numeric.means import MeanRandomizer
-from toolkit.local.protocol import is_whole, read_fraction
+from toolkit.local.protocol import is_json_integer, read_fraction
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +66,7 @@ class Scrambled(MeanRandomizer):
             )
         if self.how == "multiplicative" and self._deck_moment(1) == 0:
             reject("the deck's mean must differ from 0", 0, "the mean report would say nothing about the mean answer")
-        _ = self.lines  # for its checks
+        _ = self.report_lines  # for its checks
 
     def _deck_moment(self, order: int) -> Fraction:
         total = sum(weight * value**order for value, weight in zip(self.values, self.weights, strict=True))
@@ -84,7 +84,7 @@ class Scrambled(MeanRandomizer):
         return Fraction(1, math.lcm(*(corner.denominator for corner in corners)))
 
     @cached_property
-    def lines(self) -> tuple[Steps, Steps]:
+    def report_lines(self) -> tuple[Steps, Steps]:
         """The report of the lowest answer and the increment per step, in units, for each value of the deck."""
         starts = [int(self._scrambled_answer(0, value) / self.unit) for value in self.values]
         slopes = [
@@ -96,7 +96,7 @@ class Scrambled(MeanRandomizer):
         return np.array(starts), np.array(slopes)
 
     def _browser_data(self) -> dict[str, Any]:
-        data, lines = super()._browser_data(), list(zip(*(line.tolist() for line in self.lines), strict=True))
+        data, lines = super()._browser_data(), list(zip(*(line.tolist() for line in self.report_lines), strict=True))
         farthest = max(abs(start) + self.steps * abs(slope) for start, slope in lines)
         if max(2 * farthest, *(abs(part) for value in self.values for part in value.as_integer_ratio())) >= EXACT_LIMIT:
             rule = "`noise` must have fewer digits for answers in a browser"
@@ -113,15 +113,15 @@ class Scrambled(MeanRandomizer):
         return log_up(max(Fraction(max(law[y] for law in laws), min(law[y] for law in laws)) for y in first))
 
     def _report_weights(self, index: int) -> dict[int, int]:
-        """Return the weight of every possible report of an answer."""
-        starts, slopes = self.lines
+        """Return the weight of every possible report for an answer."""
+        starts, slopes = self.report_lines
         law: defaultdict[int, int] = defaultdict(int)
         for start, slope, weight in zip(starts.tolist(), slopes.tolist(), self.weights, strict=True):
             law[start + index * slope] += weight
         return law
 
     @cached_property
-    def squared_score(self) -> tuple[float, float, float]:
+    def squared_score_coefficients(self) -> tuple[float, float, float]:
         low, span = self.low, self.high - self.low
         if self.how == "additive":
             return float((self._deck_moment(2) - self._deck_moment(1) ** 2) / span**2), 0.0, 1.0
@@ -130,25 +130,25 @@ class Scrambled(MeanRandomizer):
         )  # the mean squared score of an answer x is factor * x**2
         return float((factor - 1) * low**2 / span**2), float(2 * (factor - 1) * low / span), float(factor)
 
-    def _draw_report(self, index: int, draw: Below) -> int:
+    def _draw_report(self, index: int, draw: DrawBelow) -> int:
         rest, card = draw(sum(self.weights)), 0
         while rest >= self.weights[card]:
             rest, card = rest - self.weights[card], card + 1
-        return int(self.lines[0][card]) + index * int(self.lines[1][card])
+        return int(self.report_lines[0][card]) + index * int(self.report_lines[1][card])
 
     def _accepts(self, report: object) -> bool:
-        if not is_whole(report):
+        if not is_json_integer(report):
             return False
-        lines = zip(*(line.tolist() for line in self.lines), strict=True)
+        lines = zip(*(line.tolist() for line in self.report_lines), strict=True)
         return any(self._is_on_line(report - start, slope) for start, slope in lines)
 
     def _is_on_line(self, offset: int, slope: int) -> bool:
-        """Return whether a card with this slope gives some answer a report `offset` above that of the lowest answer."""
+        """Return whether a card with this slope turns some answer into the lowest answer's report plus `offset`."""
         return offset == 0 if slope == 0 else offset % slope == 0 and 0 <= offset // slope <= self.steps
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         card = Categorical(self.weights).draw(len(index), rng)
-        starts, slopes = self.lines
+        starts, slopes = self.report_lines
         return np.asarray(starts[card] + index * slopes[card], dtype=np.int64)
 
     def _unit_scores(self, reports: Steps) -> Array:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.randomness import Below, Rng, below
+from toolkit.core.randomness import DrawBelow, Rng, below
 from toolkit.local.calibration import check_odds
 from toolkit.local.numeric.grid import GridRandomizer
 from toolkit.local.protocol import convert_to_integers
@@ -20,12 +20,12 @@ from toolkit.local.sampled_randomizer import ExactOddsRandomizer
 
 @dataclass(frozen=True)
 class Window:
-    """The distribution of reports 0 … steps+width-1, where the window of answer i in 0 … steps is i … i+width-1.
+    """The distribution of reports 0 … steps+width-1; the window of answer i consists of the reports i … i+width-1.
 
-    Reports in the window have weight `inside`, others weight `outside`. To draw a report, draw a uniform integer
-    below width * inside + steps * outside. If it is below width * inside, the report is i plus the integer part of
-    integer / inside. Otherwise let j be the integer part of (integer - width * inside) / outside; the report is j if j
-    is below i, else j + width.
+    Reports in the window have weight `inside`, and all others have weight `outside`. To draw a report, draw a uniform
+    integer below width * inside + steps * outside. If it is below width * inside, the report is i plus the integer part
+    of integer / inside. Otherwise let j be the integer part of (integer - width * inside) / outside; the report is j if
+    j is below i, else j + width.
     """
 
     steps: int
@@ -48,7 +48,7 @@ class Window:
     def odds(self) -> Fraction:
         return Fraction(self.inside, self.outside)
 
-    def draw_report(self, index: int, draw: Below) -> int:
+    def draw_report(self, index: int, draw: DrawBelow) -> int:
         """Draw the report of one answer."""
         uniform = draw(self.total_weight)
         if uniform < self.width * self.inside:
@@ -84,7 +84,7 @@ class Window:
         return np.asarray((reports - float(self.mean_report_at_zero)) / float(self.slope * self.steps))
 
     @cached_property
-    def squared_score(self) -> tuple[float, float, float]:
+    def squared_score_coefficients(self) -> tuple[float, float, float]:
         """The coefficients of the mean squared score c0 + c1 u + c2 u**2 of an answer u from 0 to 1."""
         evenly = _sum_of_squares(self.n_reports, self.mean_report_at_zero) * self.outside
         extra = self.inside - self.outside  # the window of answer i adds (i + t - base)**2 for t = 0 … width-1
@@ -135,7 +135,7 @@ class WindowRandomizer(ExactOddsRandomizer, GridRandomizer):
     def _odds(self) -> Fraction:
         return self._window.odds
 
-    def _draw_report(self, index: int, draw: Below) -> int:
+    def _draw_report(self, index: int, draw: DrawBelow) -> int:
         return self._window.draw_report(index, draw)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:

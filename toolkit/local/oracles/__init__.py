@@ -1,13 +1,13 @@
 """Frequency oracles: randomizers for many options, at or near the minimum variance of unbiased estimates.
 
-`best` returns the randomizer with the smallest variance, which is always a `subset`. The others are widely used and
-serve for comparison: `unary` and `optimized_unary` (a bit per option) and `local_hash` (short reports). `tick_boxes` is
-for questions in which several options may apply.
+`best` returns the randomizer with the smallest variance, which is always a `subset`. The others are widely used and are
+included for comparison: `unary` and `optimized_unary` (a bit per option) and `local_hash` (short reports). `tick_boxes`
+is for questions in which several options may apply.
 """
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_integer, reject
 from toolkit.core.rounding import exp_below
-from toolkit.local.calibration import Options, checked_epsilon, flip_threshold, odds, option_labels
+from toolkit.local.calibration import Options, checked_epsilon, flip_threshold, option_labels, weights_for_epsilon
 from toolkit.local.oracles.hashing import LocalHash, best_n_values
 from toolkit.local.oracles.oracle import Oracle, limit
 from toolkit.local.oracles.subset import Subset
@@ -52,7 +52,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     if subset_size >= len(names):
         consequence = "a set of all options says nothing about the answer"
         reject(f"`size` must be below {len(names)}, the number of options", subset_size, consequence)
-    inside, outside = odds(epsilon, n_inside=subset_size, n_outside=len(names) - subset_size)
+    inside, outside = weights_for_epsilon(epsilon, n_inside=subset_size, n_outside=len(names) - subset_size)
     return Subset(names, subset_size, inside, outside)
 
 
@@ -155,7 +155,7 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
     """
     names, number = option_labels(options), checked_epsilon(epsilon)
     count = best_n_values(float(number)) if values is None else check_integer(values, "values", minimum=2)
-    inside, outside = odds(epsilon, n_inside=1, n_outside=count - 1)
+    inside, outside = weights_for_epsilon(epsilon, n_inside=1, n_outside=count - 1)
     return LocalHash(names, count, inside, outside)
 
 

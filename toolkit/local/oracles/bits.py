@@ -78,7 +78,7 @@ def bytes_per_row(k: int) -> int:
 
 
 def rows_per_chunk(k: int) -> int:
-    """Return the number of rows per chunk: few enough for the processor's cache, and enough for long columns."""
+    """Return the number of rows per chunk, which balances the size of the cache against the length of columns."""
     return max(4096, CHUNK // bytes_per_row(k))
 
 
@@ -98,7 +98,10 @@ def draw_rows(
     rng: Rng,
     adjust_rows: Callable[[Packed, Codes], None] = lambda rows, codes: None,  # noqa: ARG005
 ) -> Packed:
-    """Draw a row per answer: its bit from `truth_law`, the rest from `other_law`; `adjust_rows` may change rows."""
+    """Draw a row of bits per answer: the answer's bit from `truth_law`, all others from `other_law`.
+
+    `adjust_rows` may change the rows of a chunk in place.
+    """
     reports = np.empty((len(codes), bytes_per_row(k)), dtype=np.uint8)
     for chunk in chunks(len(codes), rows_per_chunk(k), "randomizing"):
         answers = codes[chunk]
@@ -126,12 +129,12 @@ def count_ones(packed: Packed) -> npt.NDArray[np.int64]:
 
 
 def bit_column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
-    """Return which rows have the bit of `code` set."""
+    """Return a mask of the rows in which the bit of `code` is set."""
     return np.asarray((packed[:, code >> 3] & np.uint8(1 << (code & 7))) != 0)
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """Count the rows that set each bit; each row counts once, or `times` times."""
+    """Count the rows in which each bit is set; `times` repeats rows."""
     # Counting the 256 values of each byte and then their bits is faster than unpacking the rows.
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for chunk in chunks(len(packed), rows_per_chunk(k), "counting"):
@@ -141,7 +144,7 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
 
 
 def tally(packed: Packed, k: int, times: ArrayLike | None) -> tuple[npt.NDArray[np.int64], int]:
-    """Count the reports that set each bit, and all reports; each row counts once, or `times` times."""
+    """Count the reports in which each bit is set, and all reports; `times` repeats reports."""
     if times is None:
         return column_sums(packed, k), len(packed)
     counts = checked_times(times, len(packed))

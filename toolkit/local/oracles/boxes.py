@@ -14,7 +14,7 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import DesignFit, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Interval, Shares, Tails
-from toolkit.local.matrix.moments import scored_option, scores_from_support
+from toolkit.local.matrix.moments import scored_option_code, scores_from_support
 from toolkit.local.oracles.support import SupportRandomizer, covariance_note, outside_range_note
 
 _LABEL_TYPES = (str, int, float, np.number)
@@ -29,7 +29,7 @@ class Boxes(SupportRandomizer):
 
     @property
     def _sensitivity(self) -> float:
-        # Any number of boxes may change when an answer is replaced.
+        # Replacing an answer may change any number of boxes.
         return float(len(self.options))
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
@@ -37,7 +37,7 @@ class Boxes(SupportRandomizer):
         scores = scores_from_support(read, self._score_range(), self.options, option, last_by_default=False)
         if box is None:
             return scores
-        column = scored_option(self.options, option, last_by_default=False)
+        column = scored_option_code(self.options, option, last_by_default=False)
         whom = box == column if column is not None else box[:, None] == np.arange(len(self.options))
         return np.where(whom, scores, np.nan)
 
@@ -78,7 +78,7 @@ class Boxes(SupportRandomizer):
 
 
 def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
-    """Read answers as a table of truth values; also return whether there was only one person's row."""
+    """Read answers as a table of truth values; also return whether the input was a single person's answer."""
     if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
         table = (
             _table_from_labels(answers, options) if not _are_truth_rows(answers, len(options)) else np.array(answers)

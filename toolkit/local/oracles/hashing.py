@@ -12,7 +12,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values, as_array
 from toolkit.core.checks import reject
 from toolkit.core.extras import chunks
-from toolkit.core.randomness import Below, Rng, below
+from toolkit.core.randomness import DrawBelow, Rng, below
 from toolkit.core.sampling import CHUNK
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_times
@@ -25,7 +25,7 @@ Residues = npt.NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True, repr=False)
 class LocalHash(Oracle):
-    """A randomizer whose reports consist of a hash function and a value, and support the options with this hash value.
+    """A randomizer whose report is a hash function and a value; it supports the options that hash to this value.
 
     Let v_1 … v_t be the binary digits of an option's code, lowest first, where t is the number of digits that k options
     need. The hash of the option is a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. For three
@@ -82,8 +82,8 @@ class LocalHash(Oracle):
     def _odds(self) -> Fraction:
         return Fraction(self.inside, self.outside)
 
-    def _draw_report(self, code: int, draw: Below) -> list[int]:
-        # The value is drawn first, then the hash.
+    def _draw_report(self, code: int, draw: DrawBelow) -> list[int]:
+        # The hash function is drawn first, then the randomized value.
         factors = [draw(self.values) for _ in range(self.n_digits)]
         value = sum(factor for digit, factor in enumerate(factors) if code >> digit & 1)
         integer = draw(self._total_weight)
@@ -123,7 +123,7 @@ class LocalHash(Oracle):
         value, factors = columns[0], columns[1:]
         counts = np.empty(len(self.options), dtype=np.int64)
         counts[0] = _count_rows(value == 0, times)
-        latest = {self.n_digits: np.zeros_like(value)}  # the hash of the latest option with each lowest digit
+        latest = {self.n_digits: np.zeros_like(value)}  # the latest hash for each position of the lowest set digit
         for option in range(1, len(self.options)):
             lowest, parent = (option & -option).bit_length() - 1, option & (option - 1)
             above = (parent & -parent).bit_length() - 1 if parent else self.n_digits

@@ -43,9 +43,9 @@ class Limit(NamedTuple):
 def limit(k: int, epsilon: Number) -> Limit:
     """Return the minimum variance of unbiased estimates of k shares when respondents are a random sample.
 
-    With E = e**epsilon it is the minimum over sizes d of (k-1)**2 (d E + k - d)**2 / (k d (k-d) (E-1)**2). This is
-    the sum of variances of subset selection of size d at equal shares, which are its worst case. Among biased
-    estimates it is minimax only as the number of people goes to infinity.
+    With E = e**epsilon it is the minimum over sizes d of (k-1)**2 (d E + k - d)**2 / (k d (k-d) (E-1)**2). This is the
+    sum of variances of subset selection of size d at equal shares, which are its worst case. Among all estimates,
+    including biased ones, it is minimax only as the number of people goes to infinity.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def limit(k: int, epsilon: Number) -> Limit:
 
     Examples
     --------
-    >>> least = limit(16, 1.0)
-    >>> least.size, round(least.se(16, n=1000), 4)
+    >>> bound = limit(16, 1.0)
+    >>> bound.size, round(bound.se(16, n=1000), 4)
     (4, 0.057)
     """
     return _compute_limit(check_integer(k, "k", minimum=2), float(checked_epsilon(epsilon)))
@@ -144,7 +144,7 @@ class Oracle(SupportRandomizer):
     def estimate(self, reports: Values, method: Method = "moment", *, times: ArrayLike | None = None) -> Estimate:
         """Estimate the shares of the options among the true answers; for two options, the share of the second.
 
-        Intervals are those of the unbiased estimate for either method.
+        With either method, intervals belong to the unbiased estimate.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Oracle(SupportRandomizer):
         Parameters
         ----------
         prevalence : array-like
-            The true shares of the options, which sum to 1; for two options the share of the second is enough.
+            The true shares of the options, which sum to 1; a single number is the share of the second of two options.
         n : int
             The number of people who answer.
         respondents : {"sample", "fixed"}

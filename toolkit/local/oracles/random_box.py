@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Label, Mask, Values, as_array
 from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Below, Rng, below
+from toolkit.core.randomness import DrawBelow, Rng, below
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, count_codes
@@ -71,7 +71,7 @@ class RandomBox(Boxes):
         k = len(self.options)
         return share * k / (1 - share + share * k)
 
-    def _draw_report(self, ticks: list[int], draw: Below) -> list[int]:
+    def _draw_report(self, ticks: list[int], draw: DrawBelow) -> list[int]:
         box = draw(len(self.options))
         truthful = draw(self.keep + self.lie) < self.keep
         return [box, int((box in ticks) == truthful)]

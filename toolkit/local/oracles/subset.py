@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
 from toolkit.core.checks import reject
-from toolkit.core.randomness import Below, Rng, below, check_rng
+from toolkit.core.randomness import DrawBelow, Rng, below, check_rng
 from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.design import Design
@@ -21,7 +21,7 @@ from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import SupportLaw
-from toolkit.local.protocol import convert_to_integers, is_set
+from toolkit.local.protocol import convert_to_integers, is_code_set
 
 _RATE_DENOMINATOR = 256
 
@@ -94,7 +94,7 @@ class Subset(Oracle):
     def _odds(self) -> Fraction:
         return Fraction(self.inside, self.outside)
 
-    def _draw_report(self, code: int, draw: Below) -> list[int]:
+    def _draw_report(self, code: int, draw: DrawBelow) -> list[int]:
         # The codes of the set are sorted.
         holds = draw(self._total_weight) < self._inside_weight
         others: set[int] = set()
@@ -106,7 +106,7 @@ class Subset(Oracle):
         return sorted(codes | {code} if holds else codes)
 
     def _accepts(self, report: object) -> bool:
-        return isinstance(report, list) and len(report) == self.size and is_set(report, len(self.options))
+        return isinstance(report, list) and len(report) == self.size and is_code_set(report, len(self.options))
 
     def k_ary(self) -> Design:
         """Return a subset of size 1 as the equivalent design, which is k-ary randomized response.
@@ -133,7 +133,7 @@ class Subset(Oracle):
 
     @property
     def _forced_form(self) -> ForcedForm:
-        """A subset of size 1 as a forced response: the truth, or any option uniformly at random."""
+        """The forced form for size 1: the truth, or any option uniformly at random."""
         return ForcedForm(self.inside - self.outside, np.full(len(self.options), self.outside))
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:

@@ -32,7 +32,10 @@ _METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
 
 @dataclass(frozen=True)
 class SupportLaw:
-    """The probabilities p and q, and those of supporting two options if one of them, or neither, is the answer."""
+    """The probabilities p and q that a report supports an option, and the probabilities that it supports two options.
+
+    `both_if_either` applies to two options if one of them is the answer, `both_if_neither` if neither is.
+    """
 
     p: Fraction
     q: Fraction
@@ -41,7 +44,7 @@ class SupportLaw:
 
     @classmethod
     def independent(cls, p: Fraction, q: Fraction) -> "SupportLaw":
-        """Make the probabilities for reports that, given the answer, support the options independently."""
+        """Make the law of reports that support the options independently, given the answer."""
         return cls(p, q, p * q, q * q)
 
     @property
@@ -52,21 +55,21 @@ class SupportLaw:
         """Return the estimates, their errors and the basis of intervals; p and q are stored once for all options."""
         k, observed = len(counts), counts / n
         single = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
-        least, greatest = single.without_range
+        least, greatest = single.support_range_without
         return replace(
             single,
             value=(observed - float(self.q)) / self.slope,
             se=share_error(counts, n, float(self.p), float(self.q)),
-            spread_given=np.broadcast_to(single.spread_given, k),
+            spread_with=np.broadcast_to(single.spread_with, k),
             spread_without=np.broadcast_to(single.spread_without, k),
             counts=np.stack([counts, n - counts], axis=1),
-            given=np.broadcast_to(single.given, (k, 2)),
-            without=np.broadcast_to(single.without, (k, 2)),
-            without_range=(np.broadcast_to(least, k), np.broadcast_to(greatest, k)),
+            probs_with=np.broadcast_to(single.probs_with, (k, 2)),
+            probs_without=np.broadcast_to(single.probs_without, (k, 2)),
+            support_range_without=(np.broadcast_to(least, k), np.broadcast_to(greatest, k)),
         )
 
     def score_range(self) -> tuple[Array, Array]:
-        """Return the score of an option that a report does not support and the score of an option that it supports."""
+        """Return the score of a report that does not support the option, and the score of a report that does."""
         return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
 
     def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
@@ -218,7 +221,7 @@ class SupportRandomizer(ExactOddsRandomizer):
 
     @abstractmethod
     def estimate_counts(self, counts: ArrayLike, n: Any) -> Estimate:
-        """Estimate from the number of reports that support each option and the number of reports.
+        """Estimate from the number of reports that support each option, and the number of all reports.
 
         Parameters
         ----------

@@ -1,9 +1,9 @@
 """Tick boxes: several of k boxes may apply, and each person answers either all boxes, up to a cap, or one box.
 
-Hiding k ticks costs more than hiding one. One way is to ask each person about one random box, which spends the whole
-budget on one yes or no. The other way is to cap the number of ticks at m and to divide the budget among the 2m bits in
-which two people can differ. Which way is more precise depends on k, m and epsilon; `tick_boxes` compares the two and
-gives the reason.
+Hiding k ticks costs more than hiding one. One method is to ask each person about one random box, which spends the whole
+budget on one yes/no answer. The other is to cap the number of ticks at m and to divide the budget among the 2m bits in
+which two people can differ. Which method is more precise depends on k, m and epsilon; `tick_boxes` compares the two and
+states the reason for its choice.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from toolkit.core.arrays import Array, ArrayLike, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, check_choice, check_integer, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import chunks
-from toolkit.core.randomness import Below, Rng
+from toolkit.core.randomness import DrawBelow, Rng
 from toolkit.core.rounding import exp_below
-from toolkit.local.calibration import Options, checked_epsilon, flip_threshold, odds, option_labels
+from toolkit.local.calibration import Options, checked_epsilon, flip_threshold, option_labels, weights_for_epsilon
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.boxes import Boxes
 from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, SupportLaw, checked_shares, checked_support_counts
-from toolkit.local.protocol import Respondents, convert_to_integers, is_set
+from toolkit.local.protocol import Respondents, convert_to_integers, is_code_set
 
 _PAIRS_LIMIT = 64  # the largest number of boxes for which all pairs are counted to estimate covariances
 
@@ -34,8 +34,8 @@ _PAIRS_LIMIT = 64  # the largest number of boxes for which all pairs are counted
 class CappedBoxes(Boxes):
     """A randomizer of at most `most` ticks that flips each box independently with probability flip / denominator.
 
-    Two answers with at most m of k boxes ticked differ in at most min(2m, k) boxes, so epsilon is that many times the
-    epsilon of one box. More than m ticks are rejected before anything is drawn, both by this class and by the form.
+    Two answers with at most m of k boxes ticked differ in at most min(2m, k) boxes, so epsilon is min(2m, k) times
+    the epsilon of one box. More than m ticks are rejected before anything is drawn, both by this class and by the form.
 
     To draw a report, draw a uniform integer below `denominator` for each box in order, and flip its answer if the
     integer is below `flip`.
@@ -97,13 +97,13 @@ class CappedBoxes(Boxes):
     def _sensitivity(self) -> float:
         return float(_max_differing_boxes(len(self.options), self.most))
 
-    def _draw_report(self, ticks: list[int], draw: Below) -> list[int]:
+    def _draw_report(self, ticks: list[int], draw: DrawBelow) -> list[int]:
         if len(set(ticks)) > self.most:
             self._reject_excess(1, 1)
         return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
 
     def _accepts(self, report: object) -> bool:
-        return is_set(report, len(self.options))
+        return is_code_set(report, len(self.options))
 
     def _draw(self, ticks: Mask, rng: Rng) -> bits.Packed:
         over = int(np.count_nonzero(ticks.sum(axis=1) > self.most))
@@ -204,9 +204,9 @@ def tick_boxes(
     if 2 * flip >= DENOMINATOR_LIMIT:
         consequence = "the report would say nothing about the answer"
         reject("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
-    random_box = RandomBox(names, *odds(epsilon, n_inside=1, n_outside=1))
+    random_box = RandomBox(names, *weights_for_epsilon(epsilon, n_inside=1, n_outside=1))
     capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)
-    share = min(cap / len(names), 0.5)  # everybody ticks the largest allowed number, evenly over the boxes
+    share = min(cap / len(names), 0.5)  # if each person ticks as many boxes as allowed, spread evenly
     by_one, by_cap = (float(boxes.variance(share, 1)[0]) for boxes in (random_box, capped))
     better = "random" if by_one <= by_cap else "capped"
     limit = f"at most {cap} tick{'' if cap == 1 else 's'}"

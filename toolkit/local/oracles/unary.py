@@ -6,12 +6,12 @@ from functools import cached_property
 
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, reject
-from toolkit.core.randomness import Below, Rng
+from toolkit.core.randomness import DrawBelow, Rng
 from toolkit.core.sampling import Categorical
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import SupportLaw
-from toolkit.local.protocol import convert_to_integers, is_set
+from toolkit.local.protocol import convert_to_integers, is_code_set
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,13 +71,13 @@ class Unary(Oracle):
         p, q = self._support_law.p, self._support_law.q
         return p * (1 - q) / (q * (1 - p))
 
-    def _draw_report(self, code: int, draw: Below) -> list[int]:
+    def _draw_report(self, code: int, draw: DrawBelow) -> list[int]:
         # There is one draw per option, in order, so that the browser makes the same report from the same draws.
         integers = [draw(self.denominator) for _ in self.options]
         return [v for v, integer in enumerate(integers) if integer < (self.own if v == code else self.other)]
 
     def _accepts(self, report: object) -> bool:
-        return is_set(report, len(self.options))
+        return is_code_set(report, len(self.options))
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
         return bits.draw_rows(*self._bit_laws, codes, len(self.options), rng)

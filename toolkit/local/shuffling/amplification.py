@@ -1,9 +1,9 @@
 """Privacy amplification when nobody knows who sent which report.
 
-**Shuffling may be claimed only if** somebody whom the analyst does not control mixes at least n reports, and removes
-names, addresses, times and the order of arrival before the analyst sees the reports. If a server logs the time or
-origin of a report, there is no amplification; claim the local epsilon. If the shuffler fails or colludes, only the
-local epsilon holds, so both numbers belong in every document.
+**Shuffling may be claimed only if** a third party whom the analyst does not control mixes at least n reports, and
+removes names, addresses, times and the order of arrival before the analyst sees the reports. If a server logs the time
+or origin of a report, there is no amplification; claim the local epsilon. If the shuffler fails or colludes, only the
+local epsilon holds, so every document should state both numbers.
 """
 
 import math
@@ -18,8 +18,8 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, explain_call, reject
 from toolkit.core.loss import Approx
 from toolkit.core.search import bisect
-from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at, log_of
-from toolkit.local.shuffling.tally import MOST_PEOPLE, Side, deltas
+from toolkit.local.shuffling.bounds import Pair, blanket, log_delta, solve_epsilon
+from toolkit.local.shuffling.tally import MAX_PEOPLE, Side, delta_bounds
 
 # The worst composition of the others' answers, for shuffled yes/no reports.
 #
@@ -30,76 +30,84 @@ from toolkit.local.shuffling.tally import MOST_PEOPLE, Side, deltas
 # does not exceed the target; otherwise it is split, down to single compositions, for which delta is computed. So the
 # result holds for every composition, and it is nearly attained by at least one.
 
-EACH = 1000
+ENUMERATION_LIMIT = 1000
 """The largest number of reports for which every composition is evaluated."""
 
 HEADROOM = 5e-4
 """The relative margin above the worst composition for more reports, which keeps the number of ranges small."""
 
-_LEAST_HEADROOM = 1e-6
-_ROUNDED_UP = 1e-6  # a bound on the relative amount by which `deltas` exceeds delta
-_SAMPLE = 17  # the number of compositions that are evaluated first
-_RANGES, _PARTS = 128, 4  # the number of initial ranges, and of parts into which a failing range is split
+_MIN_HEADROOM = 1e-6
+_MAX_EXCESS = 1e-6  # a bound on the relative amount by which `delta_bounds` exceeds delta
+_N_INITIAL_COMPOSITIONS = 17  # the number of compositions that are evaluated first
+_N_INITIAL_RANGES, _N_PARTS = 128, 4  # the number of initial ranges, and of parts into which a failing range is split
 
 
-def worst_case_epsilon(yes: Fraction, no: Fraction, n: int, delta: float, local: float) -> tuple[float, float]:
+def worst_case_epsilon(
+    yes_if_yes: Fraction, yes_if_no: Fraction, n: int, delta: float, local: float
+) -> tuple[float, float]:
     """Return lower and upper bounds on the largest epsilon at `delta` over all compositions of the others' answers.
 
-    `yes` and `no` are the probabilities of a yes report from people with either answer. `local` is the epsilon of one
-    report, which bounds both results.
+    `yes_if_yes` and `yes_if_no` are the probabilities of a yes report given either answer. `local` is the epsilon of
+    one report, which bounds both results.
     """
-    p, q = max(yes, no), min(yes, no)
+    p, q = max(yes_if_yes, yes_if_no), min(yes_if_yes, yes_if_no)
     sides = [Side(p, q)]
     if p + q != 1:  # otherwise the second side equals the first
         sides.append(Side(1 - q, 1 - p))
-    least, epsilon = 0.0, 0.0
+    lower, epsilon = 0.0, 0.0
     for side in sides:
-        least, epsilon = _Search(side, min(n, MOST_PEOPLE) - 1, delta, local).bounds_over_all_compositions(
-            least, epsilon
+        lower, epsilon = _Search(side, min(n, MAX_PEOPLE) - 1, delta, local).bounds_over_all_compositions(
+            lower, epsilon
         )
-    return least * (1 - _LEAST_HEADROOM), epsilon
+    return lower * (1 - _MIN_HEADROOM), epsilon
 
 
 @dataclass(frozen=True)
 class _Search:
+    """The search for the composition of the others' answers with the largest epsilon."""
+
     side: Side
-    others: int
+    n_others: int
     delta: float
     local: float
 
-    def bounds_over_all_compositions(self, least: float, epsilon: float) -> tuple[float, float]:
+    def bounds_over_all_compositions(self, lower: float, epsilon: float) -> tuple[float, float]:
         """Raise both bounds until the upper bound holds for all compositions."""
-        least, epsilon = self._raise_bounds(np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon)
+        lower, epsilon = self._raise_bounds(
+            np.unique(np.round(np.linspace(0, self.n_others, _N_INITIAL_COMPOSITIONS))), lower, epsilon
+        )
         ranges = _split_ranges(
-            np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES
+            np.zeros(1),
+            np.full(1, float(self.n_others)),
+            self.n_others + 1 if self.n_others < ENUMERATION_LIMIT else _N_INITIAL_RANGES,
         )
         while len(ranges[0]) and epsilon < self.local:
             first, last = ranges
-            is_undecided = deltas(self.side, first, self.others - last, epsilon, self.delta) > self.delta
+            is_undecided = delta_bounds(self.side, first, self.n_others - last, epsilon, self.delta) > self.delta
             first, last = first[is_undecided], last[is_undecided]
             single_compositions = first[first == last]
             if len(single_compositions):
-                least, epsilon = self._raise_bounds(single_compositions, least, epsilon)
-            ranges = _split_ranges(first, last, _PARTS)
-        return least, epsilon
+                lower, epsilon = self._raise_bounds(single_compositions, lower, epsilon)
+            ranges = _split_ranges(first, last, _N_PARTS)
+        return lower, epsilon
 
-    def _raise_bounds(self, holders: Array, least: float, epsilon: float) -> tuple[float, float]:
+    def _raise_bounds(self, holders: Array, lower: float, epsilon: float) -> tuple[float, float]:
         """Raise both bounds as far as these compositions require."""
 
         def delta_at(candidate: float) -> float:
-            return float(deltas(self.side, holders, self.others - holders, candidate, self.delta).max())
+            return float(delta_bounds(self.side, holders, self.n_others - holders, candidate, self.delta).max())
 
         if delta_at(epsilon) <= self.delta:
-            return least, epsilon
-        least = max(least, epsilon_at(delta_at, self.delta * (1 + _ROUNDED_UP), self.local, self._initial_epsilon()))
-        raised = max(least, epsilon) * (1 + (_LEAST_HEADROOM if self.others < EACH else HEADROOM))
+            return lower, epsilon
+        lower = max(lower, solve_epsilon(delta_at, self.delta * (1 + _MAX_EXCESS), self.local, self._initial_epsilon()))
+        raised = max(lower, epsilon) * (1 + (_MIN_HEADROOM if self.n_others < ENUMERATION_LIMIT else HEADROOM))
         if delta_at(raised) > self.delta:  # delta is nearly flat at `raised`, so the margin was not enough
-            raised = max(raised, epsilon_at(delta_at, self.delta * (1 - _ROUNDED_UP), self.local, raised))
-        return least, min(raised, self.local)
+            raised = max(raised, solve_epsilon(delta_at, self.delta * (1 - _MAX_EXCESS), self.local, raised))
+        return lower, min(raised, self.local)
 
     def _initial_epsilon(self) -> float:
         p, q = float(self.side.p), float(self.side.q)
-        variance = (self.others + 1) * max(p * (1 - p), q * (1 - q))
+        variance = (self.n_others + 1) * max(p * (1 - p), q * (1 - q))
         return 0.7 * (p - q) * math.sqrt(2 * math.log(1 / self.delta) / variance)
 
 
@@ -140,7 +148,7 @@ class Shuffled(Approx):
         The epsilon of a report alone.
     n : int
         The number of reports that are mixed.
-    least : float
+    lower_bound : float
         A lower bound on the true epsilon.
     basis : str
         The method that is used to bound epsilon.
@@ -155,13 +163,14 @@ class Shuffled(Approx):
 
     local: float
     n: int
-    least: float
+    lower_bound: float
     basis: str
     claim: str
 
-    def __init__(self, epsilon: Number, delta: Number, *, local: float, n: int, least: float, basis: str) -> None:
+    def __init__(self, epsilon: Number, delta: Number, *, local: float, n: int, lower_bound: float, basis: str) -> None:
         super().__init__(epsilon, delta)
-        for name, value in (("local", local), ("n", n), ("least", least), ("basis", basis), ("claim", CLAIM)):
+        values = {"local": local, "n": n, "lower_bound": lower_bound, "basis": basis, "claim": CLAIM}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
@@ -183,8 +192,8 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     For a yes/no design the bound is the worst over all compositions of the others' answers, usually to within 0.1 %.
     For more options, the privacy blanket is used if a report is the truth or drawn from a fixed distribution. For k-ary
     reports this bound is usually within 2 % at n = 1000 and 0.5 % at 10,000. For any other randomizer the clones bound
-    is used, which depends on `epsilon` alone. The true epsilon is at least `.least`, which shows how tight the bound
-    is; for clones `.least` is 0. The docstring of this module states when the result may be claimed.
+    is used, which depends on `epsilon` alone. The true epsilon is at least `.lower_bound`, which shows how tight the
+    result is; for clones it is 0. The docstring of this module states when the result may be claimed.
 
     Parameters
     ----------
@@ -224,52 +233,36 @@ def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     small = float(slack)
     if people == 1 or small < _TINY_DELTA or local == 0:
         return Shuffled(
-            local, slack, local=local, n=people, least=local, basis="the local epsilon, as nothing is gained"
+            local, slack, local=local, n=people, lower_bound=local, basis="the local epsilon, as nothing is gained"
         )
     yes_no, pairs = _yes_probabilities(reports), _answer_pairs(reports)
     if yes_no:
-        least, epsilon = worst_case_epsilon(*yes_no, people, small, local)
+        lower_bound, epsilon = worst_case_epsilon(*yes_no, people, small, local)
         basis = "the worst of all compositions of the others' answers"
     elif pairs:
-        least, basis = max(_lower_bound(pair, people, small, local) for pair in pairs), "blanket"
+        lower_bound, basis = max(_lower_bound(pair, people, small, local) for pair in pairs), "blanket"
         epsilon = max(_blanket_epsilon(pair, people, small, local) for pair in pairs)
     else:
-        least, basis = 0.0, "clones"
+        lower_bound, basis = 0.0, "clones"
         epsilon = _blanket_epsilon(Pair.any_randomizer(local), people, small, local)
     amount = min(epsilon, local)
-    return Shuffled(amount, slack, local=local, n=people, least=min(least, amount), basis=basis)
+    return Shuffled(amount, slack, local=local, n=people, lower_bound=min(lower_bound, amount), basis=basis)
 
 
 def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -> float:
     """Return the largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` after shuffling."""
     goal, k = float(check_positive(epsilon, "epsilon")), check_integer(options, "options", minimum=2)
-    return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, goal)
+    return largest_local_epsilon(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, goal)
 
 
-def largest_local(
-    cost: Callable[[float], float], target: float, *, most: float = 16.0, tolerance: float = 1e-4
+def largest_local_epsilon(
+    cost: Callable[[float], float], target: float, *, max_local: float = 16.0, tolerance: float = 1e-4
 ) -> float:
-    """Return the largest local epsilon up to `most`, rounded down, with a cost of at most `target`."""
-    low, high = target, min(target * 2 + 1, most)
-    while high < most and cost(high) <= target:
-        low, high = high, min(high + 1.5, most)
+    """Return the largest local epsilon up to `max_local`, rounded down, with a cost of at most `target`."""
+    low, high = target, min(target * 2 + 1, max_local)
+    while high < max_local and cost(high) <= target:
+        low, high = high, min(high + 1.5, max_local)
     return float(bisect(lambda local: cost(local) <= target, high, low, rtol=tolerance)[1])
-
-
-def clones_2021(local: float, n: int, delta: float) -> float:
-    """Return the closed form of Feldman, McMillan and Talwar (2021), for comparison; NaN where it is not valid."""
-    if local > math.log(n / (16 * math.log(4 / delta))):
-        return math.nan
-    growth = 8 * math.sqrt(math.exp(local) * math.log(4 / delta) / n) + 8 * math.exp(local) / n
-    return math.log1p(-math.expm1(-local) / (1 + math.exp(-local - math.log1p(growth))) * growth)
-
-
-def clones_2023(local: float, n: int, delta: float) -> float:
-    """Return the closed form of Feldman, McMillan and Talwar (2023), with its erratum, for comparison."""
-    if n / (8 * math.log(2 / delta)) <= 1 or local > math.log(n / (8 * math.log(2 / delta)) - 1):
-        return math.nan
-    growth = 4 * math.sqrt(2 * math.log(4 / delta) / ((math.exp(local) + 1) * n)) + 4 / n
-    return math.log1p(math.expm1(local) * growth)
 
 
 @dataclass(frozen=True)
@@ -286,7 +279,7 @@ class _KAry:
 
 
 def _yes_probabilities(reports: object) -> tuple[Fraction, Fraction] | None:
-    """Return the probabilities of the second report given the second and the first answer, if there are two."""
+    """Return Pr(second report) given the second and given the first of two answers; None for other designs."""
     if isinstance(reports, _KAry):
         lie = reports.lie
         return (1 - lie, lie) if reports.options == 2 else None
@@ -297,7 +290,7 @@ def _yes_probabilities(reports: object) -> tuple[Fraction, Fraction] | None:
 
 
 def _answer_pairs(reports: object) -> tuple[Pair, ...]:
-    """Return the distinct pairs of answers if reports are true or from a fixed distribution, else an empty tuple."""
+    """Return the distinct pairs of answers if reports are the truth or drawn from a fixed distribution, else ()."""
     if isinstance(reports, _KAry):
         return (
             Pair.forced(
@@ -321,7 +314,9 @@ def _answer_pairs(reports: object) -> tuple[Pair, ...]:
 
 def _lower_bound(pair: Pair, n: int, delta: float, local: float) -> float:
     """Return a lower bound on epsilon, from the case in which all others have the same third answer."""
-    return epsilon_at(blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)) * (1 - 1e-5)
+    return solve_epsilon(
+        blanket(pair, n, delta, max_summands=_CLOSE, others_agree=True), delta, local, pair.rough_epsilon(n, delta)
+    ) * (1 - 1e-5)
 
 
 def _blanket_epsilon(pair: Pair, n: int, delta: float, local: float) -> float:
@@ -329,16 +324,20 @@ def _blanket_epsilon(pair: Pair, n: int, delta: float, local: float) -> float:
 
     The search uses few summands; its result is corrected and confirmed with all of them.
     """
-    rough, confirm, goal = (blanket(pair, n, delta, most=_ROUGH, third=True), blanket(pair, n, delta), math.log(delta))
-    epsilon = epsilon_at(rough, delta, local, pair.guess(n, delta))
+    rough, confirm, goal = (
+        blanket(pair, n, delta, max_summands=_ROUGH, others_agree=True),
+        blanket(pair, n, delta),
+        math.log(delta),
+    )
+    epsilon = solve_epsilon(rough, delta, local, pair.rough_epsilon(n, delta))
     if epsilon == 0 and confirm(0.0) <= delta:
         return 0.0
     epsilon = min(epsilon * _HEADROOM, local)
     nearby = epsilon * 1.001
-    slope = min((log_of(rough(nearby)) - log_of(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
+    slope = min((log_delta(rough(nearby)) - log_delta(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
     safe = local
     for _ in range(8):
-        excess = log_of(confirm(epsilon)) - goal
+        excess = log_delta(confirm(epsilon)) - goal
         if excess <= 0:
             safe = min(safe, epsilon)
             if excess > -_NEAR:

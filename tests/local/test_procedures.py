@@ -1,4 +1,4 @@
-"""How a report is produced follows from how a design is made, never from what it is called."""
+"""The procedure that produces a report follows from how a design was made, never from its name."""
 
 import math
 from fractions import Fraction
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
-from toolkit.local.birthdays import born, estimate_shift, innocent_share
+from toolkit.local.birthdays import born, estimate_shift, innocuous_share
 from toolkit.local.catalogue import restore
 
 YES_NO = ("no", "yes")
@@ -25,7 +25,7 @@ def renamed(design: Design, name: str = "mine", **procedure: Any) -> Design:
 
 
 def old_data(design: Design, **changes: Any) -> dict[str, Any]:
-    """What the versions before the field wrote."""
+    """The data that versions without this field wrote."""
     data = {field: getattr(design, field) for field in COMMON} | {"name": design.name}
     return {**data, "weights": design.weights.tolist(), "options": [*design.options]} | {
         "report_options": [*design.report_options],
@@ -50,7 +50,7 @@ def test_a_name_says_nothing(name: str) -> None:
     design = Design([[5, 1], [1, 5]], 6, YES_NO, name=name)
     assert design.procedure is None
     assert design.describe() == warner("5/6").describe()
-    assert innocent_share(design) is None
+    assert innocuous_share(design) is None
     assert restore(design.to_dict()) == design
     assert restore(design.to_dict()).procedure is None
 
@@ -62,11 +62,11 @@ def test_reports_that_compare_answers_make_a_crosswise_design(p: Any) -> None:
 
 
 def test_the_labels_of_options_do_not_change_a_design() -> None:
-    """Designs with the same integers and procedure behave alike under any labels."""
+    """Designs with equal integers and procedures behave alike under any labels."""
     for procedure, design in MADE.items():
         other = renamed(design, procedure=procedure)
         assert other.describe() == design.describe()
-        assert innocent_share(other) == innocent_share(design)
+        assert innocuous_share(other) == innocuous_share(design)
         assert restore(other.to_dict()) == other
         assert restore(other.to_dict()).procedure == procedure
     assert estimate_shift(renamed(crosswise(born("jan-apr"))), 0.1) == estimate_shift(crosswise(born("jan-apr")), 0.1)
@@ -101,4 +101,4 @@ def test_a_procedure_with_other_probabilities_is_refused(procedure: Any, design:
 
 
 def test_an_unrelated_question_that_nobody_is_asked_has_no_share() -> None:
-    assert innocent_share(unrelated(1, "1/4")) is None
+    assert innocuous_share(unrelated(1, "1/4")) is None
