@@ -9,11 +9,21 @@ from typing import Any
 
 import pytest
 
-from toolkit.budget.charges import Entry, RecordError, begin, deserialize, entry_of, follow, link_of, row_of, serialize
+from toolkit.budget.charges import (
+    Entry,
+    RecordError,
+    deserialize,
+    entry_from_row,
+    first_position,
+    row_from_entry,
+    row_link,
+    serialize,
+    verify_rows,
+)
 from toolkit.budget.ledger import Ledger
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 
-START = begin("pure 1", None, "mark", Pure(0))
+START = first_position("pure 1", None, "mark", Pure(0))
 BROKEN = "the ledger's rows must be as they were written|must only grow"
 
 
@@ -103,8 +113,8 @@ def rows(*entries: Entry) -> list[tuple[tuple, str]]:
     """Entries chained as a record does it, whatever they say."""
     linked, link = [], START.link
     for entry in entries:
-        link = link_of(link, row_of(entry))
-        linked.append((row_of(entry), link))
+        link = row_link(link, row_from_entry(entry))
+        linked.append((row_from_entry(entry), link))
     return linked
 
 
@@ -113,10 +123,10 @@ TWO = Entry(2, "b", "", None, Pure(0.5), Pure(0.5), Pure(0.75))
 
 
 def test_a_whole_chain_is_followed_to_its_end() -> None:
-    places, entries = zip(*follow(START, rows(ONE, TWO)), strict=True)
+    places, entries = zip(*verify_rows(START, rows(ONE, TWO)), strict=True)
     assert entries == (ONE, TWO)
     assert [(place.number, place.total) for place in places] == [(1, Pure(0.25)), (2, Pure(0.75))]
-    (further,) = follow(places[0], rows(ONE, TWO)[1:])
+    (further,) = verify_rows(places[0], rows(ONE, TWO)[1:])
     assert further == (places[1], TWO)
 
 
@@ -133,7 +143,7 @@ def test_a_whole_chain_is_followed_to_its_end() -> None:
 )
 def test_sums_and_numbers_are_checked_even_where_the_links_fit(wrong: Entry, words: str) -> None:
     with pytest.raises(RecordError, match=words):
-        list(follow(START, rows(ONE, wrong)))
+        list(verify_rows(START, rows(ONE, wrong)))
 
 
 def test_two_files_with_the_same_charges_have_no_link_in_common(tmp_path: Path) -> None:
@@ -149,9 +159,9 @@ def test_two_files_with_the_same_charges_have_no_link_in_common(tmp_path: Path) 
 @pytest.mark.parametrize("loss", [Pure("1/3"), Approx("1/3", "1e-9"), Zcdp(0)])
 def test_entries_are_written_and_read_without_loss(loss: Loss) -> None:
     entry = Entry(7, "a ε label", "Laplace", "replace", loss, loss, loss)
-    assert entry_of(row_of(entry)) == entry_of(row_of(entry)[:7]) == entry
+    assert entry_from_row(row_from_entry(entry)) == entry_from_row(row_from_entry(entry)[:7]) == entry
     said = replace(entry, unit="person", terms="at most 3 rows")
-    assert entry_of(row_of(said)) == said
+    assert entry_from_row(row_from_entry(said)) == said
     assert deserialize(serialize(loss)) == loss
 
 

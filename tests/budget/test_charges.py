@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.budget.spending import Opener
-from toolkit.budget.charges import add_charge, recordable
+from toolkit.budget.charges import add_charge, round_for_record
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
@@ -189,10 +189,10 @@ def test_sums_of_ever_new_denominators_stay_short_and_are_rounded_up(opener: Ope
 
 def test_long_fractions_are_rounded_up_each_for_itself() -> None:
     short, long = Fraction(1, 2**255), Fraction(1, 3**200)
-    assert recordable(Approx(short, Fraction(1, 3))) == Approx(short, Fraction(1, 3))
-    assert recordable(Approx(Fraction(1, 3), long)) == Approx(Fraction(1, 3), Fraction(1, 2**128))
-    assert recordable(Pure(Fraction(1, 2**256))) == Pure(Fraction(1, 2**128))
-    assert recordable(Zcdp(1 + long)) == Zcdp(1 + Fraction(1, 2**128))
+    assert round_for_record(Approx(short, Fraction(1, 3))) == Approx(short, Fraction(1, 3))
+    assert round_for_record(Approx(Fraction(1, 3), long)) == Approx(Fraction(1, 3), Fraction(1, 2**128))
+    assert round_for_record(Pure(Fraction(1, 2**256))) == Pure(Fraction(1, 2**128))
+    assert round_for_record(Zcdp(1 + long)) == Zcdp(1 + Fraction(1, 2**128))
     charged, total = add_charge(Approx(Fraction(1, 3), 0), Approx(long, Fraction(1, 7)), Approx(1, "1/2"))
     assert (charged, total) == (
         Approx(Fraction(1, 2**128), Fraction(1, 7)),

@@ -126,13 +126,13 @@ def test_the_refusal_names_who_said_what_and_the_remedy_for_that(tmp_path: Path)
     """What the record says comes first, then what this ledger was opened with, then what is asked for."""
     path = tmp_path / "budget.db"
     first, second = Ledger(Pure(1), path), Ledger(Pure(1), path, neighbors="add_remove")
-    with pytest.raises(BudgetError, match=r"got 'replace' in a ledger about 'add_remove': .* open another ledger"):
+    with pytest.raises(BudgetError, match=r"got 'replace' in a ledger for 'add_remove': .* open another ledger"):
         second.charge(Pure(0.1), neighbors="replace")
     first.charge(Pure(0.1), neighbors="replace")
     for asked in (None, "add_remove"):
-        with pytest.raises(BudgetError, match=r"got 'add_remove' in a ledger about 'replace': charge loss.group\(2\)"):
+        with pytest.raises(BudgetError, match=r"got 'add_remove' in a ledger for 'replace': charge loss.group\(2\)"):
             second.charge(Pure(0.1), neighbors=asked)
-    with pytest.raises(BudgetError, match="one neighbor relation"):
+    with pytest.raises(BudgetError, match="same neighbor relation"):
         Ledger(Pure(1), path, neighbors="add_remove")
     assert Ledger.open(path).neighbors == "replace"
 
@@ -189,7 +189,7 @@ def test_reopened_file_keeps_ceiling_relation_and_sums(tmp_path: Path) -> None:
     for other in (Approx(2, 1e-6), Approx(1, 1e-5), Pure(1), Zcdp(1), Approx(0.5, 1e-6)):
         with pytest.raises(ValueError, match="the ceiling of a ledger must not change"):
             Ledger(other, path)
-    with pytest.raises(BudgetError, match="one neighbor relation"):
+    with pytest.raises(BudgetError, match="same neighbor relation"):
         Ledger(Approx(1, 1e-6), path, neighbors="add_remove")
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.budget.spending import race
 from tests.postgres_server import Postgres, new_name
 from toolkit import Curator, Estimate
-from toolkit.budget.charges import RecordError, link_of
+from toolkit.budget.charges import RecordError, row_link
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.budget.ledger_postgres import Schema, StreamSchema
 from toolkit.central.stream import RunningTotal
@@ -161,7 +161,7 @@ def test_the_server_takes_no_row_that_could_not_be_read(postgres: Postgres, reas
     ledger = Ledger(Pure(1), postgres.url(schema := new_name()))
     ledger.charge(Pure("1/4"), neighbors="replace", unit="person")
     row = tuple(DAMAGED.get(reason, {}).get(column, content) for column, content in enumerate(ROW))
-    link = link_of(ledger._record._position.link, row) if "before" not in reason else "0" * 64
+    link = row_link(ledger._record._position.link, row) if "before" not in reason else "0" * 64
     query = f"INSERT INTO {schema}.entries VALUES ({', '.join(['%s'] * 10)})"
     with psycopg.connect(postgres.url(schema).rpartition("&")[0]) as connection:
         if reason:
@@ -181,7 +181,7 @@ def test_nor_a_first_row_about_nobody(postgres: Postgres, column: int, content: 
     ledger = Ledger(Pure(1), postgres.url(schema := new_name()))
     first: list[Any] = [1, "", "", None, "pure 1/4", "pure 1/4", "pure 1/4", None, None]
     first[column] = content
-    link = link_of(ledger._record._position.link, tuple(first))
+    link = row_link(ledger._record._position.link, tuple(first))
     query = f"INSERT INTO {schema}.entries VALUES ({', '.join(['%s'] * 10)})"
     address = postgres.url(schema).rpartition("&")[0]
     with psycopg.connect(address) as connection, pytest.raises(psycopg.Error, match=reason):

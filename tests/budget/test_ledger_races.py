@@ -14,7 +14,7 @@ import pytest
 
 from tests.budget.spending import race
 from tests.work import calls
-from toolkit.budget.charges import link_of
+from toolkit.budget.charges import row_link
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.core.loss import Pure
 
@@ -139,7 +139,7 @@ def test_a_spend_from_a_file_of_two_thousand_costs_what_the_first_ones_did(tmp_p
         (link,) = database.execute("SELECT link FROM entries WHERE number = 20").fetchone()
         for n in range(21, 2001):
             row = (n, "", "", None, "pure 1/20000", "pure 1/20000", f"pure {Fraction(n, 20000)}", None, None)
-            link = link_of(link, row)
+            link = row_link(link, row)
             columns = "number, label, mechanism, neighbors, loss, charged, total, unit, terms, link"
             places = ", ".join("?" * 10)
             database.execute(f"INSERT INTO entries ({columns}) VALUES ({places})", (*row, link))  # noqa: S608

@@ -42,7 +42,7 @@ def test_a_ledger_reports_every_charge_with_its_documents(tmp_path: Path) -> Non
     report = Ledger.open(tmp_path / "budget.db").report()
     assert f"ledger {ledger.id}" in report
     lines = report.splitlines()
-    assert lines[-2] == "| 1 | mean of a\\|b |  | not said | ε = 0.25 | ε = 0.25 | ε = 0.25 |  |"
+    assert lines[-2] == "| 1 | mean of a\\|b |  | not stated | ε = 0.25 | ε = 0.25 | ε = 0.25 |  |"
     assert lines[-1].endswith("| ε = 0.75 | table.json (SHA-256 abababababababab…) |")
     assert "Spent ε = 0.75 of ε = 1" in report
     assert str(tmp_path) not in report

@@ -16,7 +16,7 @@ import pytest
 from toolkit.budget import ledger_file
 from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import Ledger
-from toolkit.budget.ledger_file import note_of, read_note, write_note
+from toolkit.budget.ledger_file import note_path, read_note, write_note
 from toolkit.core.loss import Pure
 
 
@@ -79,7 +79,7 @@ def test_a_budget_does_not_begin_anew_because_its_file_is_gone(left: str, path: 
     with pytest.raises(RecordError, match=rf"got {left}.*must be removed before a new ledger can begin"):
         Ledger(Pure(1), path)
     assert not path.exists() if left == "no file" else path.read_bytes() == b""
-    note_of(path).unlink()
+    note_path(path).unlink()
     assert Ledger(Pure(1), path).spent == Pure(0)
 
 
@@ -111,9 +111,9 @@ def test_an_older_note_is_true_as_well_and_is_brought_up_to_date(path: Path) -> 
     """What a process leaves that is killed between the charge and the note."""
     ledger = Ledger(Pure(1), path)
     ledger.charge(Pure(0.125))
-    older = note_of(path).read_bytes()
+    older = note_path(path).read_bytes()
     ledger.charge(Pure(0.125))
-    note_of(path).write_bytes(older)
+    note_path(path).write_bytes(older)
     assert Ledger.open(path).spent == Pure(0.25)
     ledger.charge(Pure(0.125))
     assert read_note(path) == (3, ledger._record._position.link)
@@ -125,7 +125,7 @@ def test_an_older_note_is_true_as_well_and_is_brought_up_to_date(path: Path) -> 
 def test_a_note_that_is_not_whole_says_nothing(text: bytes, path: Path) -> None:
     ledger = Ledger(Pure(1), path)
     ledger.charge(Pure(0.25))
-    note_of(path).write_bytes(text)
+    note_path(path).write_bytes(text)
     assert read_note(path) is None
     ledger.charge(Pure(0.25))
     assert Ledger.open(path).spent == Pure(0.5)
@@ -134,12 +134,12 @@ def test_a_note_that_is_not_whole_says_nothing(text: bytes, path: Path) -> None:
 @pytest.mark.slow
 def test_every_half_of_a_write_is_either_the_old_note_the_new_one_or_none(path: Path) -> None:
     write_note(path, 9, "a" * 64)
-    old = note_of(path).read_bytes()
+    old = note_path(path).read_bytes()
     write_note(path, 10, "b" * 64)
-    new = note_of(path).read_bytes()
+    new = note_path(path).read_bytes()
     assert len(new) == len(old)
     for cut in range(len(old) + 1):
-        note_of(path).write_bytes(new[:cut] + old[cut:])
+        note_path(path).write_bytes(new[:cut] + old[cut:])
         assert read_note(path) == {old: (9, "a" * 64), new: (10, "b" * 64)}.get(new[:cut] + old[cut:])
 
 
@@ -154,7 +154,7 @@ def test_a_note_that_was_written_is_closed(path: Path) -> None:
 
 
 def test_a_note_that_cannot_be_written_does_not_stop_a_charge(path: Path) -> None:
-    note_of(path).mkdir()
+    note_path(path).mkdir()
     ledger = Ledger(Pure(1), path)
     ledger.charge(Pure(0.25))
     assert Ledger.open(path).spent == Pure(0.25)
@@ -209,4 +209,4 @@ def test_nobody_else_charges_before_the_note_is_written(path: Path, monkeypatch:
     ledger.charge(Pure(0.25))
     assert read_note(path) == (1, ledger._record._position.link)
     (path.parent / "any").touch()
-    assert note_of(path).stat().st_mode == (path.parent / "any").stat().st_mode
+    assert note_path(path).stat().st_mode == (path.parent / "any").stat().st_mode

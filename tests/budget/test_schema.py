@@ -10,7 +10,7 @@ import pytest
 from toolkit.budget import ledger_file
 from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.ledger_file import APPLICATION, VERSION, create, marks, upgrade, write_note
+from toolkit.budget.ledger_file import APPLICATION, VERSION, create, file_version, upgrade, write_note
 from toolkit.core.loss import Approx, Pure
 
 # The tables as version 1 made them, to the letter.
@@ -59,7 +59,7 @@ def test_a_file_of_the_first_version_is_taken_over_and_goes_on(first: Path) -> N
     with pytest.raises(BudgetError):
         ledger.charge(Pure("1/4"))
     with closing(sqlite3.connect(first)) as database:
-        assert marks(database) == (APPLICATION, VERSION)
+        assert file_version(database) == (APPLICATION, VERSION)
         for statement in ("UPDATE entries SET label = ''", "UPDATE head SET mark = ''", "DELETE FROM entries"):
             with pytest.raises(sqlite3.IntegrityError, match="never"):
                 database.execute(statement)
@@ -110,7 +110,7 @@ def test_a_file_of_the_first_version_with_wrong_totals_is_rejected(change: str, 
         Ledger.open(first)
     assert rows(first) == before
     with closing(sqlite3.connect(first)) as database:
-        assert marks(database) == (APPLICATION, 1)
+        assert file_version(database) == (APPLICATION, 1)
 
 
 def test_a_read_only_file_of_the_first_version_is_rejected(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,9 +177,9 @@ def test_a_file_of_the_second_version_keeps_its_rows_and_name(tmp_path: Path) ->
     assert [row[:8] for row in rows(path)] == before
     assert ledger.id == "1ec405cb52001f3d"  # by which documents that were published before name it
     assert ledger.unit is None
-    assert [line.split(" | ")[3] for line in ledger.report().splitlines()[-2:]] == ["not said"] * 2
+    assert [line.split(" | ")[3] for line in ledger.report().splitlines()[-2:]] == ["not stated"] * 2
     ledger.charge(Pure("1/4"), "third", unit="person")
     again = Ledger.open(path)
     assert [entry.unit for entry in again.entries()] == [None, None, "person"]
-    with pytest.raises(BudgetError, match="a ledger counts what one unit loses"):
+    with pytest.raises(BudgetError, match="all charges of a ledger must protect the same unit"):
         again.charge(Pure("1/4"), "fourth", unit="row")

@@ -7,7 +7,7 @@ import pytest
 
 from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import Ledger
-from toolkit.budget.ledger_file import marks
+from toolkit.budget.ledger_file import file_version
 from toolkit.budget.stream_file import StoredStream, StreamFile
 from toolkit.central.stream import RunningTotal, Tree
 from toolkit.core.loss import Pure
@@ -136,4 +136,4 @@ def test_a_finished_file_gets_its_name_once(tmp_path: Path, links: bool, monkeyp
     assert place.base_path.stat().st_mode & 0o777 == 0o600  # it will hold the counts
     with place.connected() as database:
         assert database.execute("SELECT content FROM head").fetchall() == [("first",)]
-        assert marks(database) == (0x5354524D, 2)  # by which every version knows it
+        assert file_version(database) == (0x5354524D, 2)  # by which every version knows it

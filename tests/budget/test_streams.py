@@ -59,7 +59,7 @@ def test_what_does_not_fit_is_refused_and_leaves_no_file(tmp_path: Path) -> None
 
 def test_neighbors_go_into_the_record(opener: Opener) -> None:
     ledger = opener(Pure(1), neighbors="replace")
-    with pytest.raises(BudgetError, match="a ledger counts one neighbor relation"):
+    with pytest.raises(BudgetError, match="all charges of a ledger must have the same neighbor relation"):
         ledger.every(RunningTotal.for_epsilon("1/2", periods=3), "members")
     ledger.every(RunningTotal.for_epsilon("1/2", periods=3, neighbors="replace"), "members")
     assert ledger.spent == Pure("1/2")
@@ -69,7 +69,7 @@ def test_what_cannot_be_opened_is_refused_before_it_is_charged(opener: Opener, t
     ledger = opener(Pure(1))
     used = RunningTotal.for_epsilon(1, periods=3)
     used.add(1)
-    with pytest.raises(ValueError, match="a total must be new when it is opened, got one after 1 periods"):
+    with pytest.raises(ValueError, match="a total must be new when it is opened, got a total after 1 periods"):
         ledger.every(used, "members")
     with pytest.raises(ValueError, match="must be drawn with rng=None"):
         ledger.every(RunningTotal.for_epsilon(1, periods=3, rng=np.random.default_rng(1)), "members")
@@ -101,7 +101,7 @@ def test_a_stream_goes_on_after_a_restart(tmp_path: Path, total: str) -> None:
     ledger = Ledger(Zcdp(1), tmp_path / "budget.db")
     weekly = ledger.every(made, "members", path=path)
     numbers = [weekly.add(count) for count in (17, 2**70, 5)]
-    told = pytest.warns(UserWarning, match="another `Visits` counted them") if total == "tree" else nullcontext()
+    told = pytest.warns(UserWarning, match="a separate `Visits` counted them") if total == "tree" else nullcontext()
     with told:
         again = Ledger.open(tmp_path / "budget.db").resume(path)
     assert again.last is not None

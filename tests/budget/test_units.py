@@ -11,7 +11,7 @@ import pytest
 
 from tests.budget.spending import Opener
 from toolkit import Curator
-from toolkit.budget.charges import UNITS, agreed_unit
+from toolkit.budget.charges import UNITS, resolve_unit
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
@@ -69,8 +69,8 @@ def test_a_ledger_adds_up_only_what_is_about_one_unit(first: str, second: str, o
         again(ledger)
         assert ledger.spent == Pure(2)
         return
-    received = f"got a charge about one {other} in a ledger about one {unit}"
-    with pytest.raises(BudgetError, match=f"a ledger counts what one unit loses, {received}"):
+    received = f"got a charge for one {other} in a ledger for one {unit}"
+    with pytest.raises(BudgetError, match=f"all charges of a ledger must protect the same unit, {received}"):
         again(ledger)
     assert ledger.spent == Pure(1)
 
@@ -85,10 +85,10 @@ def test_a_ledger_that_was_given_a_unit_refuses_others_from_the_start(name: str,
         if own == unit:
             spend(again)
             continue
-        with pytest.raises(BudgetError, match="a ledger counts what one unit loses"):
+        with pytest.raises(BudgetError, match="all charges of a ledger must protect the same unit"):
             spend(again)
         assert ledger.entries() == ()
-    with pytest.raises(BudgetError, match="a charge about one row in a ledger about one person"):
+    with pytest.raises(BudgetError, match="a charge for one row in a ledger for one person"):
         Ledger(Pure(9), tmp_path / "2.db", unit="row")
 
 
@@ -139,15 +139,15 @@ def test_what_is_used_of_a_person_is_in_entry_report_and_document() -> None:
 
 
 def test_a_charge_without_a_unit_counts_as_the_ledgers(opener: Opener) -> None:
-    """Charges from before the ledger had a unit are reported as "not said"."""
+    """Charges from before the ledger had a unit are reported as "not stated"."""
     ledger = opener(Pure(9))
     ledger.charge(Pure(1), "before")
-    assert (ledger.unit, "unit not said" in repr(ledger)) == (None, True)
+    assert (ledger.unit, "unit not stated" in repr(ledger)) == (None, True)
     ledger.charge(Pure(1), "a table", unit="row")
     ledger.charge(Pure(1), "after")
     assert [entry.unit for entry in ledger.entries()] == [None, "row", "row"]
     lines = ledger.report().splitlines()[-3:]
-    assert [line.split(" | ")[3] for line in lines] == ["not said", "row", "row"]
+    assert [line.split(" | ")[3] for line in lines] == ["not stated", "row", "row"]
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_a_charge_without_a_unit_counts_as_the_ledgers(opener: Opener) -> None:
     [("person", "person", 2), ("row", "person", 2), (None, "event", 2), ("person", None, 2), ("event", "row", 1)],
 )
 def test_times_are_for_a_finer_unit_than_the_ledgers(known: str, stated: str, times: int) -> None:
-    with pytest.raises(BudgetError, match="`times`, or `events` of a stream, is for a charge about a finer"):
-        agreed_unit(known, stated, times)
+    with pytest.raises(BudgetError, match="`times`, or `events` of a stream, must be given only for a finer"):
+        resolve_unit(known, stated, times)
     ledger = Ledger(Pure(9), unit=known)
-    with pytest.raises(BudgetError, match="`times`, or `events` of a stream, is for a charge about a finer"):
+    with pytest.raises(BudgetError, match="`times`, or `events` of a stream, must be given only for a finer"):
         ledger.charge(Pure(1), unit=stated, times=times)
     assert ledger.entries() == ()
 
@@ -175,12 +175,12 @@ def test_times_are_a_whole_number_of_at_least_one(times: Any) -> None:
 
 def test_every_refusal_says_what_to_do() -> None:
     for known, stated, remedy in (
-        ("person", "row", "a Curator with person=… and rows=… is about persons"),
+        ("person", "row", "a Curator with person=… and rows=… protects persons"),
         ("person", "event", "state how many events one person has, as in every(total, label, events=12)"),
         ("row", "person", "use another ledger, Ledger(…, unit='person')"),
     ):
         with pytest.raises(BudgetError) as error:
-            agreed_unit(known, stated, None)
+            resolve_unit(known, stated, None)
         assert remedy in str(error.value)
 
 

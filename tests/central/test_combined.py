@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from tests.slowly import each
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
-from toolkit.central.tables import confidence_limits, quantile_of_combination, tail_of_two
+from toolkit.central.tables import confidence_limits, pair_tail, quantile_of_combination
 
 SCALE = 1e9  # so large that steps do not show
 
@@ -28,7 +28,7 @@ def test_the_tail_of_two_is_the_one_of_their_law_a_step_of_each_before(
     factors: tuple[float, float], error: float, scale: float
 ) -> None:
     there = np.array([error * scale + sum(factors)])
-    found = tail_of_two(GeometricLaw(scale), *(np.array([f]) for f in factors), there)
+    found = pair_tail(GeometricLaw(scale), *(np.array([f]) for f in factors), there)
     expected = tail(list(factors), error) if factors[1] else math.exp(-error)
     assert found[0] == pytest.approx(expected, abs=2e-4)
 
@@ -44,7 +44,7 @@ def test_a_reach_is_where_the_tail_ends_and_never_short_of_it(factors: list[floa
 def test_of_gaussian_noises_lengths_add_up() -> None:
     law = RoundedNormalLaw(1e6)
     assert quantile_of_combination(law, [3.0, 4.0], 0.95) == pytest.approx(1.959964 * 5e6, rel=1e-5)
-    found = tail_of_two(law, np.array([3.0]), np.array([4.0]), np.array([1.959964 * 5e6]))
+    found = pair_tail(law, np.array([3.0]), np.array([4.0]), np.array([1.959964 * 5e6]))
     assert found[0] == pytest.approx(0.05, rel=1e-4)
 
 
@@ -55,7 +55,7 @@ def test_steps_are_allowed_for_where_noise_is_small() -> None:
     size = np.abs(np.add.outer(k, k))
     for error in range(1, 8):
         truth = joint[size >= error].sum()
-        assert tail_of_two(law, np.array([1.0]), np.array([1.0]), np.array([float(error)]))[0] >= truth - 1e-12
+        assert pair_tail(law, np.array([1.0]), np.array([1.0]), np.array([float(error)]))[0] >= truth - 1e-12
     assert joint[size > quantile_of_combination(law, [1.0, 1.0], 0.95)].sum() <= 0.05
 
 

@@ -11,6 +11,7 @@ from toolkit.central import Exponential, Gaussian, Laplace
 from toolkit.central.publishing.agreeing import AgreeingTables, Margins
 from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.publishing.spanning import SpanningTables
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
 from toolkit.central.robust.estimators import Huber, Mean
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
@@ -70,6 +71,11 @@ MADE: list[tuple[Any, dict[str, Any], dict[str, list[tuple[str, list[Any]]]]]] =
         "l1_sensitivity": [("`l1_sensitivity`", COUNT)],
         "squared_l2_sensitivity": [("`squared_l2_sensitivity`", COUNT)],
         "table_axes": [("`table_axes`", [(), ((0,), (0,)), ((1, 0),), ((0, 0),), ((2,),), ((-1,),)])],
+    }),
+    (SpanningTables, {"loss": Pure(1), "axis_sizes": (2, 3), "l1_sensitivity": 1, "squared_l2_sensitivity": 1}, {
+        "loss": [KIND], "axis_sizes": [("`axis_sizes`", [(0, 3), (2, 1.5), (2,), ()])],
+        "l1_sensitivity": [("`l1_sensitivity`", COUNT)],
+        "squared_l2_sensitivity": [("`squared_l2_sensitivity`", COUNT)],
     }),
     (PowerLaw, {"loss": Pure(1), "m": 3}, {"loss": [EPSILON], "m": [("`m`", [0, 3.5]), ("epsilon / 2", [1, 2])]}),
     (SmoothLaplace, {"loss": Approx(1, "1e-6")}, {

@@ -97,7 +97,7 @@ def test_integers_of_any_size_get_the_drawn_noise_rounded(mechanism: Laplace | G
 
 def test_a_length_has_no_whole_noise_and_of_one_number_it_is_the_size() -> None:
     length, size = (Laplace.for_epsilon(1, sensitivity=3, norm=norm) for norm in ("l2", "l1"))
-    with pytest.raises(ValueError, match="whole noise needs norm 'l1'"):
+    with pytest.raises(ValueError, match="integer noise requires the norm 'l1'"):
         length._perturb_integers([1, 2])
     for value in (2, 2.5):
         with recorded():

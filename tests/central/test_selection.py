@@ -264,7 +264,7 @@ def test_the_highest_exact_sum_wins_and_the_first_of_equals(
 def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The logarithms may be 2 units too low, so words just below the power that they give are not yet sure."""
     odds, part = Odds(selection._read_scores([5.0, 5.0, 3.7]), Fraction(1, 2)), slice(1, 3)
-    logs = odds.logs(part)
+    logs = odds.negative_log2(part)
     sure, unsure = int(lower_powers(logs + 2)[1]), int(lower_powers(logs)[1])
     assert sure < unsure
     asked: list[int] = []
@@ -469,11 +469,11 @@ def test_tied_data_never_fail() -> None:
 @pytest.mark.parametrize(
     ("edges", "scores", "options", "message"),
     [
-        ([0, 1, 2], [0], {}, "one more than `scores`"),
+        ([0, 1, 2], [0], {}, "one more entry than `scores`"),
         ([0, 2, 1, 3], [0, 0, 0], {}, "must not decrease"),
-        ([1, 1], [0], {}, "must be apart"),
-        ([2, 1], [0], {}, "must be apart"),
-        (5, [], {}, "must be apart"),
+        ([1, 1], [0], {}, "must exceed the first"),
+        ([2, 1], [0], {}, "must exceed the first"),
+        (5, [], {}, "must exceed the first"),
         ([5], [], {"exponent": 0}, "must leave a candidate"),
         ([5, 0], [0], {"exponent": 0}, "must leave a candidate"),
         ([0.1, 0.2], [0], {"exponent": 3}, "must leave a candidate"),

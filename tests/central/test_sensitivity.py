@@ -109,6 +109,8 @@ def test_an_irrational_length_is_rounded_up_at_the_60th_binary_digit() -> None:
 def test_a_person_with_three_rows_moves_three_times_as_far() -> None:
     three = histogram(neighbors="replace").scaled_by_rows(3)
     assert (three.l1, three.l2_squared) == (6, 18)
+    with pytest.raises(ValueError, match="`k` must be at least 1, got 0"):
+        three.scaled_by_rows(0)
 
 
 def test_neighbors_are_always_said() -> None:

@@ -264,3 +264,11 @@ def test_limits_of_a_mirrored_column_are_mirrored() -> None:
         assert least[0] < np.cov(x, y)[0, 1] < most[0]
         assert high[0] - low[0] < 0.2
         assert most[0] - least[0] < 0.2
+
+
+@pytest.mark.parametrize("span", [3, 2**62, 2**63, 2**63 + 1, 2**70])
+def test_sums_of_any_range_are_exact_integers(span: int) -> None:
+    """Factors from 2**63 on, beside a negative one, would become floats."""
+    terms = mean_statistic(span, 2, "replace").integers([(5, 7), (3, 2**64 + 1)])
+    assert terms == [5 * span - 7, 7, 3 * span - 2**64 - 1, 2**64 + 1]
+    assert all(type(term) is int for term in terms)

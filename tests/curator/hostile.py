@@ -1,4 +1,4 @@
-"""What somebody may have put into a frame: cells that raise, warn or count how often they are asked."""
+"""Hostile values in a frame: cells that raise errors, emit warnings or count how often they are accessed."""
 
 from decimal import Decimal
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Raises:
-    """A cell all of whose methods raise; the message would quote the person."""
+    """A cell whose methods all raise; the message would quote the person."""
 
     def _raise(self, *_: object) -> Any:
         raise RuntimeError("Bob")
@@ -17,7 +17,7 @@ class Raises:
 
 
 class Meta(type):
-    """Even its type cannot be hashed or compared."""
+    """A metaclass whose types can be neither hashed nor compared."""
 
     def __hash__(cls) -> int:
         raise RuntimeError("Bob")
@@ -27,7 +27,7 @@ class Meta(type):
 
 
 class Typed(metaclass=Meta):
-    """A cell of a type that raises."""
+    """A cell whose type raises."""
 
     @property
     def __class__(self) -> Any:
@@ -35,7 +35,7 @@ class Typed(metaclass=Meta):
 
 
 class Number(float):
-    """A float that raises where a float is asked for one."""
+    """A float that raises when it is converted to a float."""
 
     def __float__(self) -> float:
         raise RuntimeError("Bob")

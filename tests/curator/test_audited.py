@@ -1,9 +1,9 @@
-"""The audit clears every verb whose releases are independent from group to group, and convicts the same verb
-with less noise.
+"""The audit accepts every method whose releases are independent between groups, and refutes the same method with less
+noise.
 
-A table by copies of one small frame is as many releases of that frame: the noise of a cell does not depend
-on how many others there are. So one call is thousands of runs. What is released otherwise (tables that agree,
-limits, choices) is enumerated exactly, in `test_enumerated` and `tests/budget/tables/test_moves`.
+A table made of copies of one small frame gives as many releases of this frame, because the noise of a cell does not
+depend on the number of other cells. So one call replaces thousands of runs. Other releases (consistent tables, limits,
+choices) are enumerated exactly, in `test_enumerated` and `tests/budget/tables/test_moves`.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ takes an eighth of the noise for the audit to see it in so few runs; of most oth
 
 
 class Copies:
-    """Many releases at once, each of a copy of the same people."""
+    """Many simultaneous releases, each of a copy of the same people."""
 
     def __init__(self, verb: str, neighbors: str, epsilon: int, engine: Callable[[pd.DataFrame], Any]) -> None:
         self._verb, self._neighbors, self._epsilon, self._engine = verb, neighbors, epsilon, engine
@@ -76,7 +76,7 @@ def in_duckdb(frame: pd.DataFrame) -> Any:
 
 
 def verdict(verb: str, neighbors: str, bought: int, engine: Callable[[pd.DataFrame], Any] = in_memory) -> Verdict:
-    """Of the claim epsilon = 1 about a release for which `bought` was paid."""
+    """Return the verdict on the claim epsilon = 1 for a release that cost `bought`."""
     return audit(
         Copies(verb, neighbors, bought, engine),
         NEIGHBOURS[neighbors],
@@ -93,7 +93,7 @@ def verdict(verb: str, neighbors: str, bought: int, engine: Callable[[pd.DataFra
 @pytest.mark.parametrize("neighbors", NEIGHBOURS)
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_audit_clears_every_table(verb: str, neighbors: str) -> None:
-    """A true claim is refuted with probability 1e-4 at most, one of the sixteen with 0.0016."""
+    """A true claim is refuted with probability at most 1e-4, one of the sixteen with probability 0.0016."""
     assert not verdict(verb, neighbors, 1).violated
 
 
@@ -102,7 +102,8 @@ def test_an_audit_clears_every_table(verb: str, neighbors: str) -> None:
 def test_an_audit_refutes_a_sum_in_duckdb_only_with_half_the_noise(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The noise that was charged passes the audit, and half of it is refuted.
 
-    No row comes here; a true claim is refuted with probability 1e-4 at most, one of the two with 2e-4.
+    No row is in this group; a true claim is refuted with probability at most 1e-4, one of the two with probability
+    2e-4.
     """
     monkeypatch.setattr(DuckDbTable, "batches", None)
     assert not verdict(verb, "add_remove", 1, in_duckdb).violated

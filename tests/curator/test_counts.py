@@ -1,4 +1,4 @@
-"""Counts and sums by groups: one charge, every key a row, the noise of the relation."""
+"""Counts and sums by groups: one charge, a row for every key, and noise that fits the neighbor relation."""
 
 import datetime as dt
 from typing import Any
@@ -39,9 +39,9 @@ def curator(neighbors: str = "add_remove", ceiling: Any = None, **more: Any) -> 
 def test_a_table_of_counts_is_one_charge_with_the_noise_of_its_neighbors(
     neighbors: str, epsilon: object, se: float
 ) -> None:
-    """The noise is that of one count, or of two where a row is replaced.
+    """The noise is that of one count, or of two counts if a row is replaced.
 
-    Standard deviations of the discrete Laplace law, root of 2q over 1 - q.
+    The standard deviation of the discrete Laplace distribution is the root of 2q over 1 - q.
     """
     keeper = curator(neighbors)
     found = keeper.count(by={"region": KEYS}, epsilon=epsilon)
@@ -183,7 +183,8 @@ def test_a_long_query_ends_with_a_hash_of_all_of_it_in_the_ledger() -> None:
     words = len(keeper.preview.count({"region": "x"}, epsilon=1).label) - 1
     asked = {"region": "x" * (200 - words)}
     keeper.count(asked, epsilon=1)
-    assert keeper.ledger.entries()[-1].label == keeper.preview.count(asked, epsilon=1).label  # as it just fits
+    # which is just within the limit
+    assert keeper.ledger.entries()[-1].label == keeper.preview.count(asked, epsilon=1).label
 
 
 def test_a_person_counts_once_however_many_rows_there_are() -> None:
@@ -194,7 +195,7 @@ def test_a_person_counts_once_however_many_rows_there_are() -> None:
     assert found.n is None
     assert "at most 3 rows, 1 group of a person (id)" in found.method
     assert keeper.count(by={"g": ["a", "b"]}, epsilon="1/2").se[0] == pytest.approx(6 * np.sqrt(2) * 2, rel=0.01)
-    with pytest.raises(ValueError, match="needs one row a person"):
+    with pytest.raises(ValueError, match="needs one row per person"):
         keeper.iqr("id", bounds=(0, 9), missing=0, epsilon=1)
     for wrong in ({"person": "id"}, {"rows": 2}, {"groups": 2}):
         with pytest.raises(ValueError, match="must be given together"):
@@ -203,7 +204,7 @@ def test_a_person_counts_once_however_many_rows_there_are() -> None:
 
 @pytest.mark.parametrize("numbers", [[0, 2**63], [-(2**63) - 1, 0], [0, 1], [-(2**63), 2**63 - 1]])
 def test_cells_are_whole_numbers_of_64_bits_or_else_floats(numbers: list[int]) -> None:
-    """One cell with longer noise is enough."""
+    """One number beyond 64 bits turns all cells into floats."""
     found = _integer_array(numbers)
     whole = all(-(2**63) <= number < 2**63 for number in numbers)
     assert found.dtype == (np.int64 if whole else np.float64)

@@ -75,14 +75,14 @@ def truth(name: str, data: pd.DataFrame) -> object:
 
 
 def curator(data: object, neighbors: str, ceiling: float = 1e6) -> Curator:
-    """Of a simulation, so that seeded draws are allowed."""
+    """Return a curator of simulated data, for which seeded draws are allowed."""
     return Curator(data, Ledger(Pure(ceiling), simulated=True), neighbors)
 
 
 @pytest.mark.slow
 @each(name=RELEASES, neighbors=["replace", "add_remove"])
 def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neighbors: str) -> None:
-    """20 seeded releases; 95 % intervals that hold the noise alone miss at most 5 times: false alarms 3e-4."""
+    """20 seeded releases: 95 % intervals that include only the noise miss at most 5 times (false alarms 3e-4)."""
     data, rng = frame(), np.random.default_rng(7)
     expected = np.atleast_1d(truth(name, data)).astype(float)
     missed = 0
@@ -165,9 +165,12 @@ READERS: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.slow
 @each(reader=READERS, neighbors=("replace", "add_remove"))
 def test_types_that_are_written_leave_no_error_to_a_cell(reader: str, neighbors: str, tmp_path: Path) -> None:
-    """As the page on tables reads a file. Where pandas guesses, one cell turns a mean into an error for nothing."""
+    """The curator's page reads files this way. If pandas guesses types, one cell silently turns a mean into an
+    error.
+    """
     file, kinds = tmp_path / "staff.csv", set()
     for cell in ("38", "", "33 hours", "1.5", "1e400", "-", "nan", "99999999999999999999", "true"):
         file.write_text(f"hours,degree\n20,law\n{cell},art\n30,law\n")
@@ -196,7 +199,7 @@ def test_every_engine_releases_the_same(name: str) -> None:
         duckdb.connect().from_df(data),
     )
     first, *others = (RELEASES[name](curator(kind, "replace"), np.random.default_rng(3)) for kind in engines)
-    counted = ("quantile", "median")  # engines count steps, and random digits follow in another order
+    counted = ("quantile", "median")  # engines process rows in chunks, so random digits have another order
     for place, other in enumerate(others):
         assert np.array_equal(first.value, other.value) or (name in counted and place >= 4)
         assert (first.labels, first.method, first.notes) == (other.labels, other.method, other.notes)
@@ -208,13 +211,14 @@ def test_extra_columns_row_order_and_index_do_not_matter() -> None:
     strange.index = [0] * 100
     for name, release in RELEASES.items():
         one, other = (release(curator(kind, "replace"), np.random.default_rng(3)) for kind in (data, strange))
-        # The random digits that tell equal values apart go by row: the law is the same, not the draw.
+        # The random digits that separate equal values are assigned by row: the distribution is the same, but not the
+        # draw.
         assert np.array_equal(one.value, other.value) or name in ("quantile", "median")
         assert (one.labels, one.notes) == (other.labels, other.notes)
 
 
 def test_how_many_alices() -> None:
-    """Strings as a histogram: names are counted against a public list, all others are not counted."""
+    """Strings as a histogram: names are counted against a public list, and all others are not counted."""
     names = pd.DataFrame({"name": ["Alice"] * 30 + ["Bob"] * 10 + ["Zoë"] * 5})
     estimate = curator(names, "add_remove").histogram("name", options=["Alice", "Bob", "Carol"], epsilon=50.0)
     assert estimate.value.tolist() == [30, 10, 0]
@@ -230,8 +234,8 @@ def test_a_choice_is_charged_and_prefers_the_best() -> None:
 
 @pytest.mark.slow
 def test_choosing_a_classifier_follows_the_lecture() -> None:
-    """Candidates with error rates f are chosen with probability proportional to e**(-n epsilon f / 2); 4.5
-    standard errors.
+    """Candidates with error rates f are chosen with probability proportional to e**(-n epsilon f / 2); 4.5 standard
+    errors.
     """
     errors, n, epsilon, draws = {"a": 0.10, "b": 0.14, "c": 0.30}, 100, 0.5, 1000
     weights = np.exp([-n * epsilon * f / 2 for f in errors.values()])
@@ -280,12 +284,12 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
 def test_two_curators_of_one_ledger_cannot_mix_relations() -> None:
     ledger = Ledger(Pure(1))
     Curator(frame(rows=10), ledger, "replace").mean("hours", bounds=(0, 80), missing="drop", epsilon=0.1)
-    with pytest.raises(ValueError, match="one neighbor relation"):
+    with pytest.raises(ValueError, match="same neighbor relation"):
         Curator(frame(rows=10), ledger, "add_remove").mean("hours", bounds=(0, 80), missing="drop", epsilon=0.1)
 
 
 def test_neither_the_repr_nor_an_error_holds_data() -> None:
-    """A pyarrow Table once printed itself as the names of its columns."""
+    """A pyarrow Table was once printed as the names of its columns."""
     for make in (pd.DataFrame, pl.DataFrame, pa.table):
         keeper = curator(make({"secret": [42.42, 7.0]}), "replace")
         assert repr(keeper).startswith("<Curator: columns secret; neighbors: replace; <Ledger")
@@ -343,7 +347,7 @@ def test_a_column_may_be_labelled_by_a_whole_number() -> None:
 
 
 def test_a_generator_of_options_is_read_once() -> None:
-    """Its first pass was over the data, so the shape of the release depended on them."""
+    """Its first pass was over the data, so the shape of the release depended on the data."""
     for values in (["law"] * 3, ["art"] * 3, [None] * 3):
         keeper = curator(pd.DataFrame({"degree": values}), "replace")
         estimate = keeper.histogram("degree", options=(option for option in ("law", "art")), epsilon=1)
@@ -361,7 +365,9 @@ def test_a_generator_of_options_is_read_once() -> None:
 )
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) -> None:
-    """Scores wrapped around: a table and its neighbor released different values almost surely; 2,768 values raised."""
+    """In an earlier version, scores overflowed: a table and its neighbor released different values almost surely, and
+    2,768 values raised errors.
+    """
     for rows in (2767, 2768, 5000):
         values = np.linspace(0, 80, rows)
         estimate = curator(pd.DataFrame({"x": values}), neighbors).quantile("x", q, bounds=(0, 80), epsilon=100)
@@ -369,7 +375,9 @@ def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) 
 
 
 def test_a_stateful_function_is_told_of_in_notes_and_repr() -> None:
-    """It can break the promise (one that remembers moved a count by 1,010), which nothing can check: so it is said."""
+    """A score function can violate the guarantee (one that stores data moved a count by 1,010), and no check can detect
+    this, so the documentation says so.
+    """
     keeper = curator(frame(rows=50), "replace")
     estimate = keeper.count(lambda row: row["hours"] > 20, epsilon=1)
     assert any("the curator guarantees" in note for note in estimate.notes)
@@ -394,7 +402,9 @@ def test_the_frame_is_read_only_after_the_charge() -> None:
 
 
 def test_a_score_gets_a_copy_and_failures_reveal_nothing() -> None:
-    """A score sees a copy and one that fails or is not finite changes nothing that is seen."""
+    """A score function receives a copy, and a function that fails or returns a value that is not finite changes no
+    visible result.
+    """
     data = frame(rows=20)
     before = data.copy()
 
@@ -420,7 +430,7 @@ def test_infinite_scores_count_as_zero() -> None:
 
 
 def test_a_score_never_warns_about_the_data() -> None:
-    """A warning, or an error in its place, would show that somebody's row is the reason."""
+    """A warning, or an error in its place, would reveal that somebody's row caused it."""
 
     def score(_: object, candidate: int) -> float:
         warnings.warn("Bob", stacklevel=1)
@@ -442,8 +452,8 @@ def test_dropped_values_count_neither_in_a_mean_nor_in_a_variance(neighbors: str
 
 
 def test_a_mean_is_measured_from_the_middle_of_the_bounds() -> None:
-    """2**32 + 1 steps of 1 between the bounds: counted from the wrong one of the two in the middle, the mean
-    would be 1 off.
+    """There are 2**32 + 1 steps of 1 between the bounds: counted from the wrong one of the two middle points, the mean
+    would be off by 1.
     """
     keeper = curator(pd.DataFrame({"x": [1.0, 2.0**32 + 1, np.nan]}), "add_remove", ceiling=1e16)
     found = keeper.mean("x", bounds=(0, 2**32 + 1), missing="drop", epsilon=10**15)
@@ -452,10 +462,10 @@ def test_a_mean_is_measured_from_the_middle_of_the_bounds() -> None:
 
 @pytest.mark.slow
 def test_the_note_of_a_quantile_bounds_its_error_in_rank() -> None:
-    """Between a quantile and the true one lie at most as many values as the note says.
+    """The number of values between a released quantile and the true one is at most the number in the note.
 
-    Where all values are equal every other candidate is as wrong as can be: 100 draws, each beyond the note
-    with at most 5 %; more than 14 are, if that is so, with probability 2e-4 at most (binomial).
+    If all values are equal, every other candidate is as wrong as possible: of 100 draws, each exceeds the number in the
+    note with probability at most 5 %, so more than 14 do with probability at most 2e-4 (binomial).
     """
     rng = np.random.default_rng(11)
 
@@ -485,7 +495,7 @@ def test_an_empty_frame_is_released_where_its_number_of_rows_is_private() -> Non
 
 
 def test_a_caller_who_wants_errors_of_numpy_is_told_nothing_of_the_data() -> None:
-    """Whatever the settings: a number that overflows on the way to its bounds raises nothing."""
+    """For all settings, a number that overflows before it is clamped to its bounds raises no error."""
     data = pd.DataFrame({"pay": [1e308, -1e308, np.inf, -np.inf, 5.0] * 4})
     with np.errstate(all="raise"):
         found = curator(data, "replace").mean("pay", bounds=(0, 1e-5), missing=0, epsilon=1)
@@ -505,7 +515,7 @@ def test_a_warning_that_the_data_cause_does_not_come_out():
 
 
 def test_scores_are_exact_where_they_are_whole() -> None:
-    """Whole ones beyond the floats by their last digit, others by their nearest float."""
+    """Whole numbers beyond the range of exact floats are compared to the last digit, others by their nearest float."""
     keeper = Curator(frame(rows=20), Ledger(Pure(10**9)), "add_remove")
     for scores in ([2**60 + one for one in range(8)], [Fraction(one, 3) for one in range(8)], np.arange(8.0) / 4):
         found = keeper.choose(range(8), lambda _, one, scores=scores: scores[one], sensitivity="1/8", epsilon=1000)
@@ -515,7 +525,9 @@ def test_scores_are_exact_where_they_are_whole() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
 def test_a_table_whose_public_number_of_rows_has_changed_is_refused(engine: str, tmp_path: Path) -> None:
-    """Under "replace" noise is made for that number; under "add_remove" it is private, and nothing is told."""
+    """Under "replace", noise is calibrated to this public number; under "add_remove" the number is private and is not
+    reported.
+    """
     rows, path = pl.DataFrame({"x": [0.0, 1.0] * 50}), tmp_path / "rows.csv"
     rows.write_csv(path)
     table = duckdb.read_csv(str(path)) if engine == "duckdb" else pl.scan_csv(path)
@@ -531,14 +543,16 @@ def test_a_table_whose_public_number_of_rows_has_changed_is_refused(engine: str,
         assert ask(curators[0]).n == 100
     pl.concat([rows, rows]).write_csv(path)
     for place, ask in enumerate(asked):
-        with pytest.raises(RuntimeError, match="the table of a curator must not change, got another number of rows"):
+        with pytest.raises(
+            RuntimeError, match="the table of a curator must not change, got a different number of rows"
+        ):
             ask(curators[0])
         assert place == 4 or ask(curators[1]).n is None
     assert len(curators[0].ledger.entries()) == 10
 
 
 def test_a_score_or_a_condition_that_panics_is_one_that_fails() -> None:
-    """A panic of polars is no `Exception`."""
+    """A panic of polars is not an `Exception`."""
 
     def panic(*_: object) -> float:
         raise BaseException("out-of-range date")

@@ -1,4 +1,4 @@
-"""What a document says of every verb of a curator: enough to check the loss, and nothing of the data."""
+"""The documents of all methods of a curator: they suffice to check the loss, and reveal nothing about the data."""
 
 import json
 from pathlib import Path
@@ -89,15 +89,15 @@ def test_sensitivity_and_scale_are_told_with_their_unit() -> None:
     keeper = Curator(frame(), Ledger(Pure(10)), "replace")
     assert keeper.count(by=BY, epsilon=1).release.noise["unit"] == "rows"
     limits = {"bounds": (0, 10), "missing": "drop", "by": BY, "epsilon": 1}
-    assert keeper.mean("x", **limits).release.noise["unit"] == "steps, as bounds have them"
-    assert keeper.variance("x", **limits).release.noise["unit"] == "products of steps, as bounds have them"
+    assert keeper.mean("x", **limits).release.noise["unit"] == "grid steps of the bounds"
+    assert keeper.variance("x", **limits).release.noise["unit"] == "products of grid steps of the bounds"
     filled = {"bounds": (0, 10), "missing": 1, "epsilon": 1}
-    assert keeper.sum("x", **filled).release.noise["unit"] == "steps, as bounds have them"
-    assert keeper.variance("x", **filled).release.noise["unit"] == "products of steps, as bounds have them"
+    assert keeper.sum("x", **filled).release.noise["unit"] == "grid steps of the bounds"
+    assert keeper.variance("x", **filled).release.noise["unit"] == "products of grid steps of the bounds"
 
 
 def test_a_readable_page_names_no_class_and_no_missing_interval(tmp_path: Path) -> None:
-    """The page for readers mentions an interval only where the release has one."""
+    """The page for readers mentions an interval only if the release has one."""
     keeper = Curator(frame(), Ledger(Pure(10)), "replace")
     counted = keeper.count(by=BY, epsilon=1)
     chosen = keeper.quantile("x", [0.25, 0.5], bounds=(0, 100), epsilon=1)

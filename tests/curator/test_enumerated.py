@@ -1,9 +1,9 @@
-"""Verbs that choose: the exact law of what is released, or the exact move of what is chosen from.
+"""Methods that choose: the exact distribution of the release, or the exact change of the scores.
 
-Each random number that a verb asks for is answered in every possible way, with its probability, so the law
-is that of the verb from its call to its estimate. For quantiles in a list, whose random digits are too many
-for that, it is shown that one person moves one value of what `RecursiveQuantiles` is given, whose law is
-enumerated in `tests/central/publishing/test_quantiles.py`.
+Each random number that a method requests takes every possible value with its probability, so the distribution covers
+everything from the call to the estimate. For several quantiles, whose random digits are too many for this, the test
+shows that one person changes one value of the input of `RecursiveQuantiles`, whose distribution is enumerated in
+`tests/central/publishing/test_quantiles.py`.
 """
 
 import math
@@ -55,7 +55,7 @@ def frame_of(people: Sequence[tuple[float, str]]) -> pd.DataFrame:
 
 
 class Tape:
-    """Choices in the order in which they are asked for; all tapes are walked through."""
+    """Choices in the order in which they are requested; the tests go through all tapes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._written: list[int] = []
@@ -94,7 +94,7 @@ def worst(
     tape: Tape,
     engine: Callable[[pd.DataFrame], Any] = lambda frame: frame,
 ) -> float:
-    """The largest log ratio over all outputs, whoever the others are and whatever one person becomes."""
+    """Return the largest log ratio over all outputs, for all data of the others and all changes of one person."""
     ratios = []
     for others in OTHERS:
         frames = [frame_of([*others, one]) for one in PEOPLE] + [frame_of(others)] * (neighbors != "replace")
@@ -121,7 +121,7 @@ def test_no_choice_becomes_more_than_e_to_the_epsilon_times_likelier(
 
 @pytest.mark.slow
 def test_what_is_chosen_from_counts_of_duckdb_has_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DuckDbTable, "batches", None)  # no row comes here
+    monkeypatch.setattr(DuckDbTable, "batches", None)  # no row is in this group
 
     def engine(frame: pd.DataFrame) -> Any:
         return duckdb.connect().from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
@@ -141,8 +141,8 @@ def test_the_same_enumeration_convicts_a_choice_with_twice_the_rate(name: str, m
 def test_locations_of_groups_keep_epsilon_together(
     neighbors: str, largest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The law of both groups at once; who comes or goes moves all lengths of these tables in one direction,
-    which is half of what is paid for.
+    """The joint distribution for both groups; adding or removing a person moves all lengths of these tables in one
+    direction, which costs half of the charge.
     """
 
     def verb(keeper: Curator, epsilon: int) -> Any:
@@ -173,7 +173,7 @@ def test_one_person_moves_one_value_of_what_quantiles_are_chosen_from(
         return [most // 2] * len(one.quantiles)
 
     monkeypatch.setattr(RecursiveQuantiles, "choose", choose)
-    monkeypatch.setattr(  # each row's own digits
+    monkeypatch.setattr(  # the random digits of each row
         quantiles, "words", lambda count, bits, _: np.arange(count, dtype=np.uint64) << np.uint64(bits - 4)
     )
     runs, told = [], set()

@@ -1,4 +1,4 @@
-"""Keys that nobody listed, limits, and the most frequent; the hostile calls of all three."""
+"""Keys that are not listed in advance, limits, and the most frequent values; and hostile calls of all three."""
 
 import datetime as dt
 from dataclasses import replace
@@ -37,7 +37,7 @@ def test_frequent_keys_are_found_and_can_split_a_table() -> None:
 
 
 def test_a_key_of_one_person_does_not_show() -> None:
-    """At delta = 1e-12 with probability below 1e-11 in ten releases."""
+    """At delta = 1e-12, an unexpected key appears in ten releases with probability below 1e-11."""
     keeper = column(["common"] * 500 + ["Bob"])
     assert all(keeper.keys("city", epsilon=1, delta=1e-12).labels == ("common",) for _ in range(10))
 
@@ -119,7 +119,9 @@ def test_a_type_that_holds_no_keys_is_refused_before_the_charge(values: Any) -> 
 def test_one_person_moves_the_counts_of_keys_by_what_the_noise_is_for(
     neighbors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Record and replay with two keys a person: a person's rows are all changed, the others' counts stay."""
+    """Record and replay with two keys per person: all rows of a person are changed, and the counts of others stay the
+    same.
+    """
     seen = watch(monkeypatch)
     others = [("p", "a"), ("p", "b"), ("p", "c"), ("q", "a"), (None, "a"), (None, "d")]
     mine = [[("me", key) for key in keys] for keys in ("aaaa", "xyz", "abc", "", "zzx", "ab")]
@@ -137,7 +139,7 @@ def test_one_person_moves_the_counts_of_keys_by_what_the_noise_is_for(
         return sum(abs(one.get(key, 0) - other.get(key, 0)) for key in everything)
 
     without = seen[3][1]
-    assert sum(without.values()) == 3  # two keys of p, one of q, nothing of nobody
+    assert sum(without.values()) == 3  # two keys of p, one of q, none of the others
     most = max(apart(one, other) for _, one in seen for _, other in seen)
     assert most == 4
     assert max(apart(one, without) for _, one in seen) == 2
@@ -152,8 +154,8 @@ def test_where_keeps_rows_of_unknown_keys() -> None:
 
 
 def test_bounds_are_usable_as_bounds() -> None:
-    """Of 7, 56, 1149 and 102 values below 4, 8, 64 and 128, the 7 alone do not reach the threshold of 33: one of the
-    four is on its other side with probability 4e-11.
+    """Of 7, 56, 1149 and 102 values below 4, 8, 64 and 128, only 7 is below the threshold of 33; any of the four is on
+    the other side with probability 4e-11.
     """
     keeper = curator(people(3000))
     found = keeper.bounds("pay", epsilon=2, beta="1e-12")
@@ -214,7 +216,7 @@ def test_a_choice_in_a_concentrated_ledger_costs_an_eighth() -> None:
     assert keeper.ledger.spent == Zcdp("26/72")
     keeper = Curator(people(), Ledger(Zcdp(1)), "replace", person="id", rows=4, groups=2, rows_in_group=2)
     keeper.top("region", 2, options=REGIONS, epsilon=1)
-    assert keeper.ledger.spent == Zcdp("1/16")  # a person moves one option by 2 of 8, both ways
+    assert keeper.ledger.spent == Zcdp("1/16")  # a person moves one option by 2 of 8, in both directions
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_a_choice_in_a_concentrated_ledger_costs_an_eighth() -> None:
     [
         (lambda c: c.top("region", 4, options=REGIONS, epsilon=1), "`k` must be at most the number"),
         (lambda c: c.top("region", 0, options=REGIONS, epsilon=1), "`k` must be at least 1"),
-        (lambda c: c.top("region", 1, options=[], epsilon=1), "must be distinct, and at least one"),
+        (lambda c: c.top("region", 1, options=[], epsilon=1), "must be distinct keys, at least one"),
         (lambda c: c.top("region", 1, options=["n", "n"], epsilon=1), "must be distinct"),
         (lambda c: c.top("region", 1, options="north", epsilon=1), "must be a list"),
         (lambda c: c.top("region", 1, options=REGIONS), "exactly one of `epsilon` and `rho`"),
@@ -252,7 +254,9 @@ def test_a_simulated_search_says_so() -> None:
 
 @pytest.mark.parametrize(("powers", "bins"), [((0, 1), 4), ((-1, 1), 6), ((-3, 3), 14)])
 def test_noise_of_limits_is_for_as_many_bins_as_a_person_can_be_in(powers: tuple[int, int], bins: int) -> None:
-    """20 rows, two in a bin: the bins decide while they are fewer than 20; half of them are left, half entered."""
+    """20 rows, two per bin: the bins determine the result while they are fewer than 20; half of them remain, half were
+    entered.
+    """
     frame = pd.DataFrame({"id": range(5), "pay": [1.0, 2, 3, 4, 5]})
     for neighbors, most in (("add_remove", min(20, 2 * bins)), ("replace", 2 * min(20, bins))):
         keeper = curator(frame, neighbors, person="id", rows=20, rows_in_group=2)

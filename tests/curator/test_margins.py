@@ -76,7 +76,7 @@ def test_with_several_rows_a_person_every_table_has_noise_for_all_of_them(neighb
     [
         ([], "a list of tables with 1 to 1,000,000 cells in all, got no column"),
         ([{}], "got no column"),
-        ([{"sex": SEXES}, {"sex": SEXES}], "a list of different tables, got one of them twice"),
+        ([{"sex": SEXES}, {"sex": SEXES}], "a list of different tables, got the same table twice"),
         ([{"sex": SEXES}, {"sex": ["f"]}], "must have the same keys in all tables"),
         ([{"sex": ["f", ALL]}, {}], "a key must not be called"),
         ([{"sex": "f"}], "`by` must be a list"),
@@ -94,12 +94,12 @@ def test_lists_that_are_no_tables_are_refused_before_the_charge(by: Any, words: 
         with pytest.raises((ValueError, TypeError), match=words):
             keeper.count(by=by, epsilon=1)
 
-    assert calls(refused) < 10_000  # no function for each of a million keys
+    assert calls(refused) < 10_000  # no function call for each of a million keys
     assert keeper.ledger.entries() == ()
 
 
 def test_tables_of_too_many_columns_are_rejected() -> None:
-    """The cells of the columns of all tables must number less than 2**62 together."""
+    """The columns of all tables together must have fewer than 2**62 cells."""
     frame = pd.DataFrame({f"q{i}": [3] * 10 for i in range(31)})
-    with pytest.raises(ValueError, match=r"less than 2\*\*62 cells together"):
+    with pytest.raises(ValueError, match=r"fewer than 2\*\*62 combinations of keys"):
         Curator(frame, Ledger(Zcdp(1)), "replace").count(by=[{name: range(4)} for name in frame], rho=1)

@@ -1,4 +1,4 @@
-"""Means and variances by groups: near the truth, with their counts, several columns at once."""
+"""Means and variances by groups: near the truth, with their counts, and for several columns at once."""
 
 from fractions import Fraction
 from typing import Any
@@ -55,8 +55,8 @@ def test_without_much_noise_they_are_those_of_pandas(verb: str, neighbors: str, 
 
 @pytest.mark.slow
 def test_a_mean_has_the_error_of_one_vector_in_the_curator_too() -> None:
-    """n = 2000, all in the middle, epsilon 0.2: 10.0 in units of half the width over n; 600 runs have a
-    standard error of 0.3, and 4 of them are allowed.
+    """n = 2000, all values in the middle, epsilon 0.2: the error is 10.0 in units of half the width over n; with 600
+    runs the standard error is 0.3, and the tolerance is 4 standard errors.
     """
     data, rng = pd.DataFrame({"x": np.full(2000, 50.0)}), np.random.default_rng(1)
     keeper = Curator(data, Ledger(Pure(10**9), simulated=True), "add_remove")
@@ -66,7 +66,7 @@ def test_a_mean_has_the_error_of_one_vector_in_the_curator_too() -> None:
 
 @pytest.mark.parametrize(("missing", "most"), [("drop", 80), (30, 80), ("drop", 1)])
 def test_a_standard_deviation_is_the_root_of_the_variance(missing: object, most: int) -> None:
-    """A standard deviation is the root of the variance and its error follows the slope."""
+    """A standard deviation is the root of the variance, and its error follows from the slope."""
     said: dict[str, Any] = {"bounds": (0, most), "missing": missing, "epsilon": 1}
     data = frame().assign(hours=lambda d: d["hours"] * most / 80)
     keeper = Curator(data, Ledger(Pure(10), simulated=True), "replace")

@@ -1,8 +1,8 @@
-"""Record and replay of tables: what noise is added to moves by what is claimed at most, in the norm of that
-noise; and with the noisy numbers given, nothing that is released depends on the frame.
+"""Record and replay of tables: the statistics to which noise is added move by at most the claimed amount, in the norm
+of the noise; and given the noisy numbers, no part of a release depends on the frame.
 
-Both together prove the claim of every verb that adds noise: the law of the noise is enumerated in
-`tests/central`, and what follows from noisy numbers alone costs nothing more.
+Together these prove the claim of every method that adds noise: the distribution of the noise is enumerated in
+`tests/central`, and postprocessing of noisy numbers costs nothing.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ VERBS: dict[str, tuple[str, Call, bool]] = {
     "covariance": (
         "xy",
         lambda c, pay: c.covariance("x", "y", bounds={"x": (-1, 3), "y": (0, 1)}, missing=0, **pay),
-        False,  # the others decide how near one person comes
+        False,  # the others determine how close one person comes
     ),
     "two means": (
         "xyg",
@@ -58,12 +58,23 @@ VERBS: dict[str, tuple[str, Call, bool]] = {
     "margins": ("yg", lambda c, pay: c.count(by=[BY, {**BY, "y": [0, 1]}], where={"y": [0, 1]}, **pay), True),
     "bounds": ("x", lambda c, pay: c.bounds("x", powers=(-2, 3), **pay), True),
 }
+WEIGHTS: dict[str, Any] = {"weights": "y", "weight_bounds": ("1/4", 1), "weights_are_fixed": True}
+WEIGHTED: dict[str, tuple[str, Call, bool]] = {
+    "count": ("y", lambda c, pay: c.count(**pay), True),
+    "count by": ("yg", lambda c, pay: c.count(by=BY, **pay), True),
+    "sum": ("xy", lambda c, pay: c.sum("x", bounds=(-1, 3), missing=1, **pay), True),
+    "sum by": ("xyg", lambda c, pay: c.sum("x", bounds=(-1, 3), missing="drop", by=BY, **pay), True),
+    "mean": ("xy", lambda c, pay: c.mean("x", bounds=(-1, 3), missing="drop", **pay), True),
+    "mean by": ("xyg", lambda c, pay: c.mean("x", bounds=(-1, 3), missing="drop", by=BY, **pay), True),
+}
 PEOPLE = {"x": (np.nan, -np.inf, 9.0), "y": (np.nan, 0.0, 1.0), "g": ("a", "b", None)}
 
 
 @cache
 def frames(columns: str) -> list[pd.DataFrame]:
-    """Two people, and a third of every kind in these columns; last without a third."""
+    """Return tables of two people and every kind of third person in these columns; the last table has no third
+    person.
+    """
     others = [(1.0, 0.0, "b"), (np.nan, 1.0, "a")]
     kinds = product(*(values if name in columns else values[-1:] for name, values in PEOPLE.items()))
     return [frame(rows) for rows in ([*others, one] for one in kinds)] + [frame(others)]
@@ -75,7 +86,7 @@ def frame(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 
 
 class Noises:
-    """In place of every noise: what it would have been added to is kept, and given numbers come out."""
+    """A replacement for all noise: it records the exact values and returns fixed numbers."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.met: list[tuple[Laplace | Gaussian, list[int]]] = []
@@ -95,10 +106,12 @@ class Noises:
         )
         return noisy.tolist(), law
 
-    def run(self, call: Call, table: pd.DataFrame, neighbors: str, pay: dict[str, Any]) -> tuple[Any, str]:
-        """What was met, and all that is seen of what is released."""
+    def run(
+        self, call: Call, table: pd.DataFrame, neighbors: str, pay: dict[str, Any], weights: dict[str, Any]
+    ) -> tuple[Any, str]:
+        """Return the recorded values and everything that is visible in a release."""
         self.met = []
-        found = call(Curator(table, Ledger(Zcdp(100)), neighbors), pay)
+        found = call(Curator(table, Ledger(Zcdp(100)), neighbors, **weights), pay)
         seen = [found, *([found.counts] if found.counts is not None else [])]
         told = [(one.value, one.se, one.cov, one.notes, one.method, one.labels, one.axes) for one in seen]
         return self.met, repr((told, found.release.noise, found.release.query))
@@ -111,13 +124,30 @@ class Noises:
 def test_the_largest_move_of_a_table_is_the_claimed_one(
     name: str, neighbors: str, currency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In Laplace noise the moves over their scales add up to 1 at most, in Gaussian noise their squares over
-    twice the variances; both are attained.
+    """For Laplace noise, the moves divided by their scales add up to at most 1; for Gaussian noise, the squared moves
+    divided by twice the variances do. Both bounds are attained.
     """
-    columns, call, attained = VERBS[name]
-    noises = Noises(monkeypatch)
+    check_largest_move(VERBS[name], neighbors, {currency: 1}, {}, Noises(monkeypatch))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("deff", [None, 2])
+@pytest.mark.parametrize("currency", ["epsilon", "rho"])
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_the_largest_move_of_a_weighted_table_is_the_claimed_one(
+    name: str, neighbors: str, currency: str, deff: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One person's weight is missing, below its bounds or at the upper bound."""
+    check_largest_move(WEIGHTED[name], neighbors, {currency: 1}, WEIGHTS | {"deff": deff}, Noises(monkeypatch))
+
+
+def check_largest_move(
+    verb: tuple[str, Call, bool], neighbors: str, pay: dict[str, Any], weights: dict[str, Any], noises: Noises
+) -> None:
+    columns, call, attained = verb
     tables = frames(columns)[: None if neighbors == "add_remove" else -1]
-    runs = [noises.run(call, one, neighbors, {currency: 1}) for one in tables]
+    runs = [noises.run(call, one, neighbors, pay, weights) for one in tables]
     assert len({told for _, told in runs}) == 1
     assert len({str([mechanism for mechanism, _ in met]) for met, _ in runs}) == 1
     seen = [met for met, _ in runs]
@@ -125,11 +155,11 @@ def test_the_largest_move_of_a_table_is_the_claimed_one(
     costs = [_cost(x, y) for x, y in pairs]
     assert max(costs) <= 1
     if attained:
-        assert float(max(costs)) == pytest.approx(1, abs=1e-9)  # but for an irrational root
+        assert float(max(costs)) == pytest.approx(1, abs=1e-9)  # except for an irrational root
 
 
 def _cost(one: Any, other: Any) -> Fraction:
-    """What a move costs in the noise that it is hidden by."""
+    """Return the cost of a move, given the noise that hides it."""
     total = Fraction(0)
     for (noise, x), (_, y) in zip(one, other, strict=True):
         power, scale = (2, 2 * noise.variance) if isinstance(noise, Gaussian) else (1, noise._exact_scale)

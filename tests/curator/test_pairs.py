@@ -19,7 +19,7 @@ def frame(rows: int = 500) -> pd.DataFrame:
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_without_much_noise_they_are_those_of_pandas(neighbors: str) -> None:
-    """On a grid of 2**12 steps."""
+    """The grid has 2**12 steps."""
     data = frame().assign(x=lambda d: d["x"].clip(-3, 3), y=lambda d: d["y"].clip(0, 10))
     keeper = Curator(frame(), Ledger(Pure(10**19)), neighbors)
     for verb, frames in (("covariance", "cov"), ("correlation", "corr")):
@@ -34,7 +34,7 @@ def test_without_much_noise_they_are_those_of_pandas(neighbors: str) -> None:
 
 
 def test_under_replace_a_public_number_makes_a_covariance_more_precise() -> None:
-    """One number with noise of the product of the widths over n, not nine."""
+    """A covariance is one number with noise for the product of the widths over n, not a table of nine numbers."""
     keeper = Curator(frame(), Ledger(Pure(100)), "replace")
     filled = keeper.covariance("x", "y", bounds=BOUNDS, missing={"x": 0, "y": 5}, epsilon=1)
     assert filled.se == pytest.approx(np.sqrt(2) * 60 / 500, rel=0.01)
@@ -48,13 +48,15 @@ def test_what_an_interval_of_a_correlation_is_worth_is_said() -> None:
     keeper = Curator(frame(), Ledger(Pure(100)), "add_remove")
     found = keeper.correlation("x", "y", bounds=BOUNDS, missing="drop", epsilon=5)
     assert found.interval().method == "linear"
-    assert any("linear part" in note for note in found.notes)
+    assert any("linear approximation" in note for note in found.notes)
     assert np.shape(found.value) == ()
 
 
 @pytest.mark.slow
 def test_what_noise_makes_impossible_is_cut_to_what_two_values_could_have() -> None:
-    """Two people at opposite ends: half the distance of the bounds squared, twice; of two columns its product."""
+    """Two people at opposite ends: half the squared distance of the bounds, twice; for two columns the product of the
+    distances.
+    """
     keeper, rng = Curator(frame(4), Ledger(Pure(100), simulated=True), "add_remove"), np.random.default_rng(5)
     more = {"missing": "drop", "epsilon": "1/100", "rng": rng}
     for verb, columns, bounds, ends in (

@@ -1,4 +1,4 @@
-"""Before paying: cost and noise from public arguments alone."""
+"""Before the charge: the cost and the noise, from public arguments alone."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_a_preview_says_the_standard_error_that_the_release_has(name: str) -> No
 @pytest.mark.parametrize("verb", ["mean", "variance", "std"])
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> None:
-    """20,000 values spread evenly: within 5 % of the standard error that the release has."""
+    """20,000 evenly spread values: the preview is within 5 % of the standard error of the release."""
     data = pd.DataFrame({"x": np.linspace(0, 10, 20_000)})
     keeper = Curator(data, Ledger(Pure(10)), neighbors)
     before = getattr(keeper.preview, verb)("x", bounds=(0, 10), missing="drop", epsilon=1)
@@ -51,7 +51,7 @@ def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> No
 
 @pytest.mark.parametrize("verb", ["covariance", "correlation"])
 def test_the_error_of_a_pair_is_a_number_over_n(verb: str) -> None:
-    """All pairs of 200 values each, spread evenly."""
+    """All pairs of 200 evenly spread values."""
     x, y = np.meshgrid(np.linspace(0, 10, 200), np.linspace(-1, 1, 200))
     keeper = Curator(pd.DataFrame({"x": x.ravel(), "y": y.ravel()}), Ledger(Pure(10**4)), "add_remove")
     more: dict[str, Any] = {"bounds": {"x": (0, 10), "y": (-1, 1)}, "missing": "drop", "epsilon": 100}

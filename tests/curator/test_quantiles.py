@@ -23,11 +23,10 @@ DECILES = [k / 10 for k in range(1, 10)]
 
 @pytest.mark.slow
 def test_deciles_are_as_near_as_the_reference_says() -> None:
-    """Log-normal, 10,000 values, bounds 0 to 1000, epsilon = 1: the mean error in ranks over 1,000 runs was
-    6.18 under "add_remove" and 11.71 under "replace", with a standard deviation of 2.41 and 5.14 from run to
-    run; one by one at epsilon / 9 it was 13.7 (40 runs). The limits are the 1e-4 and 1 - 1e-4 quantiles of
-    the mean of twelve such runs, resampled 400,000 times: with another seed one of the four is passed with
-    probability 4e-4.
+    """Log-normal, 10,000 values, bounds 0 to 1000, epsilon = 1: the mean error in ranks over 1,000 runs was 6.18 under
+    "add_remove" and 11.71 under "replace", with a standard deviation between runs of 2.41 and 5.14; released one by one
+    at epsilon / 9, it was 13.7 (40 runs). The limits are the 1e-4 and 1 - 1e-4 quantiles of the mean of twelve such
+    runs, resampled 400,000 times; with another seed, one of the four limits is exceeded with probability 4e-4.
     """
     values = np.random.default_rng(1).lognormal(0, 1, 10_000)
     frame, rng = pd.DataFrame({"x": values}), np.random.default_rng(2)
@@ -41,7 +40,7 @@ def test_deciles_are_as_near_as_the_reference_says() -> None:
 
 
 def test_equal_values_are_split_in_the_right_place() -> None:
-    """Nine tenths of the values are 30: of a list that splits ties wrongly the lower ones would go astray."""
+    """Nine tenths of the values are 30: if ties were split incorrectly, the lower quantiles would be wrong."""
     frame = pd.DataFrame({"age": [20] * 500 + [30] * 9000 + [40] * 500})
     found = curator(frame).quantile("age", DECILES, bounds=(18, 100), step=1, epsilon=2)
     assert found.value.tolist() == [30.0] * 9
@@ -116,12 +115,12 @@ def test_places_keep_steps_and_tell_equal_values_apart() -> None:
     assert places[2] == -1
     assert places[0] != places[1]
     assert grid.value(int(places[0])) == grid.value(int(places[1])) == 50
-    assert 0 <= places[3] < places[0] < places[4] < grid.most <= 2**52
-    assert (grid.value(0), grid.value(grid.most)) == (0, 100)
-    for steps in range(1, 9):  # each is as wide as the others, and places are as many as a float can tell apart
+    assert 0 <= places[3] < places[0] < places[4] < grid.n_positions <= 2**52
+    assert (grid.value(0), grid.value(grid.n_positions)) == (0, 100)
+    for steps in range(1, 9):  # all gaps are equal; there are as many positions as a float can distinguish
         grid = Grid(Bounds.of((0, steps), GRID_BITS).with_step(1))
-        assert grid.most == (steps + 1) * 2**grid.extra
-        assert 2**51 <= grid.most <= 2**52
+        assert grid.n_positions == (steps + 1) * 2**grid.n_digits
+        assert 2**51 <= grid.n_positions <= 2**52
 
 
 def test_with_several_rows_a_person_the_odds_fall_more_slowly() -> None:
@@ -133,7 +132,7 @@ def test_with_several_rows_a_person_the_odds_fall_more_slowly() -> None:
 def test_the_document_says_the_bounds_and_nothing_about_what_was_clamped() -> None:
     found = curator(people(500)).quantile("pay", DECILES, bounds=(0, 100), epsilon=1)
     query = found.release.query
-    assert query["bounds"]["pay"] == {"low": "0", "high": "100", "step": "1/16384"}  # 2**-20 of 100, or a little less
+    assert query["bounds"]["pay"] == {"low": "0", "high": "100", "step": "1/16384"}  # 2**-20 of 100, or slightly less
     location = curator(people(500)).location("pay", estimator=Huber(9), bounds=(0, 100), epsilon=1)
     assert location.release.query["bounds"]["pay"]["step"] == "1/1024"  # 2**-16
     assert query["by"]["quantile"][0] == "0.1"

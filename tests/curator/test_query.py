@@ -1,4 +1,4 @@
-"""Missing values: what they count as is said beforehand."""
+"""Missing values: the value that they count as is stated in advance."""
 
 from fractions import Fraction
 

@@ -10,15 +10,15 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.core.loss import Pure
 from toolkit.curator.curator import Curator
-from toolkit.curator.release import Release, Unit
+from toolkit.curator.release import PlannedRelease, Unit
 
 
-def look(read: Callable[[], Any], epsilon: object = 1) -> Release[Any]:
+def look(read: Callable[[], Any], epsilon: object = 1) -> PlannedRelease[Any]:
     mechanism = Laplace.for_epsilon(epsilon)  # type: ignore[arg-type]
-    return Release("a look", mechanism, Unit("replace", n=2), read, lambda value, _: value)
+    return PlannedRelease("a look", mechanism, Unit("replace", n=2), read, lambda value, _: value)
 
 
-def run(release: Release[Any], ledger: Ledger) -> Any:
+def run(release: PlannedRelease[Any], ledger: Ledger) -> Any:
     return Curator(pd.DataFrame({"x": [1, 2]}), ledger, "replace")._run(release, None)
 
 

@@ -1,8 +1,8 @@
-"""Record and replay: neighboring frames either both raise the same words before any charge, or release the
+"""Record and replay: for neighboring frames, both calls raise the same message before any charge, or both release the
 same shape.
 
-The neighbors differ in one cell, which may be anything; the calls are those that told about such a cell, and
-ordinary ones.
+The neighbors differ in one cell, which may be any object; the calls include ordinary ones and calls that once revealed
+such a cell.
 """
 
 import datetime as dt
@@ -64,7 +64,7 @@ CALLS: dict[str, Callable[[Curator], Any]] = {
 
 
 def played(table: Any, call: Callable[[Curator], Any], neighbors: str) -> tuple[object, ...]:
-    """All that can be seen of a call but the released numbers."""
+    """Return everything that is visible in a call, except for the released numbers."""
     curator = Curator(table, Ledger(Pure(100)), neighbors)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -110,7 +110,7 @@ def objects(cell: object) -> pd.DataFrame:
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_hostile_cell_shows_in_nothing_but_the_released_number(name: str, neighbors: str) -> None:
-    """Nor does it show whether its person is there."""
+    """Nor does the call reveal whether its person is in the data."""
     expected = played(objects(1), CALLS[name], neighbors)
     for table in hostile():
         assert played(table, CALLS[name], neighbors) == expected
@@ -142,7 +142,7 @@ def test_a_number_of_any_size_shows_in_nothing_but_the_released_number(engine: s
 
 
 def test_a_long_double_beyond_float64_is_infinite_without_a_warning() -> None:
-    """The value is clipped to the nearer bound like any infinite number."""
+    """The value is clipped to the nearer bound, like any infinite number."""
     for cell in (np.longdouble("1e400"), np.longdouble("-1e400")):
         table = pd.DataFrame({"x": np.array([cell, 1.0], dtype=np.longdouble)})
         with warnings.catch_warnings():

@@ -60,14 +60,16 @@ def test_every_release_is_charged_once_and_names_its_target(name: str) -> None:
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_nothing_but_the_number_depends_on_the_data(name: str) -> None:
-    """No error, warning, shape, standard error, interval, note or repr: on data of very different scales."""
+    """For data of very different scales, nothing differs: no error, warning, shape, standard error, interval, note or
+    repr.
+    """
     seen = set()
     for values in VALUES.values():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found = RELEASES[name](curator(values), None)
         assert np.isfinite(found.value)
-        text = repr(found).split(" ", 2)[2]  # all but the number
+        text = repr(found).split(" ", 2)[2]  # all except the number
         seen.add((text, found.notes, found.method, str(found.se), str(found.interval()), found.covers))
     assert len(seen) == 1
     assert "nan" in next(iter(seen))[3]
@@ -81,7 +83,7 @@ PEOPLE = [None, -5.0, 0.0, 3.0, 40.0, 41.5, 80.0, 1e9, float("inf")]
 def test_no_person_moves_statistic_and_scale_further_than_the_noise_is_for(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Record and replay: the statistic moves by at most the smaller scale, the scale by a factor e**t."""
+    """Record and replay: the statistic moves by at most the smaller scale, and the scale by a factor of e**t."""
     seen = watch(monkeypatch)
     for others in ([1.0, 2.0, 30.0, 70.0], [5.0, 5.0, 5.0, 5.0, 5.0], [0.0, 0.0, 80.0, 80.0, np.nan]):
         seen.clear()
@@ -90,11 +92,13 @@ def test_no_person_moves_statistic_and_scale_further_than_the_noise_is_for(
         for mechanism, one in seen:
             for _, other in seen:
                 assert abs(one.value - other.value) <= min(one.smooth_sensitivity, other.smooth_sensitivity)
-                assert one.smooth_sensitivity * mechanism._ratio <= other.smooth_sensitivity * (1 + Fraction(1, 2**100))
+                assert one.smooth_sensitivity * mechanism._discount <= other.smooth_sensitivity * (
+                    1 + Fraction(1, 2**100)
+                )
 
 
 def watched_lengths(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
-    """What every choice of a location is made by."""
+    """Return the scores by which a location is chosen."""
     seen: list[np.ndarray] = []
     plain = InverseSensitivity.lengths
 
@@ -134,7 +138,7 @@ def test_every_engine_releases_the_same(name: str) -> None:
 
 
 def test_releases_are_near_the_truth() -> None:
-    """At epsilon = 5 and 4,000 values each is within a few hundredths of a standard deviation."""
+    """At epsilon = 5 and 4,000 values, each estimate is within a few hundredths of a standard deviation."""
     values = np.random.default_rng(2).gamma(4, 8, 4000)
     keeper, rng = curator(values), np.random.default_rng(5)
     ordered = np.sort(np.clip(values, 0, 80))
@@ -158,10 +162,10 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
         (ValueError, "`method` must be one of", lambda: keeper.median("x", bounds=bounds, epsilon=1, method="a")),
         (
             ValueError,
-            "`step` is said only",
+            "`step` must be given only",
             lambda: keeper.median("x", bounds=bounds, epsilon=1, method="smooth", step=1),
         ),
-        (ValueError, "`missing` is said only", lambda: keeper.median("x", bounds=bounds, epsilon=1, missing=1)),
+        (ValueError, "`missing` must be given only", lambda: keeper.median("x", bounds=bounds, epsilon=1, missing=1)),
         (ValueError, "the number that replaces missing values", lambda: keeper.iqr("x", bounds=bounds, epsilon=1)),
         (
             ValueError,
@@ -191,7 +195,7 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
 
 
 def test_a_location_costs_an_eighth_of_epsilon_squared_in_zcdp() -> None:
-    """An M-estimate of location in concentrated privacy has the cost of the exponential mechanism."""
+    """An M-estimate of location under concentrated privacy has the cost of the exponential mechanism."""
     keeper = curator([1.0, 2.0], ceiling=Zcdp(1))
     keeper.location("x", estimator=Huber(1), bounds=(0, 2), epsilon=1)
     assert keeper.ledger.spent == Zcdp("1/8")
@@ -225,7 +229,7 @@ def test_a_location_of_selected_rows_moves_its_scores_by_at_most_one(
     against = seen if neighbors == "replace" else seen[-1:]
     moves = [np.abs(one - other).max() for one in seen for other in against]
     assert max(moves) == 1
-    assert np.array_equal(seen[1], seen[3])  # two who are not in the group
+    assert np.array_equal(seen[1], seen[3])  # two people who are not in the group
 
 
 def test_medians_of_groups_and_of_some_rows_are_those_of_quantiles() -> None:
@@ -252,7 +256,7 @@ def test_locations_of_groups_are_one_charge_with_their_keys(neighbors: str, part
     assert 0 <= found.value[2] <= 80
     assert np.isnan(found.se).all()
     # ln(81 * 20) * 2 / epsilon of a group, rounded up
-    assert found.notes[0].startswith("each of 3 groups for itself: with probability 95 % it is the Huber(5) ")
+    assert found.notes[0].startswith("separately in each of 3 groups: with probability 95 % it is the Huber(5) ")
     assert f"in at most {(4 if parts == 2 else 2)} people" in found.notes[0]
     (entry,) = keeper.ledger.entries()
     assert entry.label == "Huber(5) location of x by g (3)"
@@ -267,7 +271,7 @@ def test_locations_of_groups_are_one_charge_with_their_keys(neighbors: str, part
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_the_scores_of_two_groups_move_by_one_row_each_at_most(neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each choice of a group has 1/2 of epsilon where two of them move."""
+    """Each choice for a group has 1/2 of epsilon if two choices can move."""
     seen = watched_lengths(monkeypatch)
     others = [(1.0, "a"), (30.0, "a"), (70.0, "b"), (np.inf, "c")]
     people = [(x, g) for x in (0.0, 80.0, np.nan) for g in "abc"]
@@ -293,7 +297,7 @@ def test_a_location_has_half_of_epsilon_only_where_two_groups_move(neighbors: st
 
 
 def test_several_rows_a_person_widen_the_choice_of_a_location(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three rows move a length by three, in one group or in several; a third of epsilon is left for a row."""
+    """Three rows move a length by three, in one group or in several; each row has a third of epsilon."""
     seen = watched_lengths(monkeypatch)
     others = [(f"p{place}", value, "a") for place, value in enumerate((1.0, 30.0, 70.0, 70.0, 70.0))]
     mine = [[("me", 0.0, "a")] * 3, [("me", 0.0, "a")] * 9, [("me", 80.0, g) for g in "aab"], []]
@@ -312,6 +316,6 @@ def test_several_rows_a_person_widen_the_choice_of_a_location(monkeypatch: pytes
 
 @pytest.mark.parametrize(("neighbors", "ranks"), [("replace", 25), ("add_remove", 12)])
 def test_the_rank_error_of_a_median_is_halved_under_add_remove(neighbors: str, ranks: int) -> None:
-    """Epsilon / 2 per rank under "replace"; who comes or goes moves a rank by 1/2."""
+    """Epsilon / 2 per rank under "replace"; adding or removing a person moves a rank by 1/2."""
     found = curator(np.arange(80.0), neighbors).median("x", bounds=(0, 80), step=1, epsilon="5/6")
     assert found.notes == (f"with probability 95 % at most {ranks} values lie between it and its true quantile",)

@@ -1,4 +1,4 @@
-"""What all verbs of a publisher promise: one charge, and nothing but released numbers depends on the data."""
+"""Promises of all methods of a publisher: one charge, and only the released numbers depend on the data."""
 
 import json
 import warnings
@@ -39,7 +39,7 @@ def test_every_verb_is_one_charge_with_its_label_and_can_be_published(
 
 
 def told_of(found: Estimate, folder: Path) -> Any:
-    """All that is seen of a release but its numbers."""
+    """Return everything that is visible in a release, except for its numbers."""
     facts = json.loads(found.publish(folder / "table", overwrite=True).read_text(encoding="utf-8"))
     for part, key in (("table", "sha256"), ("ledger", "id")):
         facts[part].pop(key)
@@ -50,7 +50,7 @@ def told_of(found: Estimate, folder: Path) -> Any:
 @pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize("name", VERBS)
 def test_documents_and_charges_are_the_same_on_neighboring_tables(name: str, neighbors: str, tmp_path: Path) -> None:
-    """Shapes, labels and notes of a release are the same as well."""
+    """Shapes, labels and notes of the releases are also equal."""
     frame = people(40)
     strange = frame.copy()
     strange.loc[3, ["region", "sex", "pay", "age"]] = ["???", None, np.inf, 1000]
@@ -67,7 +67,7 @@ def test_every_engine_releases_the_same(name: str) -> None:
     frame = people()
     arrow = pa.Table.from_pandas(frame)
     lazy = (pl.from_pandas(frame).lazy(), duckdb.from_arrow(arrow))
-    if name.startswith("quantile"):  # engines count steps, and random digits follow in another order
+    if name.startswith("quantile"):  # engines process rows in chunks, so random digits have another order
         lazy = ()
     engines = (frame, pl.from_pandas(frame), arrow, frame.astype(object), *lazy)
     found = [VERBS[name](curator(one), rng=np.random.default_rng(3)) for one in engines]

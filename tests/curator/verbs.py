@@ -1,10 +1,11 @@
-"""The verbs of a publisher, called the same way by all tests."""
+"""The methods of a publisher, called in the same way by all tests."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.robust import Huber
@@ -15,6 +16,16 @@ from toolkit.frames.values import OTHER, bands
 
 Verb = Callable[..., Estimate]
 REGIONS, SEXES = ["north", "south", "west"], ["f", "m"]
+
+
+def measured(keeper: Any, columns: Any, **more: Any) -> Any:
+    """Call `synthesize` as if its extra were installed; return the measured counts, or the preview."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("toolkit.curator.synthetic.check_extras", lambda *_, **__: None)
+        found = keeper.synthesize(columns, **more)
+    return getattr(found, "marginals", found)
+
+
 VERBS: dict[str, Verb] = {
     "bounds": lambda c, **more: c.bounds("pay", epsilon="1/2", **more),
     "top": lambda c, **more: c.top("region", 2, options=REGIONS, epsilon="1/2", **more),
@@ -30,6 +41,9 @@ VERBS: dict[str, Verb] = {
     ),
     "tables of ages": lambda c, **more: c.count(
         by=[{"age": bands(18, 40, 90)}, {"age": bands(18, 40, 90), "sex": SEXES}], epsilon="1/2", **more
+    ),
+    "synthetic": lambda c, **more: measured(
+        c, {"region": [*REGIONS, OTHER], "age": bands(18, 40, 90)}, epsilon="1/2", **more
     ),
 }
 

@@ -67,8 +67,8 @@ def check_ceiling(ceiling: object) -> Loss:
     return ceiling
 
 
-def converted(loss: object, ceiling: Loss) -> Loss:
-    """Convert a loss to the type of the ceiling if that is safe, and reject it with a remedy otherwise."""
+def convert_loss(loss: object, ceiling: Loss) -> Loss:
+    """Convert a loss to the type of the ceiling if that is safe; otherwise reject it and suggest a remedy."""
     if isinstance(loss, AsymptoticPromise):
         reject("a charge must be a proven loss", loss, loss.reason, BudgetError)
     if not isinstance(loss, Pure | Approx | Zcdp):
@@ -95,13 +95,13 @@ def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     Zcdp ceiling is charged the smaller amount.
     """
     if isinstance(priced, Pure | Approx | Zcdp) or not isinstance(priced, Priced):
-        return priced, converted(priced, ceiling)
+        return priced, convert_loss(priced, ceiling)
     loss, zcdp = priced.loss, getattr(priced, "zcdp", None)
     if not (isinstance(ceiling, Zcdp) and isinstance(zcdp, Zcdp) and isinstance(loss, Pure | Approx)):
         usual = isinstance(loss, type(ceiling)) and loss.amount != math.inf
-        return loss, loss if usual else converted(loss, ceiling)
-    price = converted(zcdp, ceiling)
-    return loss, min(price, converted(loss, ceiling), key=attrgetter("amount")) if isinstance(loss, Pure) else price
+        return loss, loss if usual else convert_loss(loss, ceiling)
+    price = convert_loss(zcdp, ceiling)
+    return loss, min(price, convert_loss(loss, ceiling), key=attrgetter("amount")) if isinstance(loss, Pure) else price
 
 
 def components(loss: Loss) -> tuple[Fraction, ...]:
@@ -134,7 +134,7 @@ def add_charge(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
 
 
 @lru_cache(maxsize=256)
-def recordable(loss: Loss) -> Loss:
+def round_for_record(loss: Loss) -> Loss:
     """Return the loss as it is recorded: rounded up if it has too many digits."""
     amounts = components(loss)
     if all(part.denominator < _DIGITS for part in amounts):
@@ -142,7 +142,7 @@ def recordable(loss: Loss) -> Loss:
     return type(loss)(*(part if part.denominator < _DIGITS else _rounded_up(part) for part in amounts))
 
 
-def remaining_of(spent: Loss, ceiling: Loss) -> Loss:
+def subtract_from_ceiling(spent: Loss, ceiling: Loss) -> Loss:
     """Subtract a loss from a ceiling."""
     return type(ceiling)(*(limit - total for total, limit in zip(components(spent), components(ceiling), strict=True)))
 
@@ -158,12 +158,12 @@ def _rounded_up(part: Fraction) -> Fraction:
 
 def _format_difference(amount: Fraction, remains: Fraction) -> str:
     """Format two amounts with enough digits to distinguish them."""
-    for asking, remaining in (
+    for requested, remaining in (
         (format_amount(amount), format_amount(remains)),
         (f"{Pure(amount).epsilon}", f"{Pure(remains).epsilon}"),
     ):
-        if asking != remaining:
-            return f"{asking} where {remaining}"
+        if requested != remaining:
+            return f"{requested} where {remaining}"
     return f"a little more than {format_amount(remains)} where {format_amount(remains)}"
 
 
@@ -183,31 +183,31 @@ UNITS = ("event", "row", "person")
 _REMEDIES = {
     "event": "state how many events one {current} has, as in every(total, label, events=12), which charges 12 of "
     "them together; or count people with `per_person`",
-    "row": "a Curator with person=… and rows=… is about persons; of one row a person number the rows in a "
+    "row": "a Curator with person=… and rows=… protects persons; if each person has one row, number the rows in a "
     "column and write rows=1; or use another ledger",
     "person": "use another ledger, Ledger(…, unit='person')",
 }
 
 
-def agreed_unit(current: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
+def resolve_unit(current: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
     """Return the unit of a ledger after a charge for the `stated` unit, and the terms of the charge."""
     if stated is not None and stated != current:
         check_choice(stated, "unit", UNITS)
     if times is not None:
         number = check_integer(times, "times")
         if current is None or stated is None or UNITS.index(stated) >= UNITS.index(current):
-            rule = "`times`, or `events` of a stream, is for a charge about a finer unit than the ledger's"
-            consequence = "it is their number per unit of the ledger; open Ledger(…, unit='person')"
-            reject(rule, f"{stated or 'no unit'} in a ledger about {current or 'no unit'}", consequence, BudgetError)
+            rule = "`times`, or `events` of a stream, must be given only for a finer unit than the ledger's"
+            consequence = "it is the number of finer units per unit of the ledger; open Ledger(…, unit='person')"
+            reject(rule, f"{stated or 'no unit'} in a ledger for {current or 'no unit'}", consequence, BudgetError)
         return current, f"at most {number:,} {stated}{'s' * (number > 1)} of one {current}, charged together"
     if current is not None and stated not in (None, current):
-        received = f"a charge about one {stated} in a ledger about one {current}"
+        received = f"a charge for one {stated} in a ledger for one {current}"
         remedy = _REMEDIES[str(stated)].format(current=current)
-        reject("a ledger counts what one unit loses", received, remedy, BudgetError)
+        reject("all charges of a ledger must protect the same unit", received, remedy, BudgetError)
     return current or stated, ""
 
 
-def agreed_neighbors(current: str | None, stated: str | None) -> str | None:
+def resolve_neighbors(current: str | None, stated: str | None) -> str | None:
     """Return the neighbor relation of a ledger after a charge with the `stated` relation; a ledger has only one."""
     if stated is None or stated == current:
         return current
@@ -216,10 +216,10 @@ def agreed_neighbors(current: str | None, stated: str | None) -> str | None:
         remedy = (
             "charge loss.group(2), because a replacement is a removal and an addition"
             if stated == "add_remove"
-            else "a promise about changed records does not cover added or removed ones; open another ledger"
+            else "a promise about changed records does not cover added or removed records; open another ledger"
         )
-        received = f"{stated!r} in a ledger about {current!r}"
-        reject("a ledger counts one neighbor relation", received, remedy, BudgetError)
+        received = f"{stated!r} in a ledger for {current!r}"
+        reject("all charges of a ledger must have the same neighbor relation", received, remedy, BudgetError)
     return stated
 
 
@@ -237,7 +237,7 @@ COPY = "restore an undamaged copy that is not older"
 
 
 class RecordError(OSError):
-    """An error raised when a record cannot be read or written; nothing is released without a charge on the disk.
+    """An error raised when a record cannot be read or written; nothing is released before its charge is on disk.
 
     Examples
     --------
@@ -268,7 +268,7 @@ class Entry:
     charged : Loss
         The loss that was charged, in the type of the ceiling.
     total : Loss
-        The sum of all charges up to this one.
+        The sum of all charges up to and including this charge.
     unit : str, optional
         The unit of the totals; None if it has not been stated.
     terms : str
@@ -302,12 +302,14 @@ class ChainPosition:
     total: Loss
 
 
-def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str | None = None) -> ChainPosition:
+def first_position(
+    ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str | None = None
+) -> ChainPosition:
     """Return the position before the first row; `mark` is random, so that no two files share a link."""
     return ChainPosition(0, digest(_without_end((ceiling, neighbors, mark, unit))), total)
 
 
-def link_of(before: str, row: Row) -> str:
+def row_link(before: str, row: Row) -> str:
     """Return the link of a row: a hash of the previous link and of the row."""
     return digest([before, *_without_end(row)])
 
@@ -320,16 +322,16 @@ def _without_end(row: tuple[Any, ...]) -> list[object]:
     return values
 
 
-def follow(
+def verify_rows(
     position: ChainPosition, rows: Iterable[tuple[Row, str]], remedy: str = COPY
 ) -> Iterator[tuple[ChainPosition, Entry]]:
     """Yield the position and entry of each row, and reject the first row that does not continue the chain."""
     unknown = f"the spent budget is unknown; {remedy}"
     for row, link in rows:
         number = position.number + 1
-        if row[0] != number or link != link_of(position.link, row):
+        if row[0] != number or link != row_link(position.link, row):
             reject(_CHAIN, f"charge {number} changed, moved or missing", unknown, RecordError)
-        entry = entry_of(row)
+        entry = entry_from_row(row)
         kinds = {type(loss) for loss in (entry.charged, entry.total, position.total)}
         if len(kinds) > 1 or entry.total != position.total + entry.charged:
             received = f"a total after charge {number} that is not the sum of the charges"
@@ -338,14 +340,14 @@ def follow(
         yield position, entry
 
 
-def row_of(entry: Entry) -> Row:
+def row_from_entry(entry: Entry) -> Row:
     """Convert an entry to a row of the record."""
     losses = serialize(entry.loss), serialize(entry.charged), serialize(entry.total)
     unit_and_terms = entry.unit, entry.terms or None
     return (entry.number, entry.label, entry.mechanism, entry.neighbors, *losses, *unit_and_terms)
 
 
-def entry_of(row: tuple[Any, ...]) -> Entry:
+def entry_from_row(row: tuple[Any, ...]) -> Entry:
     """Convert a row of the record to an entry."""
     number, label, mechanism, neighbors, loss, charged, total, *unit_and_terms = row
     unit, terms = unit_and_terms or (None, None)  # a stream's file may hold a row of an older version
@@ -379,7 +381,7 @@ Head: TypeAlias = tuple[Loss, str | None, bool, str | None]
 """The ceiling, the neighbor relation, whether it is a simulation, and the unit."""
 
 Decision: TypeAlias = Callable[[Entry | None], Entry]
-"""A function from the last entry, if any, to the next one; it raises an error to reject the charge."""
+"""A function that maps the last entry, if any, to the next entry; it raises an error to reject the charge."""
 
 
 class MemoryRecord:
@@ -394,21 +396,21 @@ class MemoryRecord:
 
     def append(self, decide: Decision) -> Entry:
         """Append the entry that `decide` returns for the last entry."""
-        entries = self._owned()
+        entries = self._own_entries()
         with self._lock:
             entries.append(decide(entries[-1] if entries else None))
             return entries[-1]
 
     def last(self) -> Entry | None:
         """Return the last entry, if any."""
-        entries = self._owned()
+        entries = self._own_entries()
         return entries[-1] if entries else None
 
     def entries(self) -> tuple[Entry, ...]:
         """Return all entries."""
-        return tuple(self._owned())
+        return tuple(self._own_entries())
 
-    def _owned(self) -> list[Entry]:
+    def _own_entries(self) -> list[Entry]:
         if os.getpid() != self._process:
             self._refuse_copy("a forked process")
         return self._entries

@@ -18,17 +18,17 @@ from toolkit.budget.charges import (
     Priced,
     Register,
     add_charge,
-    agreed_neighbors,
-    agreed_unit,
     check_ceiling,
     price_of,
-    recordable,
-    remaining_of,
+    resolve_neighbors,
+    resolve_unit,
+    round_for_record,
     serialize,
+    subtract_from_ceiling,
     zero_loss,
 )
 from toolkit.budget.ledger_file import FileRecord
-from toolkit.budget.report import Report, frame_of, html_of, report_of
+from toolkit.budget.report import Report, deployment_of, entries_to_frame, entries_to_html, make_report, yaml_lines
 from toolkit.core.checks import check_integer, explain_call, reject
 from toolkit.core.extras import check_extras
 from toolkit.core.loss import Loss, warn_if_weak
@@ -96,7 +96,7 @@ class Ledger:
     >>> ledger.charge(Pure(0.1), "mean of age").number, ledger.charge(Pure(0.2), "campus survey").number
     (1, 2)
     >>> ledger
-    <Ledger: spent ε = 0.3 of ε = 0.3, remaining ε = 0; 2 charges; neighbors not said; unit not said; ...>
+    <Ledger: spent ε = 0.3 of ε = 0.3, remaining ε = 0; 2 charges; neighbors not stated; unit not stated; ...>
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class Ledger:
         unit: str | None = None,
         simulated: bool = False,
     ) -> None:
-        self._ceiling, self._neighbors = check_ceiling(ceiling), agreed_neighbors(None, neighbors)
-        self._unit, _ = agreed_unit(None, unit)
+        self._ceiling, self._neighbors = check_ceiling(ceiling), resolve_neighbors(None, neighbors)
+        self._unit, _ = resolve_unit(None, unit)
         self._record: MemoryRecord | FileRecord | PostgresRecord = MemoryRecord()
         self.register: Register = self._record.register
         """The register in which `estimate.publish` records publications of this ledger's releases."""
@@ -128,8 +128,8 @@ class Ledger:
                     "the ceiling of a ledger must not change", f"{ceiling!r} for a file with {stored_ceiling!r}", remedy
                 )
             last = record.last()
-            self._neighbors = agreed_neighbors(relation or (last.neighbors if last else None), self._neighbors)
-            self._unit, _ = agreed_unit(stored_unit or (last.unit if last else None), self._unit)
+            self._neighbors = resolve_neighbors(relation or (last.neighbors if last else None), self._neighbors)
+            self._unit, _ = resolve_unit(stored_unit or (last.unit if last else None), self._unit)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Ledger":
@@ -205,7 +205,7 @@ class Ledger:
     @property
     def remaining(self) -> Loss:
         """The part of the ceiling that has not been spent."""
-        return remaining_of(self.spent, self._ceiling)
+        return subtract_from_ceiling(self.spent, self._ceiling)
 
     def charge(
         self,
@@ -272,7 +272,7 @@ class Ledger:
         Returns
         -------
         dict
-            The information, as a mapping with names as keys.
+            The information, as a mapping from names to values.
         """
         return {
             "id": self._record.id,
@@ -281,7 +281,7 @@ class Ledger:
             "loss": str(entry.loss),
             "exact loss": serialize(entry.loss),
             "charged": str(entry.charged),
-            "before": str(remaining_of(entry.charged, entry.total)),
+            "before": str(subtract_from_ceiling(entry.charged, entry.total)),
             "after": str(entry.total),
             "ceiling": str(self._ceiling),
             "unit": entry.unit,
@@ -330,7 +330,7 @@ class Ledger:
         exact_loss, price = price_of(loss, self._ceiling)
         default = "" if exact_loss is loss else type(loss).__name__[:_LONGEST_LABEL]
         purpose, kind = _label(label), _label(default if mechanism is None else mechanism)
-        recorded_loss = recordable(exact_loss)
+        recorded_loss = round_for_record(exact_loss)
         price = price if times is None else price.group(check_integer(times, "times"))
         if not self._simulated:
             warn_if_weak(recorded_loss)
@@ -339,9 +339,9 @@ class Ledger:
         # between.
         def decide(last: Entry | None) -> Entry:
             number, spent = (last.number, last.total) if last else (0, zero_loss(self._ceiling))
-            stated = agreed_neighbors(last.neighbors if last else None, self._neighbors)
-            relation = agreed_neighbors(stated, neighbors)
-            total_unit, converted = agreed_unit((last.unit if last else None) or self._unit, unit, times)
+            stated = resolve_neighbors(last.neighbors if last else None, self._neighbors)
+            relation = resolve_neighbors(stated, neighbors)
+            total_unit, converted = resolve_unit((last.unit if last else None) or self._unit, unit, times)
             charged, total = add_charge(spent, price, self._ceiling)
             conditions = "; ".join(part for part in (terms, converted) if part)
             return Entry(number + 1, purpose, kind, relation, recorded_loss, charged, total, total_unit, conditions)
@@ -512,7 +512,7 @@ class Ledger:
         pandas.DataFrame
             One row per charge, with its cost in the ceiling's type of loss.
         """
-        return frame_of(self.entries(), self._ceiling)
+        return entries_to_frame(self.entries(), self._ceiling)
 
     @property
     def id(self) -> str:
@@ -533,26 +533,60 @@ class Ledger:
         >>> ledger = Ledger(Pure(1), neighbors="replace")
         >>> entry = ledger.charge(Pure(0.25), "a survey")
         >>> print(ledger.report().splitlines()[-1])
-        | 1 | a survey |  | not said | ε = 0.25 | ε = 0.25 | ε = 0.25 |  |
+        | 1 | a survey |  | not stated | ε = 0.25 | ε = 0.25 | ε = 0.25 |  |
         """
         entries = self.entries()
         summary = self._summary(entries[-1] if entries else None)
-        return report_of(entries, summary, self.id, self.register.publications())
+        return make_report(entries, summary, self.id, self.register.publications())
+
+    def deployment(self, path: str | os.PathLike[str]) -> Path:
+        """Write a draft record for the public Differential Privacy Deployments Registry.
+
+        The record states the variant, the unit, the total loss and the mechanisms of this ledger. All other fields
+        contain "FILL IN" with a hint.
+
+        Parameters
+        ----------
+        path : str or path
+            A new .yaml file.
+
+        Returns
+        -------
+        Path
+            The path of the file.
+
+        Examples
+        --------
+        For the ledger of a curator::
+
+            ledger.deployment("deployment.yaml")
+        """
+        if self._simulated:
+            rule = "only a ledger of real releases has a deployment record"
+            reject(rule, "a simulated one", "its releases have no privacy guarantee")
+        entries = self.entries()
+        record = deployment_of(entries, self._ceiling, self.neighbors, self.unit, self.id)
+        try:
+            with Path(path).open("x", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in yaml_lines(record))
+        except FileExistsError:
+            reject("`path` must be a new file", f"{Path(path).name!r}, which exists", "nothing was overwritten")
+        return Path(path)
 
     def __repr__(self) -> str:
         return f"<Ledger: {self._summary(self._record.last())}>"
 
     def _repr_html_(self) -> str:
         entries = self.entries()
-        return html_of(entries, self._ceiling, self._summary(entries[-1] if entries else None))
+        return entries_to_html(entries, self._ceiling, self._summary(entries[-1] if entries else None))
 
     def _summary(self, last: Entry | None) -> str:
         spent, count = (last.total, last.number) if last else (zero_loss(self._ceiling), 0)
-        state = f"spent {spent} of {self._ceiling}, remaining {remaining_of(spent, self._ceiling)}"
+        state = f"spent {spent} of {self._ceiling}, remaining {subtract_from_ceiling(spent, self._ceiling)}"
         relation = (last.neighbors if last else None) or self._neighbors
-        neighbors = f"neighbors: {relation}" if relation else "neighbors not said"
+        neighbors = f"neighbors: {relation}" if relation else "neighbors not stated"
         stated_unit = (last.unit if last else None) or self._unit
-        unit = f"unit: {stated_unit}" if stated_unit else "unit not said"
+        unit = f"unit: {stated_unit}" if stated_unit else "unit not stated"
         charges = f"{count:,} {'charge' if count == 1 else 'charges'}"
         mark = "simulated, no privacy claim; " if self._simulated else ""
         return f"{mark}{state}; {charges}; {neighbors}; {unit}; {self._record.name}"

@@ -35,13 +35,13 @@ from toolkit.budget.charges import (
     Publication,
     RecordError,
     Row,
-    begin,
     deserialize,
-    entry_of,
-    follow,
-    link_of,
-    row_of,
+    entry_from_row,
+    first_position,
+    row_from_entry,
+    row_link,
     serialize,
+    verify_rows,
     zero_loss,
 )
 from toolkit.core.checks import reject
@@ -86,7 +86,7 @@ class DurableRecord:
     def _open(self, database: object, noted: tuple[int, str] | None) -> None:
         self._head_row = ceiling, neighbors, mark, unit = fetch_row(database, HEAD)
         self.head = deserialize(ceiling), neighbors, is_simulated(mark), unit
-        self._start = self._position = begin(ceiling, neighbors, mark, zero_loss(self.head[0]), unit)
+        self._start = self._position = first_position(ceiling, neighbors, mark, zero_loss(self.head[0]), unit)
         self._row: Row | None = None
         self._last(database, noted)
 
@@ -98,8 +98,8 @@ class DurableRecord:
         with self._connected() as database:
             self._begin(database)
             entry = decide(self._last(database, read_note(self.base_path)))
-            row = row_of(entry)
-            link = link_of(self._position.link, row)
+            row = row_from_entry(entry)
+            link = row_link(self._position.link, row)
             database.execute(
                 "INSERT INTO main.entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:])
             )
@@ -117,7 +117,7 @@ class DurableRecord:
         noted = read_note(self.base_path)
         with self._connected() as database:
             self._last(database, noted)
-            return tuple(entry for _, entry in follow(self._start, _rows(database, 1), self._REMEDY))
+            return tuple(entry for _, entry in verify_rows(self._start, _rows(database, 1), self._REMEDY))
 
     def _last(self, database: Any, noted: tuple[int, str] | None) -> Entry | None:
         """Return the last entry after verifying the new rows and checking that no earlier row is missing."""
@@ -127,18 +127,18 @@ class DurableRecord:
         if self._row is not None and next(rows, None) != (self._row, self._position.link):
             self._refuse_older(f"an older or another {self._KIND}")
         for row, link in rows:
-            ((self._position, _),) = follow(self._position, [(row, link)], self._REMEDY)
+            ((self._position, _),) = verify_rows(self._position, [(row, link)], self._REMEDY)
             self._row = row
         if noted and database.execute("SELECT link FROM main.entries WHERE number = ?", noted[:1]).fetchone() != (
             noted[1],
         ):
             self._refuse_older(f"an older or another {self._KIND}")
-        return entry_of(self._row) if self._row is not None else None
+        return entry_from_row(self._row) if self._row is not None else None
 
     _KIND, _REMEDY = "file", COPY
 
     def _refuse_older(self, received: str) -> NoReturn:
-        note, hint = note_of(self.base_path), ""
+        note, hint = note_path(self.base_path), ""
         if note.exists():
             hint = f"; {note.name} records them, and must be removed before a new ledger can begin"
         consequence = f"later charges are missing from it{hint}"
@@ -175,9 +175,9 @@ class FileRecord(DurableRecord):
                 if noted:
                     self._refuse_older("an empty file")
                 create(database, new_head)
-            if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
+            if file_version(database) in ((APPLICATION, 1), (APPLICATION, 2)):
                 upgrade(database)
-            if marks(database) != (APPLICATION, VERSION):
+            if file_version(database) != (APPLICATION, VERSION):
                 reject(_RULES["NOTADB"], self.path.name, "another program or a later version created it", RecordError)
             self._open(database, noted)
 
@@ -195,7 +195,7 @@ class FileRecord(DurableRecord):
 
     @contextmanager
     def _connected(self, mode: str = "rw") -> Iterator["sqlite3.Connection"]:
-        """Yield a connection for one use; an exception rolls back the transaction, and readers undo incomplete ones."""
+        """Yield a connection for one use; after an exception or a crash, SQLite rolls back the transaction."""
         # The import is here because a ledger in memory does not need SQLite, which may be missing in a browser.
         import sqlite3
 
@@ -300,20 +300,20 @@ def upgrade(database: "sqlite3.Connection") -> None:
     """
     database.execute("BEGIN IMMEDIATE")
     # Check again under the lock.
-    if marks(database) == (APPLICATION, 1):
+    if file_version(database) == (APPLICATION, 1):
         (ceiling, neighbors), mark = fetch_row(database, "SELECT ceiling, neighbors FROM head"), new_mark(False)
-        position = begin(ceiling, neighbors, mark, zero_loss(deserialize(ceiling)))
+        position = first_position(ceiling, neighbors, mark, zero_loss(deserialize(ceiling)))
         links = []
         for row in database.execute("SELECT * FROM entries ORDER BY number"):
             longer = (*row, None, None)
-            ((position, entry),) = follow(position, [(longer, link_of(position.link, longer))])
+            ((position, entry),) = verify_rows(position, [(longer, row_link(position.link, longer))])
             links.append((position.link, entry.number))
         execute_all(database, _FIRST_VERSION)
         database.execute("UPDATE head SET mark = ?", (mark,))
         database.executemany("UPDATE entries SET link = ? WHERE number = ?", links)
         execute_all(database, _TRIGGERS)
         database.execute("PRAGMA user_version = 2")
-    if marks(database) == (APPLICATION, 2):
+    if file_version(database) == (APPLICATION, 2):
         execute_all(database, _SECOND_VERSION)
         database.execute(f"PRAGMA user_version = {VERSION}")
     database.execute("COMMIT")
@@ -323,7 +323,7 @@ def is_empty(database: "sqlite3.Connection") -> bool:
     return fetch_row(database, "SELECT 1 FROM sqlite_master") is None
 
 
-def marks(database: "sqlite3.Connection") -> tuple[int, int]:
+def file_version(database: "sqlite3.Connection") -> tuple[int, int]:
     """Return the id of the application that created the file, and the version of its tables."""
     return (*fetch_row(database, "PRAGMA application_id"), *fetch_row(database, "PRAGMA user_version"))
 
@@ -353,14 +353,14 @@ def is_simulated(mark: str) -> bool:
 _LAST = "-last"
 
 
-def note_of(path: Path) -> Path:
+def note_path(path: Path) -> Path:
     return path.with_name(path.name + _LAST)
 
 
 def read_note(path: Path) -> tuple[int, str] | None:
     """Return the number and the link of the last charge from the note, or None if there is no valid note."""
     with contextlib.suppress(OSError, ValueError):
-        text = note_of(path).read_text(encoding="ascii")
+        text = note_path(path).read_text(encoding="ascii")
         number, link, _ = text.split()
         if text == _note_text(int(number), link):
             return int(number), link
@@ -370,7 +370,7 @@ def read_note(path: Path) -> tuple[int, str] | None:
 def write_note(path: Path, number: int, link: str) -> None:
     """Write the note in a single write of fixed length; if that fails, the older note remains, which is also valid."""
     with contextlib.suppress(OSError):
-        file = os.open(note_of(path), os.O_WRONLY | os.O_CREAT, 0o666)
+        file = os.open(note_path(path), os.O_WRONLY | os.O_CREAT, 0o666)
         try:
             os.write(file, _note_text(number, link).encode("ascii"))
         finally:

@@ -7,10 +7,10 @@ valid charge: a trigger checks the number, the sum, the ceiling and the link aga
 confirms that the charge is on its disk. A connection that breaks earlier may leave a charge without a release, but
 never a release without a charge.
 
-PostgreSQL's permissions apply, per schema. Readers need USAGE on the schema and SELECT on its tables. To charge, a role
-also needs INSERT on `entries` and `published`. No role needs UPDATE or DELETE, and triggers reject both even for the
-owner. Like the chain, the triggers protect against mistakes only: a superuser can do anything. Every client rejects a
-damaged row; docs/production.md explains how the owner removes it.
+PostgreSQL's permissions apply to each schema. Readers need USAGE on the schema and SELECT on its tables. To charge, a
+role also needs INSERT on `entries` and `published`. No role needs UPDATE or DELETE, and triggers reject both even for
+the owner. Like the chain, the triggers protect against mistakes only: a superuser can do anything. Every client rejects
+a damaged row; docs/production.md explains how the owner removes it.
 
 For the rollback check, each user's machine stores a note per address (in `$XDG_STATE_HOME`, else ~/.local/state). If
 the database is restored from an older backup, it is rejected on every machine that has charged since the backup.
@@ -33,7 +33,7 @@ import psycopg
 from psycopg import IsolationLevel, errors, sql
 
 from toolkit.budget.charges import COPY, Head, Publication, RecordError
-from toolkit.budget.ledger_file import DurableRecord, execute_all, fetch_row, head_row, note_of, read_note
+from toolkit.budget.ledger_file import DurableRecord, execute_all, fetch_row, head_row, note_path, read_note
 from toolkit.core.checks import reject
 from toolkit.core.postgres import address, check_encoding, qualified, set_locally
 
@@ -58,7 +58,7 @@ CREATE TABLE main.entries (
 
 CREATE TABLE main.published (entry bigint NOT NULL, file text NOT NULL, sha256 text NOT NULL)
 """  # noqa: E501
-# The server checks the number, sum, ceiling and link of each inserted row again, as `charges.follow` does, because
+# The server checks the number, sum, ceiling and link of each inserted row again, as `charges.verify_rows` does, because
 # every client would reject a ledger with an invalid row. `quoted` is json.dumps of a text. chr(92) is a backslash; the
 # meaning of a literal backslash depends on a setting of the session.
 _TRIGGERS = """
@@ -290,7 +290,7 @@ class StreamSchema:
             return self.schema.exists_in(database)
 
     def check_new(self) -> None:
-        if self.exists() or note_of(self.base_path).exists():
+        if self.exists() or note_path(self.base_path).exists():
             reject("a new stream needs a new schema", self.name, "`Ledger.resume` continues an existing stream")
 
     def create(self, text: str) -> None:

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from toolkit import __version__
 from toolkit.core.checks import reject
-from toolkit.core.covers import Covers
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.digits import round_up, short
+from toolkit.core.inference.digits import format_short, round_up
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.tables import COUNTS, NUMBERS, key_columns
 from toolkit.texts.document import Document
@@ -84,6 +84,8 @@ class ReleaseFacts:
     def _document(self, estimate: Estimate, file: str, digest: str, level: float) -> dict[str, Any]:
         keys = dict.fromkeys(key_columns(estimate.axes), "a key of the table") | NUMBERS
         keys |= {} if estimate.counts is None else COUNTS
+        if ErrorSource.SAMPLING in estimate.covers.sources:
+            keys["se"] = NUMBERS["se"].replace("the noise", "the sample and the noise")
         return {
             "schema": SCHEMA,
             "table": {"file": file, "sha256": digest, "cells": len(estimate.labels), "columns": keys},
@@ -133,7 +135,7 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str, covers: Covers
     table, estimate = facts["table"], facts["estimate"]
     level = f"{100 * estimate['level']:g}"
     spent = f"spent {ledger['before']} before, {ledger['after']} after, of {ledger['ceiling']}"
-    spread = f", standard deviation {short(noise['sd'])} in a cell" if noise.get("sd") else ""
+    spread = f", standard deviation {format_short(noise['sd'])} in a cell" if noise.get("sd") else ""
     lines = [f"# {title}", ""]
     if facts["randomness"] != "operating system":
         lines += ["**Simulated: drawn with a generator. These numbers protect nobody.**", ""]
@@ -145,6 +147,7 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str, covers: Covers
             for name, limits in query.get("bounds", {}).items()
         ),
         *([f"- Missing values: {query['missing']}."] if query.get("missing") else []),
+        *([f"- Weights: {query['weights']}."] if query.get("weights") else []),
         f"- Noise: {noise.get('words', noise['mechanism'])}{spread}; no number here is exact.",
         f"- Error: {_error_words(covers, level, clamped=bool(query.get('bounds')))}.",
         f"- Whom it protects: {_UNITS[unit.get('one', 'person'), unit['neighbors']]}; {unit['person']}.",
@@ -160,7 +163,9 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str, covers: Covers
 
 def _error_words(covers: Covers, level: str, *, clamped: bool) -> str:
     """Describe the error; errors in ranks have no interval in the table's unit."""
-    coverage = f"covers {covers.words} alone, not who was asked{', nor what was clamped' if clamped else ''}"
+    omitted = [] if ErrorSource.SAMPLING in covers.sources else ["who was asked"]
+    omitted += ["what was clamped"] if clamped else []
+    coverage = f"covers {covers.words} alone{', not ' * bool(omitted)}{', nor '.join(omitted)}"
     size = f"how far it is off in {covers.unit} is in the notes" if covers.unit else f"intervals of {level} %"
     return f"{coverage}; {size}"
 
@@ -175,13 +180,13 @@ def promise_of(loss: Loss | None, unit: str = "person") -> str:
             f"as large, plus δ = {loss.delta:g}."
         )
     if isinstance(loss, Zcdp):
-        return f"That is at most ε = {_up(loss.to_approx('1e-6').epsilon, 4)} with δ = 1e-06."
+        return f"That is at most ε = {_format_rounded_up(loss.to_approx('1e-6').epsilon, 4)} with δ = 1e-06."
     return "It claims no privacy."
 
 
 def _factor(epsilon: float) -> str:
-    return f"e^{epsilon:g}" if epsilon > 600 else _up(math.exp(epsilon), 3)
+    return f"e^{epsilon:g}" if epsilon > 600 else _format_rounded_up(math.exp(epsilon), 3)
 
 
-def _up(value: float, digits: int) -> str:
+def _format_rounded_up(value: float, digits: int) -> str:
     return f"{value:g}" if math.isinf(value) else f"{round_up(value, digits):f}"

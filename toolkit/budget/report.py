@@ -1,16 +1,19 @@
-"""The charges of a ledger as a data frame, as Markdown and as HTML."""
+"""The charges of a ledger as a data frame, as Markdown, as HTML and as a record for the registry of deployments."""
 
 import html
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.budget.charges import Entry, Publication, components, symbols
+from toolkit.budget.charges import Entry, Publication, components, symbols, zero_loss
 from toolkit.core.extras import extra
-from toolkit.core.loss import Loss, format_amount
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp, format_amount
+from toolkit.core.rounding import to_decimal
 from toolkit.texts.document import Document
 
 if TYPE_CHECKING:
@@ -18,11 +21,11 @@ if TYPE_CHECKING:
 
 _NAMES = {"ε": "epsilon", "δ": "delta", "ρ": "rho"}
 _ROWS, _SEGMENTS = 20, 12
-NOT_SAID = "not said"
+NOT_SAID = "not stated"
 _COLORS = ("#33648c", "#7fa8c9")  # neighboring segments also differ in lightness
 
 
-def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
+def entries_to_frame(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
     pd = extra("pandas")
 
     names = [_NAMES[symbol] for symbol in symbols(ceiling)]
@@ -75,7 +78,7 @@ class Report(str):
         return Document.from_markdown(self).save(path)
 
 
-def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> Report:
+def make_report(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> Report:
     """Return a Markdown table with one line per charge, which lists its publications and their hashes."""
     documents = defaultdict(list)
     for publication in publications:
@@ -102,11 +105,11 @@ def report_of(entries: Sequence[Entry], summary: str, name: str, publications: S
 
 
 def _cell(text: str) -> str:
-    """Format a text for a cell of a Markdown table, on one line and with escaped bars."""
+    """Format a string for a cell of a Markdown table, on one line and with escaped pipes."""
     return "".join(mark if mark.isprintable() else " " for mark in text).replace("|", chr(92) + "|")
 
 
-def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
+def entries_to_html(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
     """Return HTML with one bar per component of the ceiling and a table of the latest charges."""
     bars = "".join(_bar(entries, ceiling, index) for index in range(len(components(ceiling))))
     columns = "".join(f"<th>{symbol} charged</th>" for symbol in symbols(ceiling))
@@ -152,3 +155,108 @@ def _segment(label: str, amount: Fraction, limit: Fraction, symbol: str, index: 
     width, color = float(100 * amount / limit), _COLORS[index % 2]
     title = html.escape(f"{label or 'no label'}: {symbol} = {format_amount(amount)}")
     return f"<div style='width:{width:.3f}%;background:{color}' title='{title}'></div>"
+
+
+# The fields of the registry's records (schema of 2026, which rejects other fields) that a ledger cannot fill in.
+_HINTS: dict[str, dict[str, str | list[str]]] = {
+    "basic": {
+        "name": "the title of the data product",
+        "data_curators": ["who holds the data"],
+        "intended_use": "who uses the data product, and for what",
+        "data_product_type": "Summary statistics | Machine learning model | Dataset | Synthetic data | Interactive API "
+        "| SQL queries",
+        "data_product_region": "the region that the data describe",
+        "description": "what is published",
+        "publication_date": "YYYY-MM-DD",
+        "data_product_sector": "the sector; this field may be left out",
+    },
+    "dp_variant": {
+        "data_domain": "the columns, and the values that each can have",
+        "unprotected_quantities": "what was published or chosen from the data without noise, or none",
+    },
+    "privacy_loss": {},
+    "deployment_model": {
+        "actors": "who must be trusted, and with what",
+        "data_source_type": "Static | Dynamic",
+        "access_type": "Interactive | Non-interactive",
+    },
+    "accounting": {"post_processing": "what was changed after the noise was added, or nothing"},
+    "implementation": {
+        "preprocessing_and_hyperparameter_tuning": "how bounds, groups and parameters were chosen",
+        "justification": "why this privacy loss and these mechanisms",
+    },
+    "administrative": {"sources": ["links to documentation"], "registry_authors": ["who wrote this record"]},
+}
+_VARIANTS = {Pure: "Pure DP", Approx: "Approximate DP", Zcdp: "Zero-concentrated DP"}
+_NEIGHBORS = {
+    "replace": "Two tables are neighbors if they differ in the record of one {}.",
+    "add_remove": "Two tables are neighbors if one of them has one {} more.",
+    None: "FILL IN: which tables are neighbors",
+}
+
+
+def deployment_of(
+    entries: Sequence[Entry], ceiling: Loss, neighbors: str | None, unit: str | None, name: str
+) -> dict[str, object]:
+    """Return a record for the Differential Privacy Deployments Registry; unknown fields begin with FILL IN."""
+    spent = components(entries[-1].total if entries else zero_loss(ceiling))
+    names = [_NAMES[symbol] for symbol in symbols(ceiling)]
+    facts: dict[str, dict[str, object]] = {
+        "dp_variant": {"variant_name": _VARIANTS[type(ceiling)]},
+        "privacy_loss": {
+            "privacy_unit": f"{unit.capitalize()}-level" if unit else "FILL IN: the unit",
+            "privacy_unit_details": _NEIGHBORS[neighbors].format(unit or "unit"),
+            "privacy_parameters": dict(zip(names, map(_six_digits_up, spent), strict=True)),
+            "details": f"The total of all charges, rounded up. The ledger allows a total of {ceiling}.",
+        },
+        "deployment_model": {
+            "model_name": "Central",
+            "release_type": "Many releases" if len(entries) > 1 else "One release",
+        },
+        "accounting": {"composition": "Losses of one type are added exactly, before each release."},
+        "implementation": {
+            "mechanisms": [
+                f"{entry.label}: {entry.mechanism or 'FILL IN: mechanism'}, {entry.loss}" for entry in entries
+            ]
+        },
+        "administrative": {"notes": f"Charges are recorded in ledger {name}."},
+    }
+    sections = {section: facts.get(section, {}) | _to_do(hints) for section, hints in _HINTS.items()}
+    return {
+        "url_slug": "FILL IN: name-curator-year",
+        "status": "Draft",
+        "tier": "FILL IN: 1 | 2 | 3",
+        "deployment": sections,
+    }
+
+
+def _to_do(hints: Mapping[str, str | list[str]]) -> dict[str, object]:
+    return {
+        name: f"FILL IN: {hint}" if isinstance(hint, str) else [f"FILL IN: {line}" for line in hint]
+        for name, hint in hints.items()
+    }
+
+
+def _six_digits_up(amount: Fraction) -> float:
+    """Round an exact amount up to six significant digits, so that a loss is never understated."""
+    return float(to_decimal(amount, Context(prec=6, rounding=ROUND_CEILING)))
+
+
+def yaml_lines(record: Mapping[str, object], indent: int = 0) -> Iterator[str]:
+    """Yield the lines of a YAML document; texts are written as in JSON, which YAML includes."""
+    for key, value in record.items():
+        start = f"{' ' * indent}{key}:"
+        if isinstance(value, Mapping):
+            yield start
+            yield from yaml_lines(value, indent + 2)
+        elif isinstance(value, list):
+            yield start if value else f"{start} []"
+            yield from (f"{' ' * (indent + 2)}- {_yaml_value(line)}" for line in value)
+        else:
+            yield f"{start} {_yaml_value(value)}"
+
+
+def _yaml_value(value: object) -> str:
+    """Format a text or a number; YAML 1.1 reads 2e-07 as a text, but 2.0e-07 as a number."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace("e", ".0e") if isinstance(value, float) and "." not in text else text

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from toolkit.budget.charges import Entry, RecordError, digest, entry_of, row_of
-from toolkit.budget.ledger_file import connect, execute_all, fetch_row, marks, note_of, read_note, write_note
+from toolkit.budget.charges import Entry, RecordError, digest, entry_from_row, row_from_entry
+from toolkit.budget.ledger_file import connect, execute_all, fetch_row, file_version, note_path, read_note, write_note
 from toolkit.central.stream.total import RunningTotal
 from toolkit.core.checks import reject
 from toolkit.core.randomness import Rng
@@ -70,9 +70,11 @@ class StreamFile:
         return self.base_path.is_file()
 
     def check_new(self) -> None:
-        if self.base_path.exists() or note_of(self.base_path).exists():
+        if self.base_path.exists() or note_path(self.base_path).exists():
             received = (
-                self.name if self.base_path.exists() else f"{note_of(self.base_path).name}, the note of an older stream"
+                self.name
+                if self.base_path.exists()
+                else f"{note_path(self.base_path).name}, the note of an older stream"
             )
             reject("a new stream needs a new file", received, "`Ledger.resume` continues an existing stream")
         if not self.base_path.parent.is_dir():
@@ -118,9 +120,9 @@ class StreamFile:
             reject("a stream's file must exist and be writable", received, "nothing was published", RecordError)
 
     def check_version(self, database: "sqlite3.Connection") -> None:
-        if marks(database) == (_APPLICATION, 1):
+        if file_version(database) == (_APPLICATION, 1):
             _upgrade(database)
-        elif marks(database) != (_APPLICATION, _VERSION):
+        elif file_version(database) != (_APPLICATION, _VERSION):
             _reject(self, "a file of another program or of a later version")
 
     def begin(self, database: "sqlite3.Connection") -> None:
@@ -154,13 +156,13 @@ class StoredStream:
 
     @classmethod
     def create(cls, storage: StreamStorage, total: RunningTotal, entry: Entry) -> "StoredStream":
-        parts = {"entry": row_of(entry), "total": total._settings, "seeded": total._seeded}
+        parts = {"entry": row_from_entry(entry), "total": total._settings, "seeded": total._seeded}
         storage.create(json.dumps({**parts, "mark": os.urandom(16).hex()}))
         return cls(storage)
 
     @property
     def entry(self) -> Entry:
-        return entry_of(tuple(self._head["entry"]))
+        return entry_from_row(tuple(self._head["entry"]))
 
     @property
     def seeded(self) -> bool:
@@ -206,7 +208,11 @@ class StoredStream:
 
 
 def _reject(storage: StreamStorage, received: str) -> NoReturn:
-    note = f"; {note_of(storage.base_path).name} records the last period" if note_of(storage.base_path).exists() else ""
+    note = (
+        f"; {note_path(storage.base_path).name} records the last period"
+        if note_path(storage.base_path).exists()
+        else ""
+    )
     rule = f"{storage.name} must contain all published periods of its stream"
     reject(rule, received, f"a period must not be published twice{note}", RecordError)
 
@@ -226,7 +232,7 @@ def _upgrade(database: "sqlite3.Connection") -> None:
     """Add the columns and the table for people to a file of version 1, without changing its contents."""
     database.execute("BEGIN IMMEDIATE")
     # Check again under the lock.
-    if marks(database) == (_APPLICATION, 1):
+    if file_version(database) == (_APPLICATION, 1):
         _add_people(database)
     database.execute("COMMIT")
 

@@ -27,8 +27,8 @@ from toolkit.frames.sums import Grouping, parse_grouping
 
 _read = partial(quietly, rule="a frame must be readable by its engine", consequence="the period was not published")
 COUNTED_ELSEWHERE = (
-    "how often each person was counted is not in the stream's file, because another `Visits` counted them: "
-    "continue with Visits(per_person, seen) and the counts of that one, or people are counted too often"
+    "the stream's file does not contain how often each person was counted, because a separate `Visits` counted them: "
+    "continue with Visits(per_person, counts) and the counts of that object, or people are counted too often"
 )
 
 
@@ -65,7 +65,10 @@ class Stream:
         self._visits = Visits(total.per_person or 1)
 
     def add(self, count: int) -> Estimate:
-        """Publish the count of the next period, at least 0; late data belong to the period in which they arrive."""
+        """Add the next period's count, at least 0, and publish the total.
+
+        Late data count in the period in which they arrive.
+        """
         return self._next(lambda _: count, counts_people=False)
 
     def _next(self, count: Callable[[Visits], int], *, counts_people: bool) -> Estimate:
@@ -100,7 +103,7 @@ class Stream:
         return {name: times for name, times in visits.counts.items() if before.get(name) != times}
 
     def count(self, frame: DataFrame, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
-        """Publish the count of the next period: the number of rows that meet a condition, as in `Curator.count`.
+        """Add the next period's count, the number of rows that meet a condition, and publish the total.
 
         At user level, each person (identified by the column `person`) is counted once per period, and only in the first
         `per_person` periods in which the person appears. The stream's file stores the number of times that each person
@@ -153,7 +156,7 @@ def check_openable(total: RunningTotal, storage: StreamStorage | None, simulated
         reject("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
     if total.period:
         rule = "a total must be new when it is opened"
-        reject(rule, f"one after {total.period} periods", "the earlier periods were not charged")
+        reject(rule, f"a total after {total.period} periods", "the earlier periods were not charged")
     if total._seeded and not simulated:
         rule = "a release must be drawn with rng=None"
         reject(

@@ -6,7 +6,12 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from toolkit.central.noise.gaussian_delta import classic_ratio, grid_bits, is_private, smallest_private_ratio
+from toolkit.central.noise.gaussian_delta import (
+    classic_noise_multiplier,
+    grid_bits,
+    is_private,
+    smallest_noise_multiplier,
+)
 from toolkit.central.noise.grid import (
     NO_FINITE_NOISE,
     NO_NOISE_NEEDED,
@@ -67,16 +72,13 @@ class Gaussian(AdditiveMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "variance", check_positive(self.variance, "variance", "without noise nothing is private")
+            self, "variance", check_positive(self.variance, "variance", "a release without noise is not private")
         )
         object.__setattr__(self, "sensitivity", check_magnitude(self.sensitivity, "sensitivity", NO_NOISE_NEEDED))
         check_magnitude(self._sigma, "sigma", NO_FINITE_NOISE)
         if not isinstance(self.loss, Approx | Zcdp):
             reject(
-                "`loss` must be Approx or Zcdp",
-                type(self.loss).__name__,
-                "Gaussian noise is not purely private",
-                TypeError,
+                "`loss` must be Approx or Zcdp", type(self.loss).__name__, "Gaussian noise has no pure loss", TypeError
             )
         proven = self.zcdp <= self.loss if isinstance(self.loss, Zcdp) else self._is_private(self.loss)
         if not proven:
@@ -120,14 +122,14 @@ class Gaussian(AdditiveMechanism):
         norm_bound = check_magnitude(sensitivity, "sensitivity", NO_NOISE_NEEDED)
         check_choice(calibration, "calibration", ("analytic", "classic", "lecture"))
         if calibration == "analytic":
-            ratio = smallest_private_ratio(amount, slack)
+            ratio = smallest_noise_multiplier(amount, slack)
         else:
             if calibration == "classic" and amount > 1:
                 reject("`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one")
-            ratio = classic_ratio(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
+            ratio = classic_noise_multiplier(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
             if not is_private(amount, slack, ratio):
                 reject(
-                    f"`epsilon` must be small for the {calibration} formula", epsilon, "its noise is too little here"
+                    f"`epsilon` must be small for the {calibration} formula", epsilon, "it gives too little noise here"
                 )
         return cls(Approx(amount, slack), (ratio * norm_bound) ** 2, norm_bound)
 
@@ -155,7 +157,7 @@ class Gaussian(AdditiveMechanism):
 
     @classmethod
     def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """Compute the smallest epsilon, to within 1e-9, for which the noise stays within a bound.
+        """Compute the smallest epsilon, to within 1e-9, for which noise stays within a bound with a given probability.
 
         Parameters
         ----------
@@ -178,7 +180,7 @@ class Gaussian(AdditiveMechanism):
         >>> Gaussian.epsilon_for(error=8.29, delta=1e-6)
         0.99...
         """
-        target, slack = check_positive(error, "error", "no noise has no error"), check_delta(delta)
+        target, slack = check_positive(error, "error", "noise always has some error"), check_delta(delta)
         norm_bound = check_magnitude(sensitivity, "sensitivity", NO_NOISE_NEEDED)
         allowed = min(target, math.floor(target) + Fraction(1, 2)) if norm_bound >= 1 else target
         ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(norm_bound) * (1 - 1e-7))

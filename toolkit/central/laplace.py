@@ -67,9 +67,7 @@ class Laplace(AdditiveMechanism):
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
-            reject(
-                "`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise is purely private", TypeError
-            )
+            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise has a pure loss", TypeError)
         check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
         object.__setattr__(self, "sensitivity", check_magnitude(self.sensitivity, "sensitivity", NO_NOISE_NEEDED))
         check_choice(self.norm, "norm", NORMS)
@@ -98,7 +96,7 @@ class Laplace(AdditiveMechanism):
 
     @classmethod
     def epsilon_for(cls, *, error: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """Compute the smallest epsilon, to within 1e-9, for which the noise stays within a bound.
+        """Compute the smallest epsilon, to within 1e-9, for which noise stays within a bound with a given probability.
 
         Parameters
         ----------
@@ -119,7 +117,7 @@ class Laplace(AdditiveMechanism):
         >>> Laplace.epsilon_for(error=6, level=0.95, sensitivity=1)
         0.4992...
         """
-        target, share = check_positive(error, "error", "no noise has no error"), check_level(level)
+        target, share = check_positive(error, "error", "noise always has some error"), check_level(level)
         norm_bound = float(check_positive(sensitivity, "sensitivity", NO_NOISE_NEEDED))
         start = -math.log1p(-share) * norm_bound / float(target)
 
@@ -200,7 +198,7 @@ class Laplace(AdditiveMechanism):
     @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public and small)
     def _integer_sampler(self, n_entries: int) -> tuple[LatticeSampler, int]:
         if self.norm == "l2" and n_entries > 1:
-            reject("whole noise needs norm 'l1'", "'l2'", "a direction is not whole; `noisy` adds its noise on a grid")
+            reject("integer noise requires the norm 'l1'", "'l2'", "noise with a random direction is not an integer")
         return laplace_sampler(self._exact_scale), 0
 
     def _add_noise(self, answer: PrivateValue, rng: Rng) -> tuple[Noisy, NoiseLaw]:

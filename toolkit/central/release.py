@@ -16,7 +16,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, check_level, reject
 from toolkit.core.covers import NOISE, Covers
 from toolkit.core.estimate import SIMULATED, Estimate
-from toolkit.core.inference.digits import concise, short
+from toolkit.core.inference.digits import concise, format_short
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling import LatticeSampler
@@ -186,16 +186,16 @@ class Preview:
         if self.noise is not None and self.noise.sd is not None:
             return self.noise.sd
         if self.noise is None or self.noise.se_times_n is None or n is None:
-            rule = "the error must follow from public arguments alone"
+            rule = "the standard error must follow from public arguments alone"
             consequence = "a mean or a measure of spread needs n; the error of a quantile depends on the data"
-            reject(rule, "none that does" if self.noise is None else "no n", consequence)
+            reject(rule, "an error that depends on the data" if self.noise is None else "no n", consequence)
         return self.noise.se_times_n / n
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = []
         if self.scale is not None and self.level is not None and self.error is not None:
-            rows.append(("noise scale", short(self.scale)))
-            rows.append((f"error at {100 * self.level:g} %", f"± {short(self.error)}"))
+            rows.append(("noise scale", format_short(self.scale)))
+            rows.append((f"error at {100 * self.level:g} %", f"± {format_short(self.error)}"))
         rows.append(("cost", str(self.loss)))
         if self.charged is not None and type(self.charged) is not type(self.loss):
             rows.append(("charged", str(self.charged)))
@@ -204,9 +204,9 @@ class Preview:
         if self.noise is not None:
             rows.append(("cells", f"{self.noise.n_cells:,}"))
             if self.noise.sd is not None:
-                rows.append(("standard error of a cell", short(self.noise.sd)))
+                rows.append(("standard error of a cell", format_short(self.noise.sd)))
             elif self.noise.se_times_n is not None:
-                error = f"about {short(self.noise.se_times_n)} / number of values"
+                error = f"about {format_short(self.noise.se_times_n)} / number of values"
                 rows.append(("standard error of a cell", error))
         return rows
 
@@ -271,7 +271,7 @@ class AdditiveMechanism(ABC):
         return words | {"sensitivity": str(self.sensitivity), "norm": norm, "scale": self.scale}
 
     def _describe_noise(self) -> dict[str, Any]:
-        """Describe the noise on counts, for the description of a mechanism that contains this mechanism."""
+        """Describe the noise on counts, as one entry in the description of a larger mechanism."""
         facts = self._describe()
         del facts["words"]
         return {"noise": facts.pop("mechanism"), **facts, "sd": self._integer_law.sd}

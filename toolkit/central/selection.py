@@ -37,7 +37,8 @@ from toolkit.core.arrays import Array, ArrayLike, Steps
 from toolkit.core.checks import Number, check_positive, explain_call, reject
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import WORD, Rng, below, big_below, check_rng, falls_below, words
-from toolkit.core.sampling import discrete_laplace, exp_enclosure, exp_of, floor_log2
+from toolkit.core.rounding import to_decimal
+from toolkit.core.sampling import discrete_laplace, exp_minus_enclosure, exp_of, floor_log2
 
 UNIT_BITS = 40
 
@@ -67,8 +68,8 @@ _LN2 = Decimal("0.69314718055994530941723212145817656807550013436025525412068000
 @lru_cache(maxsize=1)
 def _tables() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """Return tables of 2**-i/1024 in units of 2**-40 and of 2**-j/2**20 in units of 2**-22, rounded up."""
-    first = [exp_enclosure(Fraction(_LN2) * i / 2**_HALF, UNIT_BITS)[1] for i in range(1 << _HALF)]
-    second = [exp_enclosure(Fraction(_LN2) * j / 2**_FRACTION, _SECOND)[1] for j in range(1 << _HALF)]
+    first = [exp_minus_enclosure(Fraction(_LN2) * i / 2**_HALF, UNIT_BITS)[1] for i in range(1 << _HALF)]
+    second = [exp_minus_enclosure(Fraction(_LN2) * j / 2**_FRACTION, _SECOND)[1] for j in range(1 << _HALF)]
     return np.array(first, dtype=np.uint64), np.array(second, dtype=np.uint64)
 
 
@@ -81,26 +82,26 @@ class Odds:
     base: npt.NDArray[Any] | None = None
 
     @cached_property
-    def best(self) -> Any:
+    def best_score(self) -> Any:
         """The highest score among the candidates that the base allows."""
         entries = self.scores.entries
         return entries.max() if self.base is None else entries.max(where=self.base > 0, initial=entries.min())
 
-    def gaps(self, chunk: slice) -> npt.NDArray[np.float64]:
+    def score_gaps(self, chunk: slice) -> npt.NDArray[np.float64]:
         """Return the difference between the best score and each score, rounded once or twice.
 
-        The difference of two int64 may wrap to a negative number, which is corrected by adding 2**64. The correction
+        The difference of two 64-bit integers may wrap to a negative number, which adding 2**64 corrects. The correction
         takes the same time for all data, unlike the processor's conversion of unsigned integers.
         """
         with np.errstate(over="ignore"):
-            gaps = (self.best - self.scores.entries[chunk]).astype(np.float64)
+            gaps = (self.best_score - self.scores.entries[chunk]).astype(np.float64)
         return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.is_whole else gaps)
 
-    def logs(self, chunk: slice) -> npt.NDArray[np.int64]:
+    def negative_log2(self, chunk: slice) -> npt.NDArray[np.int64]:
         """Return lower bounds, at most 2 units too low, on -log2 of e**(-rate * gap) in units of 2**-20."""
         with np.errstate(over="ignore"):
-            scaled = self.gaps(chunk) * self._rate
-        # A gap is negative only if the base is 0; for integers it is then very large.
+            scaled = self.score_gaps(chunk) * self._log2_rate
+        # A gap is negative only where the base is 0; with integer scores, it then appears as a very large number.
         return np.asarray(np.clip(scaled, 0, _CAP, out=scaled).astype(np.int64))
 
     @cached_property
@@ -112,7 +113,7 @@ class Odds:
         """
         levels = np.empty(len(self.scores.entries), dtype=np.int64)
         for chunk in self.chunks():
-            levels[chunk] = self.logs(chunk)
+            levels[chunk] = self.negative_log2(chunk)
             if self.base is not None:
                 levels[chunk] -= self.base[chunk].astype(np.float64).view(np.int64) >> 32
         return levels
@@ -136,25 +137,27 @@ class Odds:
         return np.asarray((bits << 32).view(np.float64).astype(np.uint64) + np.uint64(1))
 
     @cached_property
-    def sums(self) -> npt.NDArray[np.uint64]:
+    def envelope_sums(self) -> npt.NDArray[np.uint64]:
         """The cumulative sum of the envelope at the end of each chunk."""
-        if self._all is not None:
-            return np.array([self._all.sum()], dtype=np.uint64)
+        if self._whole_envelope is not None:
+            return np.array([self._whole_envelope.sum()], dtype=np.uint64)
         return np.cumsum([self.envelope(chunk).sum() for chunk in self.chunks()], dtype=np.uint64)
 
     @cached_property
-    def _all(self) -> npt.NDArray[np.uint64] | None:
-        """The whole envelope if all candidates fit into one chunk; otherwise None, and it is computed on demand."""
+    def _whole_envelope(self) -> npt.NDArray[np.uint64] | None:
+        """The whole envelope if all candidates fit into one chunk; otherwise None, to compute chunks on demand."""
         return self.envelope(slice(None)) if len(self.scores.entries) <= _CHUNK_SIZE else None
 
     def _envelope_at(self, i: int) -> int:
-        return int(self.envelope(slice(i, i + 1))[0] if self._all is None else self._all[i])
+        return int(self.envelope(slice(i, i + 1))[0] if self._whole_envelope is None else self._whole_envelope[i])
 
     def locate(self, position: int) -> int:
         """Return the candidate whose interval of the cumulative envelope contains `position`."""
-        chunk_index = int(np.searchsorted(self.sums, np.uint64(position), side="right"))
-        start, before = chunk_index * _CHUNK_SIZE, int(self.sums[chunk_index - 1]) if chunk_index else 0
-        inside = np.cumsum(self.envelope(slice(start, start + _CHUNK_SIZE)) if self._all is None else self._all)
+        chunk_index = int(np.searchsorted(self.envelope_sums, np.uint64(position), side="right"))
+        start, before = chunk_index * _CHUNK_SIZE, int(self.envelope_sums[chunk_index - 1]) if chunk_index else 0
+        inside = np.cumsum(
+            self.envelope(slice(start, start + _CHUNK_SIZE)) if self._whole_envelope is None else self._whole_envelope
+        )
         return start + int(np.searchsorted(inside, np.uint64(position - before), side="right"))
 
     def chunks(self) -> Iterator[slice]:
@@ -162,7 +165,7 @@ class Odds:
         return (slice(start, start + _CHUNK_SIZE) for start in range(0, len(self.scores.entries), _CHUNK_SIZE))
 
     @cached_property
-    def _rate(self) -> float:
+    def _log2_rate(self) -> float:
         return float(self.rate * 2**_FRACTION / Fraction(_LN2)) * _MARGIN
 
     @property
@@ -171,7 +174,7 @@ class Odds:
         return min(UNIT_BITS, 62 - len(self.scores.entries).bit_length())
 
     def exact_exponent(self, i: int) -> Fraction:
-        return self.rate * (Fraction(self.best.item()) - Fraction(self.scores.entries[i].item()))
+        return self.rate * (Fraction(self.best_score.item()) - Fraction(self.scores.entries[i].item()))
 
     def is_surely_accepted(self, i: int, word: int) -> bool:
         """Return whether a uniform word is so low that candidate i is accepted in any case.
@@ -198,7 +201,7 @@ class Odds:
         level = context.divide(Decimal(self.smallest_level + self.level_offset), Decimal(2**_FRACTION))
         reference = context.multiply(context.ln(Decimal(2)), level)
         power = context.subtract(
-            context.add(context.ln(_quotient(context, factor)), reference), _quotient(context, exponent)
+            context.add(context.ln(to_decimal(factor, context)), reference), to_decimal(exponent, context)
         )
         numerator, denominator = context.exp(min(power, Decimal(0))).as_integer_ratio()
         middle = (numerator << bits) // denominator
@@ -228,12 +231,8 @@ def check_base(base: PrivateValue, n_candidates: int) -> npt.NDArray[Any]:
             f"there are {n_candidates} candidates",
         )
     if base.entries.min() < 0 or base.entries.max() <= 0:
-        reject("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
+        reject("`base` must have no negative and some positive weights", "others", "base weights form a measure")
     return np.asarray(base.entries)
-
-
-def _quotient(context: Context, number: Fraction) -> Decimal:
-    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
 _EXACT = 2**50
@@ -248,9 +247,7 @@ class SelectionMechanism:
     _description: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, Pure):
-            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is purely private", TypeError)
-        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
+        check_selection_loss(self.loss)
         object.__setattr__(self, "sensitivity", check_magnitude(self.sensitivity, "sensitivity", NO_NOISE_NEEDED))
         check_magnitude(self._rate, "epsilon / (2 sensitivity)", NO_FINITE_NOISE)
 
@@ -439,7 +436,8 @@ class Exponential(SelectionMechanism):
         spacing = _default_exponent(limits) if exponent is None else int(exponent)
         first = _first_steps(limits, spacing)
         if len(first) != np.size(scores) + 1:
-            reject("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
+            rule = "`edges` must have one more entry than `scores`"
+            reject(rule, f"{len(first)} edges", "each score belongs to the interval between two edges")
         if first[-1] == first[0]:
             reject("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
         if np.diff(first).min() < 0:
@@ -473,7 +471,7 @@ class Exponential(SelectionMechanism):
         """
         odds = self._odds(scores, base)
         with np.errstate(over="ignore", under="ignore"):
-            weights = np.exp(-float(self._rate) * odds.gaps(slice(None)))
+            weights = np.exp(-float(self._rate) * odds.score_gaps(slice(None)))
         if odds.base is not None:
             weights = np.where(odds.base > 0, weights, 0.0) * odds.base
         return np.asarray(weights / weights.sum())
@@ -491,8 +489,8 @@ class PermuteAndFlip(SelectionMechanism):
     """Permute-and-flip: candidates in random order, each accepted with e**(epsilon (score - best) / (2 sensitivity)).
 
     It costs Pure(epsilon) and is never worse than the exponential mechanism with the same epsilon. Its zCDP cost,
-    however, can be larger: nearly epsilon**2 / 2 for a small epsilon and two candidates with equal scores, one of which
-    may rise while the other falls. The first accepted candidate in random order is uniformly distributed among all
+    however, can be larger: nearly epsilon**2 / 2 for a small epsilon and two candidates with equal scores, if one score
+    rises while the other falls. The first accepted candidate in random order is uniformly distributed among all
     accepted candidates. So the implementation decides on all candidates and then draws one of the accepted candidates.
     Its running time therefore reveals nothing about the scores.
 
@@ -520,7 +518,7 @@ class PermuteAndFlip(SelectionMechanism):
 
     def _accepted(self, odds: Odds, chunk: slice, rng: Rng) -> npt.NDArray[np.intp]:
         """Return the indices, within a chunk, of the accepted candidates."""
-        logs = odds.logs(chunk)
+        logs = odds.negative_log2(chunk)
         uniform = words(len(logs), WORD, rng) >> np.uint64(WORD - UNIT_BITS)
         is_accepted = uniform < lower_powers(logs + 2)
         for i in np.flatnonzero(~is_accepted & (uniform < upper_powers(logs))):
@@ -571,6 +569,13 @@ class NoisyMax(SelectionMechanism):
         return int(np.argmax(noise - steps_below_maximum(scores, exponent)))
 
 
+def check_selection_loss(loss: object) -> None:
+    """Reject a loss other than Pure(epsilon) with a positive epsilon."""
+    if not isinstance(loss, Pure):
+        reject("`loss` must be Pure(epsilon)", type(loss).__name__, "a selection has a pure loss", TypeError)
+    check_positive(loss.amount, "epsilon", NO_FINITE_NOISE)
+
+
 def sqrt_rounded_down(square: Fraction) -> Fraction:
     """Return a square root, rounded down to 60 binary digits after the leading digit."""
     shift = 60 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
@@ -579,15 +584,15 @@ def sqrt_rounded_down(square: Fraction) -> Fraction:
 
 def _read_scores(scores: object) -> PrivateValue:
     if isinstance(scores, np.ndarray) and scores.dtype == np.int64 and scores.ndim == 1 and len(scores):
-        return PrivateValue(scores, is_whole=True, is_scalar=False)  # ranks have this dtype, which needs no check
+        return PrivateValue(scores, is_whole=True, is_scalar=False)  # ranks have this dtype, and integers need no check
     numbers = read_private_value(scores, "scores")
     return PrivateValue(np.array([numbers.entries]), numbers.is_whole, False) if numbers.is_scalar else numbers
 
 
 def _check_lengths(candidates: Sequence[Any], scores: PrivateValue) -> None:
     if len(candidates) != scores.size:
-        received = f"{len(candidates)} and {scores.size} scores"
-        reject("`candidates` must have one score each", received, "pair them first")
+        received = f"{len(candidates)} candidates and {scores.size} scores"
+        reject("`candidates` must have one score each", received, "each candidate is chosen by its score")
 
 
 def _candidate_at(candidates: Sequence[Any], index: int) -> Any:
@@ -596,7 +601,7 @@ def _candidate_at(candidates: Sequence[Any], index: int) -> Any:
 
 def _draw_index(odds: Odds, rng: Rng) -> int:
     """Draw a candidate with probability proportional to its weight, by rejection sampling from the envelope."""
-    total = int(odds.sums[-1])
+    total = int(odds.envelope_sums[-1])
     while True:
         index = odds.locate(int(below(total, 1, rng)[0]))
         word = int(words(1, WORD, rng)[0])
@@ -608,7 +613,8 @@ def _default_exponent(edges: npt.NDArray[Any]) -> int:
     """Return the exponent of a grid that is fine relative to the range of the edges, but not finer than floats."""
     low, high = Fraction(edges[0].item()), Fraction(edges[-1].item())
     if low >= high:
-        reject("the outer `edges` must be apart", "none or reversed", "there is no point between them")
+        rule = "the last of the `edges` must exceed the first"
+        reject(rule, "equal or decreasing edges", "there is no point between them")
     return max(floor_log2(high - low) - 32, floor_log2(max(abs(low), abs(high))) - 52)
 
 
@@ -616,7 +622,7 @@ def _first_steps(edges: npt.NDArray[Any], exponent: int) -> npt.NDArray[np.int64
     """Return the first grid step at or above each edge; the last edge belongs to the last interval."""
     low, high = (Fraction(edges[i].item()) / Fraction(2) ** exponent for i in (0, -1))
     if max(abs(low), abs(high)) > 2**53:
-        reject("`exponent` must not be finer than 2**-53 of the outer edges", exponent, "floats are no finer")
+        reject("`exponent` must not be finer than 2**-53 of the outer edges", exponent, "floats cannot be finer")
     start, end = -(-low.numerator // low.denominator), high.numerator // high.denominator + 1
     if edges.dtype == np.int64 and exponent == 0:
         return np.append(np.clip(edges[:-1], start, end), end)

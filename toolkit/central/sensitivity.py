@@ -217,7 +217,7 @@ class Sensitivity:
         return sqrt_rounded_up(self.l2_squared)
 
     def scaled_by_rows(self, k: int) -> "Sensitivity":
-        """Return the sensitivity for persons with up to k rows.
+        """Return the sensitivity for people with up to k rows each.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
     """
     relation = check_neighbors(neighbors)
     if not groups or any(isinstance(group, str) or not len(group) for group in groups):
-        reject("each group must be a list of counts", "no list", "a group is what excludes one another", TypeError)
+        reject("each group must be a list of counts", "no list", "the counts of a group exclude each other", TypeError)
     # Within a group, a changed answer changes two counts by 1 each, so the L1 and the squared L2 change are both 2.
     moves = sum(2 if relation == "replace" and len(group) > 1 else 1 for group in groups)
     return Sensitivity(Fraction(moves), Fraction(moves), relation)
@@ -354,7 +354,7 @@ def _make_sensitivity(l1: int | Fraction, l2_squared: int | Fraction, neighbors:
 
 
 def covariance(first_bounds: NumberPair, second_bounds: NumberPair, n: int, *, neighbors: Neighbors) -> Sensitivity:
-    """Return the sensitivity of the sample covariance of n pairs under "replace": the product of the ranges over n.
+    """Return the sensitivity of the covariance of n pairs under "replace": the product of both ranges, divided by n.
 
     One pair (x, y) contributes n - 1 times (x - a)(y - b) to n * sum x y - sum x * sum y, where a and b are the means
     of the other pairs. The maximum and the minimum of this product occur at corners of the bounds and differ by at most
@@ -372,6 +372,6 @@ def _scalar_sensitivity(change: Fraction, relation: str) -> Sensitivity:
 def _check_public_n(neighbors: Neighbors, statistic: str) -> str:
     relation = check_neighbors(neighbors)
     if relation == "add_remove":
-        remedy = "there n is private; release the sum and the count, and divide"
+        remedy = "otherwise n is private; release the sum and the count, and divide"
         reject(f"{statistic} must have a public n", "neighbors='add_remove'", remedy)
     return relation

@@ -103,15 +103,15 @@ class AboveThreshold:
             If `count` questions have been answered yes already.
         """
         if os.getpid() != self._process:
-            rule = "`ask` must stay in the process that made the object"
+            rule = "`ask` must be called in the process that made the object"
             reject(rule, "another process", "both would use the same noise")
         answer = read_private_value(value)
         if not answer.is_scalar:
             reject("`value` must be one number", f"{answer.size} numbers", "ask for each in turn", TypeError)
         with self._lock:
             if not self.open:
-                rule = "`ask` must come before the last yes"
-                reject(rule, "a question after it", "all of epsilon is spent", RuntimeError)
+                rule = "`ask` must not be called after the last yes answer"
+                reject(rule, "another question", "all of epsilon is spent", RuntimeError)
             noise = int(discrete_laplace(2 * self._scale, 1, self._rng)[0])
             is_above = round_to_steps(Fraction(answer.entries), self._exponent) + noise >= self._noisy_threshold
             if is_above:

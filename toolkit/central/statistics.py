@@ -43,7 +43,7 @@ class Statistic(Protocol):
         ...
 
     def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, as_scalar: bool) -> Estimate:
-        """Estimate the statistic of each cell from the noisy integers; `as_scalar` returns floats for a single cell."""
+        """Estimate the statistic of each cell from the noisy integers; with `as_scalar`, a single cell gives floats."""
         ...
 
     def noise(self, law: NoiseLaw) -> CellNoise:
@@ -80,7 +80,7 @@ def _integer_array(noisy: Sequence[int]) -> Any:
 
 
 def total(bounds: Bounds, neighbors: str, n: int | None = None) -> LinearStatistic:
-    """Make the statistic for a sum; missing values are filled or add nothing. "replace" requires the public n."""
+    """Make the statistic for a sum; missing values add nothing unless they are filled in, and "replace" requires n."""
     if check_neighbors(neighbors) == "add_remove":
         return cell_totals(bounds, 1, neighbors)
     rows = check_integer(n, "n", minimum=0)
@@ -142,9 +142,7 @@ class Edges:
     @classmethod
     def of(cls, edges: Iterable[Any]) -> "Edges":
         if isinstance(edges, str) or not isinstance(edges, Iterable):
-            reject(
-                "`edges` must be a list of numbers", type(edges).__name__, "a bin lies between two of them", TypeError
-            )
+            reject("`edges` must be a list of numbers", type(edges).__name__, "a bin lies between two edges", TypeError)
         limits = np.array([float(exact_fraction(edge, "edges")) for edge in edges])
         if len(limits) < 2 or np.any(np.diff(limits) <= 0):
             rule = "`edges` must be at least two increasing numbers"
@@ -157,12 +155,12 @@ class Edges:
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:
-        """The edges of the bins, and the indices of the bins below, between and above them; -1 means no bin."""
+        """The edges of the bins, and the bin index of each range below, between or above the edges; -1 means no bin."""
         closed = [*self.limits[:-1].tolist(), float(np.nextafter(self.limits[-1], np.inf))]
         return closed, [*range(-1, len(closed) - 1), -1]
 
     def codes(self, values: Array) -> Steps:
-        """Return the index of the bin of each number, or -1 if it is in no bin."""
+        """Return the index of the bin that contains each number, or -1 if no bin does."""
         closed, codes = self.cuts
         return np.array(codes)[np.searchsorted(closed, values, side="right")]  # NaN is sorted above all edges
 
@@ -173,5 +171,5 @@ def _total_if_complete(n_rows: int, sums: Sequence[int]) -> int | None:
 
 def _check_rows(n: int, minimum: int) -> int:
     if n < minimum:
-        reject(f"a column must have at least {minimum} rows", n, "under 'replace' their number is public")
+        reject(f"a column must have at least {minimum} rows", n, "under 'replace' the number of rows is public")
     return n

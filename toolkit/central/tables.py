@@ -40,7 +40,7 @@ from toolkit.frames.persons import ONE_ROW, Caps
 
 @dataclass(frozen=True)
 class Composed:
-    """Several mechanisms combined, each for one value; their losses add up."""
+    """Several mechanisms that release one value each; their losses add up."""
 
     parts: tuple[Laplace | Gaussian, ...]
 
@@ -50,7 +50,7 @@ class Composed:
 
     @property
     def zcdp(self) -> Zcdp:
-        """The sum of the zCDP costs of the parts, which is less than the zCDP cost of the summed epsilons."""
+        """The sum of the zCDP costs of the mechanisms, which is less than the zCDP cost of the summed epsilons."""
         costs = (part.zcdp if isinstance(part, Gaussian) else part.loss.to_zcdp() for part in self.parts)
         return Zcdp(sum((Fraction(cost.amount) for cost in costs), Fraction(0)))
 
@@ -69,7 +69,7 @@ _HALF = Fraction(1, 2)
 
 
 _UNIFORM_MOMENTS = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
-"""The moments of uniform numbers, or pairs, on -1 to 1, by the number of sums of powers."""
+"""The moments of the uniform distribution on -1 to 1, or of a pair, by the number of sums of powers."""
 
 _MOST_COVARIANCES = 1000
 
@@ -81,7 +81,7 @@ class MomentStatistic:
     Parameters
     ----------
     terms : the integer combinations of the sums of powers of steps that are released.
-    decoding_matrix : the matrix from these terms, divided by `unit`, to the sums of powers of t, the number first.
+    decoding_matrix : the matrix that maps these terms, divided by `unit`, to the count and the sums of powers of t.
     unit : the contribution of a row to all terms together.
     sensitivity : the sensitivity of all terms of all cells.
     estimator : the function that estimates a statistic of t in each cell.
@@ -100,7 +100,7 @@ class MomentStatistic:
     def integers(self, cells: Iterable[Sequence[int]]) -> list[int]:
         """Return the terms of all cells, cell by cell, from the sums of powers."""
         factors = np.array([[int(factor) for factor in term] for term in self.terms], dtype=object)
-        powers = np.array(cells, dtype=object).reshape(-1, factors.shape[1])  # Python's integers, without a limit
+        powers = np.array(cells, dtype=object).reshape(-1, factors.shape[1])  # Python integers do not overflow
         return list((powers @ factors.T).ravel().tolist())
 
     @cached_property
@@ -114,7 +114,7 @@ class MomentStatistic:
         return NoisyMoments(shares @ self.slopes.T, self.slopes / self.unit, law)
 
     def estimate(self, noisy: Sequence[int], law: NoiseLaw, *, as_scalar: bool) -> Estimate:
-        """Estimate the statistic of each cell, together with the number of values, rounded to a whole number."""
+        """Estimate the statistic of each cell and its number of values, which is rounded to a whole number."""
         moments = self.moments(noisy, law)
         number = counts(moments)
         if np.all(np.abs(number.value) < 2**62):
@@ -123,7 +123,7 @@ class MomentStatistic:
         return cells.estimate(as_scalar=as_scalar, counts=number.estimate(as_scalar=as_scalar))
 
     def noise(self, law: NoiseLaw) -> CellNoise:
-        """Return the standard error of a cell times the number of values, if there are many evenly spread values."""
+        """Return the standard error of a cell times its number of values, for many evenly spread values."""
         many = 1e9
         moments = NoisyMoments(
             many * np.array([_UNIFORM_MOMENTS[len(self.decoding_matrix)]]), self.slopes / self.unit, law
@@ -141,7 +141,7 @@ def mean_statistic(
             Fraction(2 * span * caps.max_rows(1)), Fraction(2 * span * caps.max_rows(1)) ** 2, neighbors
         )
         return MomentStatistic(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, sensitivity, mean)
-    sensitivity = _scale_sensitivity(table_shares(n_cells, neighbors, caps), span)
+    sensitivity = scale_sensitivity(table_shares(n_cells, neighbors, caps), span)
     return MomentStatistic(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, sensitivity, mean)
 
 
@@ -161,38 +161,39 @@ def variance_statistic(
         terms = ((2 * squared_span, 0, 0), (-2 * squared_span, 4 * span, 0), (squared_span, -8 * span, 8))
         decoding_matrix = ((_HALF, 0, 0), (0, _HALF, 0), (Fraction(1, 4), 0, _HALF))
         return MomentStatistic(terms, decoding_matrix, squared_span, Sensitivity(l1, l1**2, neighbors), variance)
-    sensitivity = _scale_sensitivity(table_shares(n_cells, neighbors, caps), squared_span)
-    return MomentStatistic(_bernstein_coefficients(span), _DECODING_MATRIX, squared_span, sensitivity, variance)
+    sensitivity = scale_sensitivity(table_shares(n_cells, neighbors, caps), squared_span)
+    return MomentStatistic(bernstein_coefficients(span), BERNSTEIN_VALUES, squared_span, sensitivity, variance)
 
 
 @lru_cache(maxsize=128)
 def covariance_statistic(spans: tuple[int, int], n_cells: int, neighbors: str, caps: Caps = ONE_ROW) -> MomentStatistic:
     """Make the statistic for covariances, from the sums of 1, y, y**2, x, x y, … for two columns of steps."""
-    first, second = (_bernstein_coefficients(span) for span in spans)
+    first, second = (bernstein_coefficients(span) for span in spans)
     unit = spans[0] ** 2 * spans[1] ** 2
-    sensitivity = _scale_sensitivity(table_shares(n_cells, neighbors, caps), unit)
+    sensitivity = scale_sensitivity(table_shares(n_cells, neighbors, caps), unit)
     return MomentStatistic(
-        _kronecker_product(first, second),
-        _kronecker_product(_DECODING_MATRIX, _DECODING_MATRIX),
+        kronecker_product(first, second),
+        kronecker_product(BERNSTEIN_VALUES, BERNSTEIN_VALUES),
         unit,
         sensitivity,
         covariance,
     )
 
 
-_DECODING_MATRIX: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))
+BERNSTEIN_VALUES: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))
+"""The powers of t as combinations of the Bernstein polynomials of degree 2."""
 
 
-def _bernstein_coefficients(span: int) -> Matrix:
+def bernstein_coefficients(span: int) -> Matrix:
     """Return the Bernstein polynomials of degree 2 as combinations of the count, the sum and the sum of squares."""
     return ((span**2, -2 * span, 1), (0, 2 * span, -2), (0, 0, 1))
 
 
-def _kronecker_product(first: Matrix, second: Matrix) -> Matrix:
+def kronecker_product(first: Matrix, second: Matrix) -> Matrix:
     return tuple(tuple(a * b for a in row for b in other) for row in first for other in second)
 
 
-def _scale_sensitivity(sensitivity: Sensitivity, unit: int) -> Sensitivity:
+def scale_sensitivity(sensitivity: Sensitivity, unit: int) -> Sensitivity:
     return Sensitivity(sensitivity.l1 * unit, sensitivity.l2_squared * unit**2, sensitivity.neighbors)
 
 
@@ -205,9 +206,9 @@ _SPREAD = Decimal("1e-4")
 
 
 @np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
-def tail_of_two(law: NoiseLaw, first: ArrayLike, second: ArrayLike, error: ArrayLike) -> Array:
-    """Return an upper bound on Pr[|first Z + second Z'| >= error], elementwise, for independent Z and Z' from `law`."""
-    a, b = np.abs(first), np.abs(second)
+def pair_tail(law: NoiseLaw, first_factor: ArrayLike, second_factor: ArrayLike, error: ArrayLike) -> Array:
+    """Return an upper bound on Pr[|a Z + b Z'| >= error] for factors a and b, and independent Z and Z' from `law`."""
+    a, b = np.abs(first_factor), np.abs(second_factor)
     t = np.maximum(np.abs(error) - (a + b), 0.0)
     if not isinstance(law, GeometricLaw):
         length = np.hypot(a, b) * law.sd
@@ -242,12 +243,12 @@ def _laplace_quantile(scale: float, sizes: tuple[float, ...], level: float) -> f
         scales = [Decimal(size) * Decimal(scale) * (1 + index * _SPREAD) for index, size in enumerate(sizes, start=1)]
         weights = [math.prod((a * a / (a * a - b * b) for b in scales if b is not a), start=Decimal(1)) for a in scales]
 
-        def rare(error: Decimal) -> bool:
+        def is_rare(error: Decimal) -> bool:
             tail = sum(weight * (-error / size).exp() for weight, size in zip(weights, scales, strict=True))
             return tail <= Decimal(1 - level)
 
-        most = sum(scales) * (len(scales) / Decimal(1 - level)).ln()
-        return float(bisect(rare, Decimal(0), most, max_rounds=60)[1]) + sum(sizes)
+        upper_bound = sum(scales) * (len(scales) / Decimal(1 - level)).ln()
+        return float(bisect(is_rare, Decimal(0), upper_bound, max_rounds=60)[1]) + sum(sizes)
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
@@ -276,14 +277,14 @@ class NoisyMoments:
     slopes: Array
     law: NoiseLaw
 
-    def error(self, gradient: Array) -> Array:
+    def standard_error(self, gradient: Array) -> Array:
         """Return the standard error of a function of the sums by the delta method, given one gradient per row."""
         weights = gradient @ self.slopes  # the weight of the noise on each term
         return np.asarray(np.sqrt(np.add.reduce(weights * weights, axis=1)) * self.law.sd)
 
-    def box(self, column: int, share: float) -> tuple[Array, Array]:
-        """Return limits on a sum that hold with probability `share`."""
-        quantile = quantile_of_combination(self.law, self.slopes[column].tolist(), share)
+    def sum_limits(self, column: int, level: float) -> tuple[Array, Array]:
+        """Return the confidence limits of one sum in each cell."""
+        quantile = quantile_of_combination(self.law, self.slopes[column].tolist(), level)
         return self.sums[:, column] - quantile, self.sums[:, column] + quantile
 
 
@@ -296,7 +297,7 @@ class CellEstimates:
     """The value and standard error of each cell, and its confidence limits as a function of the level.
 
     The object is the basis of an estimate's intervals and may be pickled. So `limits` is a `partial` of a module-level
-    function with released numbers. `limits` is never a closure, which would also hold everything else in its scope.
+    function with released numbers. It is never a closure, which could also hold private values of its scope.
     """
 
     value: Array
@@ -314,11 +315,11 @@ class CellEstimates:
     def rescaled(self, factor: float, offset: float, within: tuple[float, float]) -> "CellEstimates":
         """Return the estimates in another unit, clipped to the possible values."""
         value = np.clip(offset + factor * self.value, *within)
-        limits = partial(_rescaled_limits, self.limits, factor, offset, within)
+        limits = partial(rescaled_limits, self.limits, factor, offset, within)
         return CellEstimates(value, factor * self.se, limits, self.methods)
 
     def estimate(self, *, as_scalar: bool = False, counts: Estimate | None = None) -> Estimate:
-        """Return an `Estimate` without labels and loss; `as_scalar` returns floats for the only cell."""
+        """Return an `Estimate` without labels and loss; with `as_scalar`, the only cell gives floats."""
         return Estimate(
             value=self.value[0].item() if as_scalar else self.value,
             se=float(self.se[0]) if as_scalar else self.se,
@@ -341,7 +342,7 @@ def side_by_side(columns: Sequence[Estimate]) -> Estimate:
     return cells.estimate(counts=side_by_side(counts) if counts else None)
 
 
-def _rescaled_limits(
+def rescaled_limits(
     limits: LevelLimits, factor: float, offset: float, within: tuple[float, float], level: float
 ) -> tuple[Array, Array]:
     low, high = (np.clip(offset + factor * end, *within) for end in limits(level))
@@ -360,7 +361,7 @@ def _interleaved(columns: Sequence[Array]) -> Array:
 def counts(moments: NoisyMoments) -> CellEstimates:
     """Estimate the number of values in each cell."""
     se = np.full(len(moments.sums), float(np.linalg.norm(moments.slopes[0])) * moments.law.sd)
-    return CellEstimates(moments.sums[:, 0], se, partial(moments.box, 0))
+    return CellEstimates(moments.sums[:, 0], se, partial(moments.sum_limits, 0))
 
 
 def mean(moments: NoisyMoments) -> CellEstimates:
@@ -372,7 +373,7 @@ def mean(moments: NoisyMoments) -> CellEstimates:
     """
     number = np.maximum(moments.sums[:, 0], 1.0)
     value = np.clip(moments.sums[:, 1] / number, -1, 1)
-    se = moments.error(np.stack([-value, np.ones_like(value)], axis=1)) / number
+    se = moments.standard_error(np.stack([-value, np.ones_like(value)], axis=1)) / number
     return CellEstimates(value, se, partial(_mean_limits, moments))
 
 
@@ -380,7 +381,7 @@ def _mean_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     (n0, n1), (t0, t1) = moments.slopes[:2]
 
     def tail(m: Array) -> Array:
-        return tail_of_two(moments.law, t0 - m * n0, t1 - m * n1, moments.sums[:, 1] - m * moments.sums[:, 0])
+        return pair_tail(moments.law, t0 - m * n0, t1 - m * n1, moments.sums[:, 1] - m * moments.sums[:, 0])
 
     best = np.clip(moments.sums[:, 1] / np.where(moments.sums[:, 0] == 0, 1.0, moments.sums[:, 0]), -1, 1)
     return confidence_limits(tail, best, level)
@@ -395,15 +396,15 @@ def variance(moments: NoisyMoments) -> CellEstimates:
     gradient = np.stack([average**2 - biased * number / freedom, -2 * average, np.ones_like(average)], axis=1)
 
     return CellEstimates(
-        biased * number / freedom, moments.error(gradient) / freedom, partial(_variance_limits, moments)
+        biased * number / freedom, moments.standard_error(gradient) / freedom, partial(_variance_limits, moments)
     )
 
 
 def _variance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     share = 1 - (1 - level) / 3
-    (fewest, most), first, second = (moments.box(column, share) for column in range(3))
+    (fewest, most), first, second = (moments.sum_limits(column, share) for column in range(3))
     sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
-    means, squares = _extremes(first, sizes), _extremes(second, sizes)
+    means, squares = _quotient_bounds(first, sizes), _quotient_bounds(second, sizes)
     spread = np.maximum(means[0] ** 2, means[1] ** 2)
     least = np.where((means[0] <= 0) & (means[1] >= 0), 0.0, np.minimum(means[0] ** 2, means[1] ** 2))
     low, high = np.clip(squares[0] - spread, 0, 1), np.clip(squares[1] - least, 0, 1)
@@ -426,15 +427,15 @@ def covariance(moments: NoisyMoments) -> CellEstimates:
         gradient[:, column] = slope
 
     return CellEstimates(
-        biased * number / freedom, moments.error(gradient) / freedom, partial(_covariance_limits, moments)
+        biased * number / freedom, moments.standard_error(gradient) / freedom, partial(_covariance_limits, moments)
     )
 
 
 def _covariance_limits(moments: NoisyMoments, level: float) -> tuple[Array, Array]:
     share = 1 - (1 - level) / 4
-    fewest, most = moments.box(_ONE, share)
+    fewest, most = moments.sum_limits(_ONE, share)
     sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
-    of_x, of_y, of_xy = (_extremes(moments.box(column, share), sizes) for column in (_X, _Y, _XY))
+    of_x, of_y, of_xy = (_quotient_bounds(moments.sum_limits(column, share), sizes) for column in (_X, _Y, _XY))
     products = np.array([a * b for a in of_x for b in of_y])
     low, high = (np.clip(end, -1, 1) for end in (of_xy[0] - products.max(axis=0), of_xy[1] - products.min(axis=0)))
     correction = sizes[0] / (sizes[0] - 1)  # the largest ratio of the sample covariance to the covariance
@@ -454,7 +455,7 @@ def correlation(moments: NoisyMoments) -> CellEstimates:
     gradient[:, _X] = -y / root + estimate * x / var_x
     gradient[:, _Y] = -x / root + estimate * y / var_y
     gradient[:, _ONE] = -(gradient[:, 1:] * moments.sums[:, 1:]).sum(axis=1) / number
-    value, se = np.clip(estimate, -1, 1), moments.error(gradient) / number
+    value, se = np.clip(estimate, -1, 1), moments.standard_error(gradient) / number
     linear = Normal(value, se, within=(-1.0, 1.0))
     return CellEstimates(value, se, partial(_normal_limits, linear), methods=("linear",))
 
@@ -464,7 +465,7 @@ def _normal_limits(linear: Normal, level: float) -> tuple[Array, Array]:
     return np.asarray(low), np.asarray(high)
 
 
-def _extremes(box: tuple[Array, Array], sizes: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return bounds on the quotient of two intervals, the second of which is positive."""
-    quotients = np.array([end / size for end in box for size in sizes])
+def _quotient_bounds(sums: tuple[Array, Array], sizes: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return bounds on the quotient of a sum and a positive size, given an interval for each."""
+    quotients = np.array([end / size for end in sums for size in sizes])
     return quotients.min(axis=0), quotients.max(axis=0)

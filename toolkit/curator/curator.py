@@ -3,7 +3,7 @@
 import hashlib
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
@@ -14,8 +14,10 @@ from toolkit.core.arrays import DataFrame, Label
 from toolkit.core.checks import PROGRAM_EXITS, Number, check_choice, check_neighbors, explain_call, quietly, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator import counts, keys, moments, quantiles, robust
-from toolkit.curator.release import CHANGED, Price, Query, Release, Unit, preview_of
+from toolkit.curator import counts, keys, moments, quantiles, robust, synthetic
+from toolkit.curator.rehearsal import ReleaseRehearsal, rehearse_release
+from toolkit.curator.release import CHANGED, PlannedRelease, Price, Query, Unit, preview_of
+from toolkit.curator.weights import Weights, reject_weights
 from toolkit.frames.conditions import Where
 from toolkit.frames.engines import cells
 from toolkit.frames.frame import Frame, as_list
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _LONGEST_LABEL = 200
+_CLAMPED = ("sum", "mean", "variance", "std", "covariance", "correlation", "quantile", "median")
 _WHY = {
     "neighbors": 'neighbors="replace" protects against a change of one person\'s record, and the number '
     'of rows is public; neighbors="add_remove" protects against one person coming or going',
@@ -34,24 +37,32 @@ _WHY = {
     "extremes, so write those that are possible, bounds=(0, 100), or pay for `curator.bounds`",
     "estimator": "write estimator=Huber(k), from toolkit.central.robust; it clips values k away from the location",
     "trim": "trim=0.1 drops a tenth of the rows at each end",
-    "epsilon": "epsilon=0.5 is the price",
+    "epsilon": "epsilon=0.5 is the privacy loss of the release",
     "options": "options are public and not read from the data: options=[…]",
     "sensitivity": "the noise depends on how far one person can move the score: sensitivity=1",
     "missing": "missing values are dropped here",
     "bins": "the edges of bins are public and not read from the data: edges=[0, 10, 20]",
     "histogram.by": 'for several columns write count(by={"city": […], "age": bands(18, 30, 65)})',
     "q": "q=0.5 is the median",
-    "k": "k=10 asks for the ten most frequent options",
+    "k": "k=10 finds the ten most frequent options",
+    "columns": 'the options of each column are public: columns={"region": ["north", "south"], "sex": ["f", "m"]}',
     "second": "a covariance needs two columns",
     "score": "score(frame, candidate) returns a number, higher for better candidates",
     "seed": "rng=… is for a ledger with simulated=True",
     "count": 'conditions are a mapping: count({"city": "north"}, epsilon=0.5)',
-    "delta": "only `keys` takes `delta`; noise is bought with epsilon or rho",
+    "weights": 'weights="w" names a column; write weight_bounds=(0, 50) and weights_are_fixed=True with it',
+    "weight_bounds": "weights are clipped to public bounds, which scale the noise: weight_bounds=(0, 50)",
+    "delta": "only `keys` takes `delta`; epsilon or rho determines the noise",
 }
 _ALTERNATIVES = {
-    "groupby": 'a table by groups is one call: count(by={"city": ["north", "south"]}), and so is a mean',
+    "groupby": 'write count(by={"city": ["north", "south"]}) for a table by groups; mean and others also accept `by`',
     "value_counts": 'write count(by={"city": ["north", "south"]}), or keys(…) if the values are unknown',
     "describe": "each statistic has its own price: mean, std, quantile",
+    **dict.fromkeys(
+        ("join", "merge"),
+        "in a join of confidential tables, one person could change many rows; add public columns with "
+        "toolkit.frames.with_lookup before you make a curator",
+    ),
     **dict.fromkeys(("head", "loc", "iloc", "columns", "shape"), "rows are never shown"),
     **dict.fromkeys(("min", "max"), "an extreme is a single person's value; write quantile(…, 0.01), or `bounds`"),
 }
@@ -62,16 +73,25 @@ class ReleaseMethods(Generic[Result]):
 
     _frame: Frame
     _unit: Unit
+    _weights: Weights | None = None
 
     @abstractmethod
-    def _run(self, release: Release[Any], rng: Rng) -> Result:
+    def _run(self, release: PlannedRelease[Any], rng: Rng) -> Result:
         """Release a described statistic, or preview it."""
 
     def _query(
-        self, epsilon: Number | None, rho: Number | None, where: Where | None = None, by: By | None = None
+        self,
+        epsilon: Number | None,
+        rho: Number | None,
+        where: Where | None = None,
+        by: By | None = None,
+        *,
+        has_weighted_form: bool = False,
     ) -> Query:
+        if self._weights is not None and not has_weighted_form:
+            reject_weights()
         rows = parse_grouping(self._frame, where, by, self._unit.persons)
-        return Query(self._frame, self._unit, Price.of(epsilon, rho), rows)
+        return Query(self._frame, self._unit, Price.of(epsilon, rho), rows, self._weights)
 
     def count(
         self,
@@ -116,7 +136,8 @@ class ReleaseMethods(Generic[Result]):
         """
         if isinstance(by, list | tuple):
             return self._run(counts.agreeing_counts(self._query(epsilon, rho, where), by), rng)
-        return self._run(counts.count(self._query(epsilon, rho, where, by)), rng)  # type: ignore[arg-type]
+        query = self._query(epsilon, rho, where, by, has_weighted_form=True)  # type: ignore[arg-type]
+        return self._run(counts.count(query), rng)
 
     def histogram(
         self,
@@ -156,7 +177,8 @@ class ReleaseMethods(Generic[Result]):
         Estimate
             The released numbers, with the standard errors of their noise.
         """
-        return self._run(counts.histogram(self._query(epsilon, rho, where), column, options, edges), rng)
+        query = self._query(epsilon, rho, where, has_weighted_form=True)
+        return self._run(counts.histogram(query, column, options, edges), rng)
 
     def sum(
         self,
@@ -201,7 +223,8 @@ class ReleaseMethods(Generic[Result]):
         Estimate
             The released numbers, with the standard errors of their noise.
         """
-        return self._run(counts.total(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
+        query = self._query(epsilon, rho, where, by, has_weighted_form=True)
+        return self._run(counts.total(query, column, bounds, missing), rng)
 
     def mean(
         self,
@@ -249,7 +272,8 @@ class ReleaseMethods(Generic[Result]):
         Estimate
             The released numbers, with the standard errors of their noise.
         """
-        return self._run(moments.mean(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
+        query = self._query(epsilon, rho, where, by, has_weighted_form=True)
+        return self._run(moments.mean(query, column, bounds, missing), rng)
 
     def variance(
         self,
@@ -551,11 +575,11 @@ class ReleaseMethods(Generic[Result]):
         query = self._query(epsilon, rho, where, by)
         if check_choice(method, "method", ("exponential", "smooth")) == "smooth":
             if step is not None:
-                reject("`step` is said only for method='exponential'", step, "the other has its own grid")
+                reject("`step` must be given only for method='exponential'", step, "the other method has its own grid")
             return self._run(robust.smooth(query, "median", column, bounds, missing), rng)
         if missing is not None:
-            rule = "`missing` is said only for method='smooth'"
-            reject(rule, missing, "the other leaves missing values out")
+            rule = "`missing` must be given only for method='smooth'"
+            reject(rule, missing, "the other method leaves missing values out")
         return self._run(quantiles.quantiles(query, column, "1/2", bounds, step), rng)
 
     def location(
@@ -735,8 +759,8 @@ class ReleaseMethods(Generic[Result]):
         """Find limits of a column for `bounds=`: powers of two between which most values lie.
 
         Values are counted in bins by sign and power of two, and the limits enclose every bin whose noisy count reaches
-        a threshold. If an outer bin is missed, the number of its values is at most about the threshold. These values
-        are later clamped.
+        a threshold. A missed outer bin contains at most about as many values as the threshold; these values are later
+        clamped.
 
         Parameters
         ----------
@@ -808,6 +832,44 @@ class ReleaseMethods(Generic[Result]):
         """
         return self._run(keys.top(self._query(epsilon, rho, where), column, k, options), rng)
 
+    def synthesize(
+        self,
+        columns: Mapping[Label, Iterable[Any]],
+        *,
+        where: Where | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        rng: Rng = None,
+    ) -> Any:
+        """Release a synthetic table: made-up rows that fit noisy counts of columns and of pairs of columns (MST).
+
+        The budget has three equal parts: for the counts of each column, for the choice of pairs of columns that depend
+        on each other and connect all columns, and for the counts of these pairs. The rows are drawn from a graphical
+        model of these counts, which needs the extra `synthetic`. Statistics that were not measured have no interval.
+
+        Parameters
+        ----------
+        columns : mapping
+            The public options of each column: {"region": REGIONS, "age": bands(18, 30, 65), "pay": [MISSING, OTHER]}.
+            A row is counted if it has one of the options in every column.
+        where : mapping or callable, optional
+            The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+            MISSING}.
+        epsilon : number, optional
+            The epsilon of the whole release, with Laplace noise. Exactly one of `epsilon` and `rho` must be given.
+        rho : number, optional
+            The rho of the whole release, with Gaussian noise. The ledger must have a Zcdp ceiling.
+        rng : numpy.random.Generator, optional
+            A generator for simulations, which requires a simulated ledger; the default is the operating system's
+            randomness.
+
+        Returns
+        -------
+        SyntheticTable
+            The synthetic rows as `frame`, and the measured counts with their errors as `marginals`.
+        """
+        return self._run(synthetic.synthesize(self._query(epsilon, rho, where), columns), rng)
+
     def choose(
         self,
         candidates: Iterable[Any],
@@ -875,10 +937,10 @@ class Curator(ReleaseMethods[Estimate]):
     """A curator that releases statistics of a confidential frame under the budget of a ledger.
 
     Bounds, options, edges and conditions are given by the analyst and never read from the data. A call can be rejected
-    because of its arguments, the labels and types of columns, or the budget. Then the ledger is charged, and the frame
-    is read only after the charge. No cell of a table in memory can cause an error, a warning or a result of another
-    shape. Labels and types are public. If a program inferred the types, a single cell may have determined them, so pass
-    `dtype=` or `schema=` when you read a file. For a number that is published every week, use
+    because of its arguments, the labels and types of columns, or the budget. Otherwise the ledger is charged, and the
+    frame is read only after the charge. No cell of a table in memory can cause an error, a warning or a result of a
+    different shape. Labels and types are public. If a program inferred the types, a single cell may have determined
+    them, so pass `dtype=` or `schema=` when you read a file. For a number that is published every week, use
     `curator.ledger.every(…)`.
 
     Parameters
@@ -903,6 +965,18 @@ class Curator(ReleaseMethods[Estimate]):
         The largest number of groups of a table in which one person's rows are used.
     rows_in_group : int, optional
         The largest number of rows of one person in one group.
+    weights : str or int, optional
+        The column of sampling weights. The methods `count`, `histogram`, `sum` and `mean` then estimate the population,
+        with an error that accounts for sampling and noise, and the other methods are refused.
+    weight_bounds : pair of numbers
+        Public limits to which weights are clipped; the upper limit scales the noise. A missing weight counts as the
+        lower limit.
+    weights_are_fixed : bool
+        The statement that each weight depends on its own row alone, as the weights of a sampling design do. Weights
+        that are calibrated on the data do not: one person's row moves many of them.
+    deff : number, optional
+        A public design effect of the sample, with which strata and clusters are accounted for. Without it, the sampling
+        variance is estimated from noisy squares, as for a sample with replacement.
 
     Examples
     --------
@@ -930,10 +1004,15 @@ class Curator(ReleaseMethods[Estimate]):
         rows: int | None = None,
         groups: int | None = None,
         rows_in_group: int | None = None,
+        weights: Label | None = None,
+        weight_bounds: BoundsLike | None = None,
+        weights_are_fixed: bool = False,
+        deff: Number | None = None,
     ) -> None:
         if not isinstance(ledger, Ledger):
             reject("`ledger` must be a Ledger", type(ledger).__name__, "write Ledger(Pure(1.0))", TypeError)
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
+        self._weights = Weights.of(self._frame, weights, weight_bounds, deff, are_fixed=weights_are_fixed)
         if (person is None) != (rows is None) or (person is None and (groups or rows_in_group)):
             rule = "`person` and `rows` must be given together, `groups` and `rows_in_group` with them"
             consequence = 'write person="id", rows=3; without `person` each row is a person'
@@ -944,8 +1023,19 @@ class Curator(ReleaseMethods[Estimate]):
         elif self.neighbors == "replace":
             n = len(self._frame)  # the public number of rows, which a query engine counts before any charge
         self._unit = Unit(self.neighbors, persons, n)
+        self._given_frame = frame
+        self._settings: dict[str, Any] = {
+            "person": person,
+            "rows": rows,
+            "groups": groups,
+            "rows_in_group": rows_in_group,
+            "weights": weights,
+            "weight_bounds": weight_bounds,
+            "weights_are_fixed": weights_are_fixed,
+            "deff": deff,
+        }
 
-    def _run(self, release: Release[Any], rng: Rng) -> Any:
+    def _run(self, release: PlannedRelease[Any], rng: Rng) -> Any:
         """Charge the ledger, then read the frame, draw the noise and document the release."""
         ledger, label = self.ledger, release.label
         if len(label) > _LONGEST_LABEL:
@@ -957,7 +1047,7 @@ class Curator(ReleaseMethods[Estimate]):
         estimate = quietly(lambda: release.draw(release.read(), source), rule, consequence="the charge remains")
         if estimate is CHANGED:
             rule, consequence = "the table of a curator must not change", "make a new Curator; the charge remains"
-            reject(rule, "another number of rows than it had at first", consequence, RuntimeError)
+            reject(rule, "a different number of rows", consequence, RuntimeError)
         if not isinstance(estimate, Estimate):
             return estimate
         estimate = release.document(release.describe(estimate), ledger, entry)
@@ -975,15 +1065,93 @@ class Curator(ReleaseMethods[Estimate]):
         >>> round(curator.preview.mean("pay", bounds=(0, 9000), missing="drop", epsilon=0.5).se(n=1000), 3)
         18.0
         """
-        return Previews(self._frame, self._unit, self.ledger)
+        return Previews(self._frame, self._unit, self.ledger, self._weights)
+
+    def rehearse(
+        self,
+        frame: DataFrame,
+        statistic: str,
+        *columns: Any,
+        bounds: Sequence[BoundsByColumn],
+        epsilon: Iterable[Number] | None = None,
+        rho: Iterable[Number] | None = None,
+        runs: int = 100,
+        rng: Rng = None,
+        **options: Any,
+    ) -> ReleaseRehearsal:
+        """Measure the errors of noise and of clamping on a public frame, for several bounds and prices.
+
+        Nothing is charged, and the confidential frame is not read. Nothing protects the public frame: it may be the
+        published data of an earlier year, or data that were made up. The errors apply to the confidential frame as far
+        as its number of rows and its values are similar.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A public table with the columns of the release.
+        statistic : str
+            The name of a method: "sum", "mean", "variance", "std", "covariance", "correlation", "quantile" or "median".
+        *columns : str or int
+            The positional arguments of this method: `rehearse(old, "quantile", "pay", 0.5, …)`.
+        bounds : list
+            The choices of bounds, such as [(0, 50), (0, 100)].
+        epsilon : list of numbers, optional
+            The prices as epsilon.
+        rho : list of numbers, optional
+            The prices as rho.
+        runs : int
+            The number of simulated releases for each choice of bounds and price.
+        rng : numpy.random.Generator, optional
+            A generator for results that can be repeated; the default is the operating system's randomness.
+        **options
+            Further arguments of the method: `missing`, `where`, `by`.
+
+        Returns
+        -------
+        ReleaseRehearsal
+            The errors, with `to_frame()`, `best` and `plot()`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from toolkit import Ledger, Pure
+        >>> curator = Curator(pd.DataFrame({"age": [21, 34, 45, 28] * 500}), Ledger(Pure(1.0)), neighbors="replace")
+        >>> old = pd.DataFrame({"age": [23, 39, 80, 31] * 500})
+        >>> curator.rehearse(old, "mean", "age", bounds=[(18, 50), (18, 100)], epsilon=[1], missing="drop")
+        <ReleaseRehearsal: mean of age on public data; bounds with the smallest error: epsilon 1: 18 to 100>
+        """
+        if frame is self._given_frame:
+            rule, consequence = "a rehearsal needs a public frame", "its results are not protected"
+            reject(rule, "the frame of the curator", consequence)
+        name = check_choice(statistic, "statistic", _CLAMPED)
+        public = Curator(frame, self.ledger, self.neighbors, **self._settings)
+        method = getattr(Plans(public._frame, public._unit, public._weights), name)
+
+        def plan(limits: object, price: Mapping[str, Number]) -> PlannedRelease[Any]:
+            planned: PlannedRelease[Any] = method(*columns, bounds=limits, **price, **options)
+            return planned
+
+        column, prices = columns[0] if columns else None, {"epsilon": epsilon, "rho": rho}
+        return rehearse_release(plan, public._frame, bounds, prices, column=column, runs=runs, rng=rng)
 
     def __repr__(self) -> str:
         persons = self._unit.persons
         return (
             f"<Curator: columns {', '.join(self._frame.names)}; "
-            f"{'' if persons is None else f'{persons.words}; '}"
+            f"{'' if persons is None else f'{persons.description}; '}"
+            f"{'' if self._weights is None else f'{self._weights.description}; '}"
             f"neighbors: {self.neighbors}; {self.ledger!r}>"
         )
+
+
+class Plans(ReleaseMethods[PlannedRelease[Any]]):
+    """The methods of a curator, each of which returns the description of a release."""
+
+    def __init__(self, frame: Frame, unit: Unit, weights: Weights | None) -> None:
+        self._frame, self._unit, self._weights = frame, unit, weights
+
+    def _run(self, release: PlannedRelease[Any], rng: Rng) -> PlannedRelease[Any]:  # noqa: ARG002
+        return release
 
 
 @explain_call('Curator(frame, Ledger(Pure(1.0)), neighbors="replace").preview', **_WHY)
@@ -992,10 +1160,10 @@ class Previews(ReleaseMethods[Preview]):
 
     _public_name = "Curator.preview"
 
-    def __init__(self, frame: Frame, unit: Unit, ledger: Ledger) -> None:
-        self._frame, self._unit, self._ledger = frame, unit, ledger
+    def __init__(self, frame: Frame, unit: Unit, ledger: Ledger, weights: Weights | None = None) -> None:
+        self._frame, self._unit, self._ledger, self._weights = frame, unit, ledger, weights
 
-    def _run(self, release: Release[Any], rng: Rng) -> Preview:
+    def _run(self, release: PlannedRelease[Any], rng: Rng) -> Preview:
         self._ledger.source(rng)
         return preview_of(release, self._ledger)
 

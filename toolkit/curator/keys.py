@@ -15,7 +15,7 @@ from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.counts import Bins
-from toolkit.curator.release import Query, Release
+from toolkit.curator.release import PlannedRelease, Query
 from toolkit.frames.frame import as_list
 from toolkit.frames.persons import check_keys
 from toolkit.frames.reader import cell_counts, key_counts
@@ -24,7 +24,7 @@ from toolkit.frames.values import Keys
 _COUNTS = Covers([ErrorSource.NOISE], unit="counts")
 
 
-def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
+def keys(query: Query, column: Label, delta: Number | None) -> PlannedRelease[Any]:
     """Describe the release of the values of a column whose noisy counts reach a threshold, with these counts."""
     if delta is None:
         rule = "`delta` must be given for unknown keys"
@@ -33,8 +33,8 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
     caps = unit.caps
     check_keys(query.frame.column(column))
     make = KeyThreshold.for_loss if query.price.is_epsilon else KeyThreshold.for_rho
-    most = caps.rows if caps.groups is None else min(caps.rows, caps.groups)
-    mechanism = make(query.price.amount, delta, neighbors=unit.neighbors, keys_per_person=most)
+    max_keys = caps.rows if caps.groups is None else min(caps.rows, caps.groups)
+    mechanism = make(query.price.amount, delta, neighbors=unit.neighbors, keys_per_person=max_keys)
 
     def draw(counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng) -> Estimate:
         return replace(mechanism.release(counts, rng=rng), axes=(name,))
@@ -42,11 +42,11 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
     def public_keys(estimate: Estimate) -> dict[str, Any]:
         return {"by": {name: list(estimate.labels)}, "keys": "found"}
 
-    read = partial(key_counts, query.frame, rows, column, most)
-    return query.release(f"keys of {name}{rows.words}", mechanism, read, draw, facts_after=public_keys)
+    read = partial(key_counts, query.frame, rows, column, max_keys)
+    return query.release(f"keys of {name}{rows.description}", mechanism, read, draw, facts_after=public_keys)
 
 
-def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release[Any]:
+def bounds(query: Query, column: Label, powers: object, beta: Number) -> PlannedRelease[Any]:
     """Describe the release of powers of two between which most values of a column lie."""
     rows, unit, name = query.rows, query.unit, query.frame.column(column, must_be_numeric=True).name
     if not isinstance(powers, tuple | list) or len(powers) != 2:
@@ -65,15 +65,15 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
         )
 
     note = (
-        f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
-        f"those of all bins, ±2**{last}"
+        f"the limits enclose all bins whose noisy count reached {mechanism.threshold}; if no count did, they are "
+        f"the limits of all bins, ±2**{last}"
     )
-    label = f"bounds of {name}{rows.words}"
+    label = f"bounds of {name}{rows.description}"
     facts = {"powers of two": [first, last], "beta": str(beta)}
     return query.release(label, mechanism, lambda: cell_counts(query.frame, binned), draw, query=facts, notes=(note,))
 
 
-def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[Any]:
+def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> PlannedRelease[Any]:
     """Describe the choice of the k most frequent options."""
     choices, unit = as_list(options, "options"), query.unit
     axis = Keys.parse(query.frame, column, choices, "options")
@@ -91,11 +91,11 @@ def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[
         return selection_estimate(ranks, mechanism.loss, _COUNTS, "Exponential", rng, labels=names, axes=(name,))
 
     note = (
-        "numbers are places: 1 was chosen first; "
-        f"with probability 95 % no option that was left at a choice has more than "
-        f"{mechanism.error_bound(counts_query.rows.n_cells):,} rows more than the chosen one"
+        "values are ranks: 1 was chosen first; "
+        f"with probability 95 %, no option that was passed over has more than "
+        f"{mechanism.error_bound(counts_query.rows.n_cells):,} rows more than the option chosen instead"
     )
-    label = f"top {mechanism.k} of {name} ({counts_query.rows.n_cells}){query.rows.words}"
+    label = f"top {mechanism.k} of {name} ({counts_query.rows.n_cells}){query.rows.description}"
     return counts_query.release(
         label, mechanism, lambda: cell_counts(query.frame, counts_query.rows), draw, notes=(note,)
     )

@@ -17,15 +17,18 @@ from toolkit.central.release import CellNoise
 from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
-from toolkit.curator.release import PRODUCTS, STEPS, Query, Release, by_column, noisy_sums
+from toolkit.curator import weighted
+from toolkit.curator.release import PRODUCTS, STEPS, PlannedRelease, Query, by_column, noisy_sums
 from toolkit.frames.reader import power_sums, product_sums
 from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, BoundsByColumn, BoundsLike, Missing, Variable
 
-_LINEAR = ("NaN where a noisy variance is not above 0; the interval follows the linear part of the error",)
+_LINEAR = ("NaN if a noisy variance is not above 0; the interval uses a linear approximation of the error",)
 
 
-def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
+def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, missing: Missing) -> PlannedRelease[Any]:
     """Describe the mean of a column, or the means of a list of columns that share the budget evenly."""
+    if query.weights is not None:
+        return weighted.mean(query, query.weights, column, bounds, missing)
     if isinstance(column, list):
         if len(set(column)) < len(column) or not column:
             received = "repetitions" if column else "none"
@@ -42,15 +45,18 @@ def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, miss
 
 
 def _mean_statistic(query: Query, limits: Bounds) -> tables.MomentStatistic:
-    unit, half, least = query.unit, _half(limits), limits.low_steps * limits.step
+    unit = query.unit
     statistic = tables.mean_statistic(
         limits.span, query.rows.n_cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon
     )
-    middle = float(least + limits.span * limits.step / 2)
-    return replace(statistic, factor=half, offset=middle, within=(float(limits.low), float(limits.high)))
+    return replace(
+        statistic, factor=limits.half_width, offset=limits.middle, within=(float(limits.low), float(limits.high))
+    )
 
 
-def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, name: str = "variance") -> Release[Any]:
+def variance(
+    query: Query, column: Label, bounds: BoundsLike, missing: Missing, name: str = "variance"
+) -> PlannedRelease[Any]:
     """Describe the sample variance of a column."""
     variable, unit, rows = query.variable(column, bounds, missing, SQUARE_BITS), query.unit, query.rows
     limits = variable.limits
@@ -60,29 +66,33 @@ def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, 
         coded = tables.variance_statistic(
             limits.span, rows.n_cells, unit.neighbors, unit.caps, laplace=query.price.is_epsilon
         )
-        statistic = replace(coded, factor=_half(limits) ** 2)
+        statistic = replace(coded, factor=limits.half_width**2)
     read = partial(power_sums, query.frame, rows, variable, 2)
     return noisy_sums(query, f"{name} of {variable.name}", [statistic], [read], [variable], PRODUCTS)
 
 
-def std(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
+def std(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> PlannedRelease[Any]:
     """Describe the sample standard deviation of a column, as the root of its variance."""
     squared = variance(query, column, bounds, missing, "standard deviation")
     noise = squared.noise and partial(_root_noise, squared.noise, Bounds.of(bounds, SQUARE_BITS), query.unit.n)
     return replace(squared, noise=noise, finish=partial(Estimate.map, function=_root, derivative=_root_slope))
 
 
-def covariance(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
+def covariance(
+    query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing
+) -> PlannedRelease[Any]:
     """Describe the sample covariance of two columns."""
     x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
     if (n := _public_n(query, variables)) is not None:
         statistic: statistics.Statistic = statistics.covariance((x.limits, y.limits), n)
     else:
-        statistic = replace(_covariance_statistic(query, x, y), factor=_half(x.limits) * _half(y.limits))
+        statistic = replace(_covariance_statistic(query, x, y), factor=x.limits.half_width * y.limits.half_width)
     return _pair_release(query, "covariance", statistic, (x, y))
 
 
-def correlation(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
+def correlation(
+    query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing
+) -> PlannedRelease[Any]:
     """Describe the correlation of two columns."""
     x, y = _variables(query, pair, bounds, missing, PAIR_BITS)
     statistic = replace(_covariance_statistic(query, x, y), estimator=tables.correlation)
@@ -97,7 +107,7 @@ def _covariance_statistic(query: Query, x: Variable, y: Variable) -> tables.Mome
 
 def _pair_release(
     query: Query, name: str, statistic: statistics.Statistic, pair: tuple[Variable, Variable], **more: Any
-) -> Release[Any]:
+) -> PlannedRelease[Any]:
     label, read = f"{name} of {pair[0].name} and {pair[1].name}", partial(product_sums, query.frame, query.rows, pair)
     return noisy_sums(query, label, [statistic], [read], pair, PRODUCTS, **more)
 
@@ -118,16 +128,11 @@ def _variables(
     ]
 
 
-def _half(limits: Bounds) -> float:
-    """Return half the distance between the limits on the grid, which is the unit of the coded values."""
-    return float(limits.span * limits.step / 2)
-
-
 def _root_noise(squared: Callable[[], CellNoise], limits: Bounds, n: int | None) -> CellNoise:
-    """Return the noise of a standard deviation from the slope of the root at uniform values: 1 / (2 half / sqrt 3)."""
+    """Return the noise of a standard deviation by the delta method, for values spread evenly between the bounds."""
     noise = squared()
     se_times_n = noise.sd * n if noise.sd is not None and n is not None else noise.se_times_n or 0.0
-    return CellNoise(noise.n_cells, se_times_n=se_times_n * math.sqrt(3) / (2 * _half(limits)))
+    return CellNoise(noise.n_cells, se_times_n=se_times_n * math.sqrt(3) / (2 * limits.half_width))
 
 
 def _root(variance: Array) -> Array:

@@ -1,4 +1,4 @@
-"""`Query`: a checked request to a table; `Release`: a statistic described by public arguments alone.
+"""`Query`: a checked request to a table; `PlannedRelease`: a statistic described by public arguments alone.
 
 The methods of a curator only create such descriptions. The frame is not read before `Curator._run` has charged the
 ledger, and a preview is computed from the description alone.
@@ -30,13 +30,14 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
+from toolkit.curator.weights import Weights
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import ONE_ROW, Caps, Persons
 from toolkit.frames.sums import SUM_BITS, Axis, Bounds, Grouping, Variable, format_number
 
 Data = TypeVar("Data")
 CHANGED = object()
-"""Returned in place of an estimate if the number of rows has changed, so that the noise would not fit the table."""
+"""A marker returned instead of an estimate if the number of rows has changed, because the noise would be wrong."""
 
 
 class PricedMechanism(Protocol):
@@ -62,7 +63,7 @@ class Price:
             return cls(check_positive(epsilon, "epsilon", NO_FINITE_NOISE), True)
         if rho is not None and epsilon is None:
             return cls(check_positive(rho, "rho", NO_FINITE_NOISE), False)
-        consequence = "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling"
+        consequence = "epsilon gives Laplace noise; rho gives Gaussian noise, in a ledger with a Zcdp ceiling"
         reject("exactly one of `epsilon` and `rho` must be given", "none" if epsilon is None else "both", consequence)
 
     @lru_cache(maxsize=256)  # noqa: B019  (amounts and sensitivities are public and small)
@@ -94,7 +95,7 @@ class Unit:
     def charge(self) -> dict[str, Any]:
         if self.persons is None:
             return {"neighbors": self.neighbors, "unit": "row"}
-        return {"neighbors": self.neighbors, "unit": "person", "terms": self.persons.words}
+        return {"neighbors": self.neighbors, "unit": "person", "terms": self.persons.description}
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -103,7 +104,7 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
-class Release(Generic[Data]):
+class PlannedRelease(Generic[Data]):
     """A statistic, described by public arguments alone.
 
     Parameters
@@ -121,7 +122,7 @@ class Release(Generic[Data]):
     noise_unit : the unit of the noise, for published documents.
     steps : the postprocessing in `draw`, for published documents.
     facts_after : a function that returns additions to `query` that depend on the estimate, such as released keys.
-    finish : a function that transforms the documented estimate; it uses only released values.
+    finish : a function that makes the result from the documented estimate; it uses only released values.
     """
 
     label: str
@@ -137,7 +138,7 @@ class Release(Generic[Data]):
     noise_unit: str = "rows"
     steps: tuple[str, ...] = ()
     facts_after: Callable[[Estimate], Mapping[str, Any]] | None = None
-    finish: Callable[[Estimate], Estimate] | None = None
+    finish: Callable[[Estimate], Any] | None = None
 
     def describe(self, estimate: Estimate) -> Estimate:
         """Add the label, the method and the notes to the estimate, and to the counts released with it."""
@@ -148,7 +149,7 @@ class Release(Generic[Data]):
         return self._described(estimate, self.label, notes)
 
     def _described(self, estimate: Estimate, label: str, notes: tuple[str, ...]) -> Estimate:
-        persons = "" if self.unit.persons is None else self.unit.persons.words
+        persons = "" if self.unit.persons is None else self.unit.persons.description
         mechanism, neighbors = f"{estimate.method} mechanism", f"neighbors: {self.unit.neighbors}"
         return replace(
             estimate,
@@ -182,13 +183,14 @@ class Query:
     unit: Unit
     price: Price
     rows: Grouping
+    weights: Weights | None = None
 
     def by(self, *axes: Axis) -> "Query":
         return replace(self, rows=self.rows.by(*axes))
 
     def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
         """Return a column with its bounds and the treatment of its missing values."""
-        # The column is checked first, because dates can never be added.
+        # The column is checked first, because dates can never be added up.
         column, limits = self.frame.column(label, must_be_numeric=True), Bounds.of(bounds, bits)
         fill, missing_rule = resolve_missing(missing, limits)
         return Variable(label, limits, fill, column.name, missing_rule)
@@ -204,13 +206,13 @@ class Query:
         query: Mapping[str, Any] | None = None,
         notes: tuple[str, ...] = (),
         **more: Any,
-    ) -> Release[Data]:
-        """Describe a release of this query; `more` holds further fields of `Release`."""
+    ) -> PlannedRelease[Data]:
+        """Describe a release of this query; `more` holds further fields of `PlannedRelease`."""
         rows, facts = self.rows, dict[str, Any]()
         if rows.axes:
             facts |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": "given"}
-        if rows.where.words:
-            facts["where"] = rows.where.words
+        if rows.where.description:
+            facts["where"] = rows.where.description
         if variables:
             facts["bounds"] = {
                 variable.name: {part: str(getattr(variable.limits, part)) for part in ("low", "high", "step")}
@@ -219,7 +221,7 @@ class Query:
         missing = dict.fromkeys(variable.missing_rule for variable in variables)
         if len(missing) > 1:
             missing = {", ".join(f"{variable.name}: {variable.missing_rule}" for variable in variables): None}
-        return Release(
+        return PlannedRelease(
             statistic,
             mechanism,
             self.unit,
@@ -233,8 +235,8 @@ class Query:
         )
 
 
-STEPS = "steps, as bounds have them"
-PRODUCTS = "products of steps, as bounds have them"
+STEPS = "grid steps of the bounds"
+PRODUCTS = "products of grid steps of the bounds"
 
 
 def noisy_sums(
@@ -245,7 +247,7 @@ def noisy_sums(
     variables: Sequence[Variable] = (),
     noise_unit: str = "rows",
     notes: tuple[str, ...] = (),
-) -> Release[Any]:
+) -> PlannedRelease[Any]:
     """Describe a release of noisy integer sums for each cell, and the estimates from these sums.
 
     Several statistics, one for each variable, share the privacy loss evenly.
@@ -280,7 +282,7 @@ def noisy_sums(
         return replace(max(noises, key=lambda noise: noise.se_times_n or 0), n_cells=rows.n_cells * len(noises))
 
     more: dict[str, Any] = {"noise": noise, "noise_unit": noise_unit, "notes": notes, "variables": variables}
-    return query.release(f"{label}{rows.words}", mechanism, read, draw, **more)
+    return query.release(f"{label}{rows.description}", mechanism, read, draw, **more)
 
 
 def cells_by(rows: Grouping, axis: str, names: Sequence[str]) -> dict[str, Any]:
@@ -316,7 +318,7 @@ def by_column(values: Any, label: Label, argument: str) -> Any:
             reject(
                 f"`{argument}` must have an entry for each column",
                 "fewer",
-                f"add the columns that {argument}={{…}} lacks",
+                f"add the columns that are not in {argument}={{…}}",
             )
         return values[label]
     if argument == "bounds":
@@ -325,7 +327,7 @@ def by_column(values: Any, label: Label, argument: str) -> Any:
     return values
 
 
-def preview_of(release: Release[Any], ledger: Ledger) -> Preview:
+def preview_of(release: PlannedRelease[Any], ledger: Ledger) -> Preview:
     """Preview a release from public arguments alone."""
     mechanism = release.mechanism
     loss, charged = price_of(mechanism, ledger.ceiling)

@@ -15,7 +15,7 @@ from toolkit.core.arrays import Array, Codes, Label
 from toolkit.core.checks import Number, check_probability, exact_fraction, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator.release import CHANGED, Query, Release, resolve_missing
+from toolkit.curator.release import CHANGED, PlannedRelease, Query, resolve_missing
 from toolkit.frames.reader import cell_values
 from toolkit.frames.sums import BoundsLike, Missing, Variable, format_number, split_by_cell
 
@@ -23,18 +23,17 @@ if TYPE_CHECKING:  # imported inside the functions, so that `import toolkit` sta
     from toolkit.central.robust.releases import SmoothSummary
 
 
-def location(query: Query, column: Label, estimator: object, bounds: BoundsLike, step: Number | None) -> Release[Any]:
+def location(
+    query: Query, column: Label, estimator: object, bounds: BoundsLike, step: Number | None
+) -> PlannedRelease[Any]:
     """Describe the Huber location of a column in each cell, by inverse sensitivity."""
     from toolkit.central.robust.estimators import Huber
     from toolkit.central.robust.inverse import COVERS, InverseSensitivity
 
     if not isinstance(estimator, Huber):
-        reject(
-            "`estimator` must be a Huber",
-            getattr(estimator, "__name__", repr(estimator)),
-            "write Huber(1.345): only its score is bounded and monotone",
-            TypeError,
-        )
+        received = getattr(estimator, "__name__", repr(estimator))
+        remedy = "write Huber(1.345): only its score is bounded and monotone"
+        reject("`estimator` must be a Huber", received, remedy, TypeError)
     rows, name = query.rows, query.frame.column(column, must_be_numeric=True).name
     groups = 2 if rows.n_cells > 1 and query.unit.neighbors == "replace" else 1
     epsilon = groups * replace(query.price, amount=query.price.amount / groups).selection_epsilon
@@ -55,18 +54,20 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
         points, kind = [mechanism._choose_point(cell, rng) for cell in scores], type(mechanism).__name__
         return selection_estimate(points, mechanism.loss, COVERS, kind, rng, labels=rows.labels, axes=rows.names)
 
-    each = (f"each of {rows.n_cells} groups for itself: {mechanism._note}",) if rows.axes else ()
+    each = (f"separately in each of {rows.n_cells} groups: {mechanism._note}",) if rows.axes else ()
     return query.release(
-        f"{mechanism.statistic!r} location of {name}{rows.words}",
+        f"{mechanism.statistic!r} location of {name}{rows.description}",
         mechanism,
         lambda: cell_values(query.frame, rows, column, mechanism.bounds),
         draw,
         variables=[Variable(column, mechanism.bounds, None, name, "missing left out")],
-        notes=(*each, "a Huber location, which of skewed values is neither their median nor their mean"),
+        notes=(*each, "a Huber location, which for skewed values is neither the median nor the mean"),
     )
 
 
-def trimmed_mean(query: Query, column: Label, trim: Number, bounds: BoundsLike, missing: Missing) -> Release[Any]:
+def trimmed_mean(
+    query: Query, column: Label, trim: Number, bounds: BoundsLike, missing: Missing
+) -> PlannedRelease[Any]:
     """Describe the trimmed mean, which drops a share of the rows at each end."""
     share = check_probability(trim, "trim")
     if share >= exact_fraction("1/2", "trim"):
@@ -84,7 +85,7 @@ def smooth(
     bounds: BoundsLike,
     missing: Missing,
     options: Callable[[int], dict[str, Any]] | None = None,
-) -> Release[Any]:
+) -> PlannedRelease[Any]:
     """Describe a statistic with noise scaled to its smooth sensitivity; the scale of the noise is not published."""
     name = _NAMES[statistic]
     _check_smooth(query, name)
@@ -112,7 +113,7 @@ def smooth(
         read,
         lambda summary, rng: CHANGED if summary is None else mechanism._draw(summary, rng),
         variables=[Variable(column, mechanism.bounds, fill, numbers.name, how)],
-        notes=(f"released is the {mechanism.statistic.name} of {n:,} values",),
+        notes=(f"the released statistic is the {mechanism.statistic.name} of {n:,} values",),
     )
 
 
@@ -125,4 +126,6 @@ def _check_smooth(query: Query, name: str) -> None:
         reject(rule, "others", "use method='exponential', or leave them out")
     if query.unit.persons is not None:
         consequence = "its sensitivity to several rows is unknown; use count, sum, mean or quantile"
-        reject("this statistic needs one row a person", f"a curator with {query.unit.persons.words}", consequence)
+        reject(
+            "this statistic needs one row per person", f"a curator with {query.unit.persons.description}", consequence
+        )

@@ -10,12 +10,12 @@ from tests.slowly import each
 from toolkit.central.noise import gaussian_delta as calibration
 from toolkit.central.noise.gaussian_delta import (
     GRID_SLACK,
-    classic_ratio,
+    classic_noise_multiplier,
     gaussian_delta,
     grid_bits,
     is_private,
     mills_ratio_bounds,
-    smallest_private_ratio,
+    smallest_noise_multiplier,
 )
 
 PRECISE = Context(prec=200)
@@ -67,7 +67,7 @@ def test_delta_is_the_formula_of_balle_and_wang(epsilon: float, ratio: float) ->
 )
 def test_the_least_ratio_is_proven_and_nothing_smaller_is(epsilon: float, delta: float) -> None:
     amount, slack = Fraction(repr(float(epsilon))), Fraction(repr(delta))
-    ratio = smallest_private_ratio(amount, slack)
+    ratio = smallest_noise_multiplier(amount, slack)
     assert is_private(amount, slack, ratio)
     assert not is_private(amount, slack, ratio * (1 - Fraction(1, 10**11)))
     assert gaussian_delta(amount, ratio)[1] <= delta
@@ -75,7 +75,7 @@ def test_the_least_ratio_is_proven_and_nothing_smaller_is(epsilon: float, delta:
 
 
 def test_the_least_ratio_is_proven_where_floats_see_no_delta() -> None:
-    ratio = smallest_private_ratio(Fraction("1e-20"), Fraction("1e-300"))
+    ratio = smallest_noise_multiplier(Fraction("1e-20"), Fraction("1e-300"))
     assert is_private(Fraction("1e-20"), Fraction("1e-300"), ratio)
     assert not is_private(Fraction("1e-20"), Fraction("1e-300"), ratio * (1 - Fraction(1, 10**11)))
 
@@ -85,13 +85,13 @@ def test_known_values_of_the_analytic_calibration() -> None:
     a millionth larger.
     """
     for epsilon, delta, sigma in ((1, "1e-5", 3.730631634), (1, "1e-6", 4.224678889), ("1/10", "1e-6", 36.30469)):
-        found = float(smallest_private_ratio(Fraction(epsilon), Fraction(delta)))
+        found = float(smallest_noise_multiplier(Fraction(epsilon), Fraction(delta)))
         assert sigma <= found * (1 + 1e-7)
         assert found == pytest.approx(sigma, rel=3e-6)
 
 
 def test_textbook_formulas_are_rounded_up() -> None:
-    ratio = classic_ratio(Fraction(5, 4), Fraction(1, 2), Fraction(1, 10**6))
+    ratio = classic_noise_multiplier(Fraction(5, 4), Fraction(1, 2), Fraction(1, 10**6))
     assert float(ratio) == pytest.approx(math.sqrt(2 * math.log(1.25e6)) / 0.5, rel=1e-15)
     assert ratio**2 * Fraction(1, 4) >= 2 * Fraction(PRECISE.ln(Decimal(1250000)))
 
@@ -154,10 +154,10 @@ def test_where_delta_is_not_computed_nothing_below_1_is_proven() -> None:
 @pytest.mark.parametrize("guess", [1.0, 1.001])
 def test_the_least_ratio_is_that_of_the_bisection_on_the_proof(epsilon, delta, guess, monkeypatch):
     """And if the crossing were known less well, the proof itself would be asked all the way."""
-    asked, crossing = (Fraction(epsilon), Fraction(delta)), calibration._approximate_ratio
-    monkeypatch.setattr(calibration, "_approximate_ratio", lambda *loss: guess * crossing(*loss))
-    low, high = calibration._bisect_ratio(lambda ratio: is_private(*asked, Fraction(ratio)))
-    assert smallest_private_ratio.__wrapped__(*asked) == Fraction(high)
+    asked, crossing = (Fraction(epsilon), Fraction(delta)), calibration._approximate_multiplier
+    monkeypatch.setattr(calibration, "_approximate_multiplier", lambda *loss: guess * crossing(*loss))
+    low, high = calibration._bisect_multiplier(lambda ratio: is_private(*asked, Fraction(ratio)))
+    assert smallest_noise_multiplier.__wrapped__(*asked) == Fraction(high)
     assert is_private(*asked, Fraction(high))
     assert not is_private(*asked, Fraction(low))
 
@@ -167,7 +167,7 @@ def test_the_least_ratio_is_that_of_the_bisection_on_the_proof(epsilon, delta, g
 def test_the_least_ratio_is_known_before_the_proof_is_asked_twice(epsilon, delta, monkeypatch):
     asked = []
     monkeypatch.setattr(calibration, "is_private", lambda *loss: asked.append(loss) or is_private(*loss))
-    smallest_private_ratio.__wrapped__(Fraction(epsilon), Fraction(delta))
+    smallest_noise_multiplier.__wrapped__(Fraction(epsilon), Fraction(delta))
     assert len(asked) == 2
 
 

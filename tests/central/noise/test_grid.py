@@ -198,7 +198,7 @@ def test_what_is_not_finite_is_refused_in_one_way_that_quotes_nothing() -> None:
             read_private_value(bad)
         messages.add(str(caught.value))
     assert messages == {
-        "`value` must be finite, got NaN or an infinity: settle missing and infinite values before a release."
+        "`value` must be finite, got NaN or an infinity: replace missing and infinite values before a release."
     }
 
 

@@ -47,7 +47,9 @@ def test_covariances_are_told_up_to_a_number_of_cells(most: int, monkeypatch: py
     assert (AgreeingTables(Pure(1), SIZES, TABLES, 1, 1).covariance is None) == (most < 20)
 
 
-@pytest.mark.parametrize(("loss", "law"), [(Zcdp("1/50"), "exact but for the rounding"), (Pure(1), "approximate")])
+@pytest.mark.parametrize(
+    ("loss", "law"), [(Zcdp("1/50"), "exact except for the rounding"), (Pure(1), "intervals approximate sums")]
+)
 def test_a_real_release_says_what_it_cost_and_how_good_its_intervals_are(loss: Pure | Zcdp, law: str) -> None:
     found = AgreeingTables(loss, SIZES, TABLES, 1, 1).release(TOLD, range(20))
     assert found.loss == loss

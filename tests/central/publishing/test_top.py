@@ -60,7 +60,7 @@ def test_rates_are_those_of_the_proof() -> None:
     assert TopK.for_epsilon(1, 4, neighbors="replace", rows_per_person=3, max_total_change=5).rate == Fraction(1, 17)
     assert TopK.for_epsilon(1, 1, neighbors="replace").rate == Fraction(1, 2)
     assert TopK.for_epsilon(1, 4, neighbors="replace", rows_per_person=3).max_total_change == 12
-    with pytest.raises(ValueError, match="`max_total_change` must be at least `rows_per_person`"):
+    with pytest.raises(ValueError, match="`max_total_change` must lie between `rows_per_person` and"):
         TopK.for_epsilon(1, 2, neighbors="replace", rows_per_person=3, max_total_change=2)
 
 

@@ -35,3 +35,22 @@ def test_whole_numbers_stay_whole_and_one_reach_is_the_one_of_the_list() -> None
     assert listed == [8, 21, 27, 32, 35, 37, 38, 39, 40]
     assert [found._sensitivity_at(values, 0, 40, k) for k in range(9)] == listed
     assert all(isinstance(reach, np.int64) for reach in listed)
+
+
+def test_an_unknown_statistic_is_rejected_with_those_that_exist() -> None:
+    for n in (4, 5):
+        with pytest.raises(ValueError, match=r"`statistic` must be .*trimmed.*got 'mode'"):
+            RankStatistic.from_name("mode", n)
+
+
+@pytest.mark.parametrize("name", ["median", "iqr"])
+def test_the_sensitivity_is_the_largest_change_by_one_replaced_value(name: str) -> None:
+    """Every value is replaced by every other number within the bounds."""
+    rng = np.random.default_rng(3)
+    for n in (5, 8, 11):
+        found = RankStatistic.from_name(name, n)
+        for _ in range(10):
+            values = np.sort(rng.choice([0, 1, 2, 9, 10, 24, 25, 26, 39, 40], n))
+            replaced = [np.sort([*np.delete(values, i), new]) for i in range(n) for new in range(41)]
+            changes = [abs(found._evaluate(other) - found._evaluate(values)) for other in replaced]
+            assert found._sensitivity_at(values, 0, 40, 0) == max(changes)

@@ -15,7 +15,7 @@ from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity
 from toolkit.central.robust.smooth import neighbors, smooth_sensitivity, tables
 from toolkit.core.loss import Approx, Pure
-from toolkit.core.sampling import exp_enclosure
+from toolkit.core.sampling import exp_minus_enclosure
 from toolkit.frames.sums import Bounds
 from toolkit.teaching.robust.descent import NoisyDescent
 
@@ -65,12 +65,12 @@ def test_statistic_and_sensitivity_are_exact_and_smooth(kind: str) -> None:
     """Between neighboring tables the sensitivity changes by no more than the law of the noise allows."""
     release = mechanism(kind)
     name, _, options = KINDS[kind]
-    least = Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)  # not above e**-t
-    assert least < release._ratio < 1
+    least = Fraction(exp_minus_enclosure(release.noise.smoothness, 100)[0], 2**100)  # not above e**-t
+    assert least < release._discount < 1
     found = {}
     for table in tables(range(SPAN + 1), release.statistic.n):
         found[table] = release._summarize_steps(np.array(table, dtype=np.int64))
-        expected = smooth_sensitivity(name, table, bounds=(0, SPAN), q=release._ratio, **options)
+        expected = smooth_sensitivity(name, table, bounds=(0, SPAN), q=release._discount, **options)
         floor = Fraction(1, release.statistic.divisor)
         assert 0 <= found[table].smooth_sensitivity - max(expected, floor) <= Fraction(1, 2**128)
     for table, one in found.items():
@@ -99,7 +99,7 @@ def test_a_large_sample_has_the_smooth_sensitivity_of_the_reference() -> None:
     for name, options in (("median", {}), ("trimmed", {"trim": 200}), ("iqr", {})):
         release = SmoothSensitivity.for_epsilon(1, name, n=2001, bounds=(0, 10**6), **options)
         found = release._summarize(values)
-        beta = -math.log(release._ratio)
+        beta = -math.log(release._discount)
         expected = smooth_sensitivity(name, values, bounds=(0, 10**6), beta=beta, **options)
         assert float(found.smooth_sensitivity * release.bounds.step) == pytest.approx(expected, rel=1e-5)
         assert beta == pytest.approx(1 / 6, rel=1e-3)
@@ -109,8 +109,8 @@ def test_a_large_sample_has_the_smooth_sensitivity_of_the_reference() -> None:
 def test_the_ratio_is_a_binary_fraction_just_above_its_bound(epsilon: Any) -> None:
     """The ratio of neighboring sensitivities lies hardly above what the smoothness allows."""
     release = SmoothSensitivity.for_epsilon(epsilon, "median", n=5, bounds=(0, 100))
-    assert release._ratio >= Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)
-    assert -math.log(release._ratio) == pytest.approx(float(release.noise.smoothness), rel=2**-11)
+    assert release._discount >= Fraction(exp_minus_enclosure(release.noise.smoothness, 100)[0], 2**100)
+    assert -math.log(release._discount) == pytest.approx(float(release.noise.smoothness), rel=2**-11)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,7 +123,7 @@ def test_small_tables_have_the_smooth_sensitivity_of_the_reference(kind: str) ->
     for table in ((0, 0, 6, 6), (0, 1, 1, 5), (math.nan, 2, 3, 6), (3, 3, 3, 3)):
         values = [0 if math.isnan(one) else one for one in table[:n]]
         found, ordered = release._summarize(table[:n]), sorted(values)
-        expected = smooth_sensitivity(name, values, bounds=(0, SPAN), q=release._ratio, **options)
+        expected = smooth_sensitivity(name, values, bounds=(0, SPAN), q=release._discount, **options)
         assert found.smooth_sensitivity == pytest.approx(
             max(expected, Fraction(1, release.statistic.divisor)), rel=1e-12
         )
@@ -167,12 +167,12 @@ def test_nothing_about_a_release_but_its_number_depends_on_the_data() -> None:
         shown.add((text, found.notes, found.method, found.covers, str(found.interval()), str(found.se)))
         assert np.isfinite(float(found))
     assert len(shown) == 1
-    assert "not told" in next(iter(shown))[1][0]
+    assert "not published" in next(iter(shown))[1][0]
 
 
 def test_errors_say_nothing_of_the_data() -> None:
     release = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
-    with pytest.raises(ValueError, match="there must be 5 values, got 4: their number is public"):
+    with pytest.raises(ValueError, match="there must be 5 values, got 4: the number of values is public"):
         release.release([1.0, 2.0, 3.0, 4.0])
     for mechanism in (
         release,
@@ -180,7 +180,7 @@ def test_errors_say_nothing_of_the_data() -> None:
         ProposeTestRelease(RankStatistic.from_name("median", 5), Bounds.of((0, 100), 8), 1, 1, "1/100"),
         NoisyDescent(Huber(1), (0, 100), loss=Pure(1), n=5, steps=2, rate=1, start=0, neighbors="replace"),
     ):
-        with pytest.raises(TypeError, match=r"^`values` must be numbers, got what cannot be read as such"):
+        with pytest.raises(TypeError, match=r"^`values` must be numbers, got values that are not"):
             mechanism.release([1.0, 2.0, 3.0, 4.0, "SECRET"])
     for call, message in (
         (lambda: SmoothSensitivity.for_epsilon(1, "median", n=0, bounds=(0, 1)), "`n` must be at least 1"),

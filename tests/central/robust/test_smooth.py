@@ -141,7 +141,7 @@ def test_bad_arguments_are_refused_with_the_reason() -> None:
         (lambda: local_sensitivity("rank", [1, 2], bounds=(0, 9), rank=3), "at most the number of values"),
         (lambda: local_sensitivity("median", [1, 2], bounds=(0, 9), trim=1), "`trim` must be given"),
         (lambda: local_sensitivity("trimmed", [1, 2], bounds=(0, 9), trim=1), "must leave a value"),
-        (lambda: local_sensitivity("midpoint", [1, 2, 3], bounds=(0, 9)), "ask for the median"),
+        (lambda: local_sensitivity("midpoint", [1, 2, 3], bounds=(0, 9)), 'use "median"'),
         (lambda: local_sensitivity("iqr", [1], bounds=(0, 9)), "at least 2 values"),
         (lambda: local_sensitivity(max, [1, 2]), "`domain` must be given"),
         (lambda: local_sensitivity(max, [1, 2], domain=[0, 1]), "values of the `domain`"),

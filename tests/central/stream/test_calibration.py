@@ -3,7 +3,12 @@ from fractions import Fraction
 import pytest
 
 from toolkit.central.stream import SquareRoot, Tree
-from toolkit.central.stream.calibration import CalibratedNoise, GeometricSumLaw, best_factorization, least_error
+from toolkit.central.stream.calibration import (
+    CalibratedNoise,
+    GeometricSumLaw,
+    best_factorization,
+    lowest_error_factorization,
+)
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.sampling import gaussian_sampler, laplace_sampler
 
@@ -63,4 +68,4 @@ def test_of_equals_the_one_with_the_smaller_mean_square_is_taken() -> None:
     first, second = Tree(52, 8, 2), Tree(52, 6, 2)
     assert first.node_counts.max() == second.node_counts.max() == 12
     assert first.node_counts.mean() < second.node_counts.mean()
-    assert least_error([second, first], Pure(1)) == first
+    assert lowest_error_factorization([second, first], Pure(1)) == first

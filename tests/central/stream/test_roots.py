@@ -6,7 +6,7 @@ import pytest
 
 from tests.central.stream.noises import published
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree, roots
-from toolkit.central.stream.roots import inverse, root
+from toolkit.central.stream.roots import inverse_root_coefficients, root_coefficients
 from toolkit.core.loss import Zcdp
 
 
@@ -17,7 +17,7 @@ def toeplitz(coefficients: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("window", [None, 1, 2, 3, 5, 12, 40])
 def test_the_root_times_itself_is_the_matrix_of_totals_exactly(window: int | None) -> None:
-    half, back = toeplitz(root(12, window)), toeplitz(inverse(12, window))
+    half, back = toeplitz(root_coefficients(12, window)), toeplitz(inverse_root_coefficients(12, window))
     totals = [[int(0 <= i - j < (window or 12)) for j in range(12)] for i in range(12)]
     assert half[0, 0] == 1
     assert (half @ half).tolist() == totals
@@ -30,7 +30,7 @@ def test_the_root_times_itself_is_the_matrix_of_totals_exactly(window: int | Non
 )
 def test_coefficients_have_the_known_sums(periods: int, squares: float, sum_: float) -> None:
     """Central binomial coefficients over 4**k: sums of squares and sums, from another program."""
-    found = root(periods, unit=1.0)
+    found = root_coefficients(periods, unit=1.0)
     assert np.sum(found**2) == pytest.approx(squares, abs=5e-5)
     assert np.sum(found) == pytest.approx(sum_, abs=5e-5)
 

@@ -56,7 +56,7 @@ def test_the_period_after_the_last_is_refused() -> None:
     total.add(1), total.add(2)
     message = (
         "a running total ends with its last period, 2, got period 3: its loss covers these periods "
-        "only; a new total is a new loss."
+        "only; a new total has its own loss."
     )
     with pytest.raises(RuntimeError) as error:
         total.add(3)
@@ -271,7 +271,7 @@ def _interrupted(*_: object, **__: object) -> None:
         (
             {"factorization": Tree(5)},
             ValueError,
-            "`factorization` must have the same periods and window, got one for periods=5",
+            "`factorization` must have the same periods and window, got a factorization for periods=5",
         ),
         ({"factorization": SquareRoot(4)}, ValueError, "a SquareRoot needs a Zcdp or an Approx loss"),
         ({"rng": 3}, TypeError, "`rng` must be None"),
@@ -289,7 +289,7 @@ def test_it_is_not_copied_nor_used_in_another_process() -> None:
         with pytest.raises(TypeError, match="must not be copied or pickled"):
             way(total)
     total._process = -1
-    with pytest.raises(ValueError, match="`add` must stay in the process that made the object"):
+    with pytest.raises(ValueError, match="`add` must be called in the process that made the object"):
         total.add(1)
 
 

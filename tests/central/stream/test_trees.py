@@ -7,8 +7,8 @@ import pytest
 from tests.central.stream.noises import published
 from tests.slowly import each, slowly
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree
-from toolkit.central.stream.calibration import best_factorization, least_error
-from toolkit.central.stream.trees import binary, candidates, from_below
+from toolkit.central.stream.calibration import best_factorization, lowest_error_factorization
+from toolkit.central.stream.trees import averaged_error_factors, binary_tree, candidate_trees
 from toolkit.core.loss import Pure, Zcdp
 
 
@@ -18,13 +18,13 @@ def test_fresh_noise_is_a_tree_of_one_level() -> None:
 
 
 def test_a_binary_tree_uses_as_many_sums_as_the_period_has_binary_ones() -> None:
-    assert binary(52).node_counts.tolist() == [t.bit_count() for t in range(1, 53)]
-    assert (binary(52).l1_sensitivity(), binary(52)._l2_squared()) == (6, 6)
-    assert (binary(8).l1_sensitivity(3), binary(8)._l2_squared(3)) == (
+    assert binary_tree(52).node_counts.tolist() == [t.bit_count() for t in range(1, 53)]
+    assert (binary_tree(52).l1_sensitivity(), binary_tree(52)._l2_squared()) == (6, 6)
+    assert (binary_tree(8).l1_sensitivity(3), binary_tree(8)._l2_squared(3)) == (
         12,
         3 + (4 + 1) + 9 + 9,
     )  # all in one block of four
-    assert (binary(64).levels, binary(63).levels) == (7, 6)
+    assert (binary_tree(64).levels, binary_tree(63).levels) == (7, 6)
 
 
 def test_totals_of_a_tree_are_the_digits_of_the_period_in_its_base() -> None:
@@ -83,17 +83,17 @@ def _measured(tree: Tree, counts: list[int]) -> tuple[list[float], list[int]]:
 
 def test_the_binary_tree_and_averaging_from_below_have_the_known_errors() -> None:
     """Pure(1), 52 periods: 18.97 and 15.39, recomputed from popcounts and v = 1 / (1 + 1/(2v))."""
-    tree = binary(52)
+    tree = binary_tree(52)
     unit = math.sqrt(2) * float(tree.l1_sensitivity())
     assert unit * tree.error_factors.max() == pytest.approx(18.97, abs=0.005)
-    assert unit * from_below(tree).max() == pytest.approx(15.385, abs=0.005)
-    with pytest.raises(ValueError, match="is for totals, got a window"):
-        from_below(Tree(8, 2, 3, window=2))
+    assert unit * averaged_error_factors(tree).max() == pytest.approx(15.385, abs=0.005)
+    with pytest.raises(ValueError, match="must have no window, got 2"):
+        averaged_error_factors(Tree(8, 2, 3, window=2))
 
 
 def test_averaging_from_below_is_the_best_average_of_a_block_and_its_parts() -> None:
     """Two periods and their block, each with noise of variance 1: the average with weights 2/3 and 1/3."""
-    assert from_below(Tree(2, 2, 2))[1] ** 2 == pytest.approx((2 / 3) ** 2 + 2 * (1 / 3) ** 2)
+    assert averaged_error_factors(Tree(2, 2, 2))[1] ** 2 == pytest.approx((2 / 3) ** 2 + 2 * (1 / 3) ** 2)
 
 
 MANY = [*range(2, 30, 3), 36, 40, 44, 45, 46, 47, 48, 49, 50, 52, 60, 78, 104, 365, 1000, 3650]
@@ -107,7 +107,9 @@ def test_averaging_from_below_would_serve_nothing_under_zcdp() -> None:
     for periods in MANY[:-1]:
         way = SquareRoot(periods)
         chosen = math.sqrt(way._l2_squared()) * way.error_factors.max()
-        averaged = min(math.sqrt(tree._l2_squared()) * from_below(tree).max() for tree in candidates(periods))
+        averaged = min(
+            math.sqrt(tree._l2_squared()) * averaged_error_factors(tree).max() for tree in candidate_trees(periods)
+        )
         assert best_factorization(Zcdp(1), periods) == way
         assert chosen < averaged / 1.2
 
@@ -119,8 +121,13 @@ def test_the_best_tree_beats_the_averaged_binary_one_under_pure() -> None:
     for periods in MANY:
         way = best_factorization(Pure(1), periods)
         chosen = float(way.l1_sensitivity()) * way.error_factors.max()
-        assert chosen < float(binary(periods).l1_sensitivity()) * from_below(binary(periods)).max() / 1.4
-        averaged = min(float(tree.l1_sensitivity()) * from_below(tree).max() for tree in candidates(periods))
+        assert (
+            chosen
+            < float(binary_tree(periods).l1_sensitivity()) * averaged_error_factors(binary_tree(periods)).max() / 1.4
+        )
+        averaged = min(
+            float(tree.l1_sensitivity()) * averaged_error_factors(tree).max() for tree in candidate_trees(periods)
+        )
         gains[periods] = 1 - averaged / chosen
     assert max(gains, key=gains.__getitem__) == 48
     assert gains[48] == pytest.approx(0.0572, abs=1e-4)
@@ -135,9 +142,9 @@ def test_a_level_that_serves_nothing_is_refused() -> None:
 
 def test_no_tree_is_better_than_the_best_of_the_candidates() -> None:
     for periods in (2, 8, 48):
-        tried, levels = list(candidates(periods)), range(1, periods.bit_length() + 1)
+        tried, levels = list(candidate_trees(periods)), range(1, periods.bit_length() + 1)
         pairs = itertools.product(range(2, periods + 1), levels)
         every = [Tree(periods, branches, depth) for branches, depth in pairs if branches ** (depth - 1) <= periods]
-        assert binary(periods) in tried
+        assert binary_tree(periods) in tried
         for loss, times in itertools.product((Pure(1), Zcdp(1)), (1, 3)):
-            assert least_error(tried, loss, times) == least_error(every, loss, times)
+            assert lowest_error_factorization(tried, loss, times) == lowest_error_factorization(every, loss, times)

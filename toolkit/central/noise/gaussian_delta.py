@@ -12,7 +12,7 @@ noise with a standard deviation of s grid steps, has three parts:
 1. Rounding continuous noise to the grid is post-processing, so it has the delta of the continuous distribution.
 2. For an integer z, the probability under the rounded distribution divided by the probability under the discrete
    distribution is theta / sqrt(2 pi s**2) times the mean of e**-((2 z t + t**2) / (2 s**2)) over t from -1/2 to 1/2.
-   The ratio is at least 1 - 1/(24 s**2), because theta is at least sqrt(2 pi s**2). For |z| <= T s it is at most
+   This ratio is at least 1 - 1/(24 s**2), because theta is at least sqrt(2 pi s**2). For |z| <= T s it is at most
    e**(T**2 / (8 s**2)), up to a factor that is negligible at this precision.
 3. So over d entries and two neighbors the likelihoods change by a factor of at most
    e**(d (T**2/8 + 1/12) / s**2), except for outcomes beyond T s, whose probability is at most d e**(-T**2 / 2). Let
@@ -27,11 +27,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from toolkit.core.inference.special import erfcx
+from toolkit.core.rounding import to_decimal
 from toolkit.core.search import bisect, bracket
 
 _DIGITS = Context(prec=60)
 _ONE = Decimal(1)
-_ROUNDING = Decimal("1e-45")  # exceeds the relative error of hundreds of operations on 60 digits
+_ROUNDING = Decimal("1e-45")  # exceeds the relative error of hundreds of operations with 60 digits
 _LESS, _MORE = (
     _DIGITS.subtract(_ONE, _ROUNDING),
     _DIGITS.add(_ONE, _ROUNDING),
@@ -45,10 +46,10 @@ GRID_SLACK = (1 - Fraction(1, 2**20), 1 - Fraction(1, 2**19))
 """Factors applied to epsilon and delta to leave room for the discrete distribution."""
 
 
-def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal]:
-    """Return bounds on delta for the continuous Gaussian mechanism with ratio = sigma / sensitivity."""
-    middle, half = epsilon * ratio, 1 / (2 * ratio)
-    a, b = _decimal(middle - half), _decimal(middle + half)
+def gaussian_delta(epsilon: Fraction, noise_multiplier: Fraction) -> tuple[Decimal, Decimal]:
+    """Return bounds on delta for the continuous Gaussian mechanism; the noise multiplier is sigma / sensitivity."""
+    middle, half = epsilon * noise_multiplier, 1 / (2 * noise_multiplier)
+    a, b = to_decimal(middle - half, _DIGITS), to_decimal(middle + half, _DIGITS)
     if a < -_FAR:
         return Decimal("0.99"), _ONE
     context = _DIGITS
@@ -74,7 +75,7 @@ def mills_ratio_bounds(x: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _convergent(x: Decimal, n_terms: int) -> Decimal:
-    """Return 1 / (x + 1 / (x + 2 / (x + …))) after `n_terms` terms, alternately too large and too small."""
+    """Return 1 / (x + 1 / (x + 2 / (x + …))) after `n_terms` terms, which is alternately too large and too small."""
     value = x
     for term in range(n_terms, 0, -1):
         value = _DIGITS.add(x, _DIGITS.divide(Decimal(term), value))
@@ -91,34 +92,30 @@ def _odd_series(x: Decimal, x_squared: Decimal) -> Decimal:
     return total
 
 
-def _decimal(number: Fraction) -> Decimal:
-    return _DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))
-
-
 @lru_cache(maxsize=256)
-def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
-    """Return whether the discrete Gaussian with ratio = sigma / sensitivity is proven (epsilon, delta)-private."""
+def is_private(epsilon: Fraction, delta: Fraction, noise_multiplier: Fraction) -> bool:
+    """Return whether the discrete Gaussian with sigma = noise_multiplier * sensitivity is (epsilon, delta)-private."""
     less_epsilon, less_delta = GRID_SLACK
-    _, high = gaussian_delta(epsilon * less_epsilon, ratio)
+    _, high = gaussian_delta(epsilon * less_epsilon, noise_multiplier)
     return Fraction(high) <= delta * less_delta
 
 
 @lru_cache(maxsize=256)
-def smallest_private_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
+def smallest_noise_multiplier(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the smallest sigma / sensitivity, to twelve digits, for which `is_private` is true.
 
-    `_approximate_ratio` computes it in floating point to more digits, so the slow proof usually runs only at both ends
-    of the final interval.
+    `_approximate_multiplier` computes it in floating point to more digits, so the slow proof usually runs only at both
+    ends of the final interval.
     """
-    approximation = _approximate_ratio(epsilon, delta)
-    low, high = _bisect_ratio(lambda ratio: ratio >= approximation)
+    approximation = _approximate_multiplier(epsilon, delta)
+    low, high = _bisect_multiplier(lambda noise_multiplier: noise_multiplier >= approximation)
     if is_private(epsilon, delta, Fraction(low)) or not is_private(epsilon, delta, Fraction(high)):
-        low, high = _bisect_ratio(lambda ratio: is_private(epsilon, delta, Fraction(ratio)))
+        low, high = _bisect_multiplier(lambda noise_multiplier: is_private(epsilon, delta, Fraction(noise_multiplier)))
     return Fraction(high)
 
 
-def _bisect_ratio(is_private_enough: Callable[[float], bool]) -> tuple[float, float]:
-    """Bisect a monotone predicate; return the last ratio that fails and the first that holds, 1e-12 apart."""
+def _bisect_multiplier(is_private_enough: Callable[[float], bool]) -> tuple[float, float]:
+    """Bisect a monotone predicate; return a multiplier that fails and a larger one that passes, 1e-12 apart."""
     _, high = bracket(is_private_enough, 0.0, 1.0)
     low = high / 2
     while is_private_enough(low):
@@ -126,17 +123,17 @@ def _bisect_ratio(is_private_enough: Callable[[float], bool]) -> tuple[float, fl
     return bisect(is_private_enough, low, high, rtol=1e-12)
 
 
-def _approximate_ratio(epsilon: Fraction, delta: Fraction) -> float:
-    """Return the ratio at which the bound equals delta, computed in floats with one secant step on exact bounds."""
+def _approximate_multiplier(epsilon: Fraction, delta: Fraction) -> float:
+    """Return the noise multiplier at which the bound equals delta, in floats with one secant step on exact bounds."""
     less_epsilon, less_delta = epsilon * GRID_SLACK[0], delta * GRID_SLACK[1]
 
-    def log_excess(ratio: float) -> float:
-        """Return the logarithm of the ratio of the bound to delta."""
-        _, high = gaussian_delta(less_epsilon, Fraction(ratio))
-        return float(_DIGITS.ln(_DIGITS.divide(high, _decimal(less_delta))))
+    def log_excess(noise_multiplier: float) -> float:
+        """Return the logarithm of the bound divided by delta."""
+        _, high = gaussian_delta(less_epsilon, Fraction(noise_multiplier))
+        return float(_DIGITS.ln(_DIGITS.divide(high, to_decimal(less_delta, _DIGITS))))
 
     log_share = math.log(less_delta.numerator) - math.log(less_delta.denominator)
-    _, near = _bisect_ratio(lambda ratio: _log_delta(float(less_epsilon), ratio) <= log_share)
+    _, near = _bisect_multiplier(lambda multiplier: _log_delta(float(less_epsilon), multiplier) <= log_share)
     beside = near * (1 + 1e-7)
     near_excess, beside_excess = log_excess(near), log_excess(beside)
     return (
@@ -144,18 +141,18 @@ def _approximate_ratio(epsilon: Fraction, delta: Fraction) -> float:
     )
 
 
-def _log_delta(epsilon: float, ratio: float) -> float:
-    a, b = ((epsilon * ratio + sign / (2 * ratio)) / math.sqrt(2) for sign in (-1, 1))
+def _log_delta(epsilon: float, noise_multiplier: float) -> float:
+    a, b = ((epsilon * noise_multiplier + sign / (2 * noise_multiplier)) / math.sqrt(2) for sign in (-1, 1))
     if a < -20:
         return 0.0
     difference = float(erfcx(a) - erfcx(b))
     return math.log(difference / 2) - a * a if difference > 0 else -math.inf
 
 
-def classic_ratio(constant: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+def classic_noise_multiplier(constant: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return sqrt(2 ln(constant / delta)) / epsilon, the classic sigma / sensitivity, rounded up to a float."""
-    root = _DIGITS.sqrt(_DIGITS.multiply(Decimal(2), _DIGITS.ln(_decimal(constant / delta))))
-    return Fraction(math.nextafter(float(_DIGITS.divide(root, _decimal(epsilon))), math.inf))
+    root = _DIGITS.sqrt(_DIGITS.multiply(Decimal(2), _DIGITS.ln(to_decimal(constant / delta, _DIGITS))))
+    return Fraction(math.nextafter(float(_DIGITS.divide(root, to_decimal(epsilon, _DIGITS))), math.inf))
 
 
 def grid_bits(epsilon: Fraction, delta: Fraction, n_entries: int) -> int:

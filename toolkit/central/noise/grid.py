@@ -1,9 +1,9 @@
-"""Reading, rounding and adding noise to private numbers on a public grid that does not depend on the data.
+"""Functions that read private numbers, round them to a public grid and add noise on this grid.
 
-Integers stay integers. Real numbers are rounded to multiples of a power of two that depends on the mechanism alone,
-so that all data have the same possible outputs and the low bits of a release reveal nothing. The exact sum of the value
-and the noise is then converted to a float or a 64-bit integer. The conversion depends on the sum alone, so it costs no
-privacy.
+Integers stay integers. Real numbers are rounded to multiples of a power of two that depends on the mechanism alone and
+not on the data, so that all tables have the same possible outputs and the low bits of a release reveal nothing. The
+exact sum of the value and the noise is then converted to a float or a 64-bit integer. The conversion depends on the sum
+alone, so it costs no privacy.
 
 Input is rejected only because of its type, its shape or a non-finite entry. No error message quotes a value.
 """
@@ -54,7 +54,7 @@ def read_private_value(value: object, name: str = "value") -> PrivateValue:
     if isinstance(value, list | tuple):
         value = _from_list(value, name)
     if isinstance(value, np.ma.MaskedArray):
-        remedy = "decide what stands for the missing entries first"
+        remedy = "fill or drop the missing entries first"
         reject(f"`{name}` must not be masked", "a masked array", remedy, TypeError)
     if isinstance(value, np.generic) or hasattr(value, "__array__"):
         value = np.asarray(value)
@@ -95,7 +95,7 @@ def _from_array(array: npt.NDArray[Any], name: str) -> PrivateValue:
         reject(rule, f"dtype {array.dtype}", "noise is added to numbers", TypeError)
     if array.ndim != 1 or array.size == 0:
         rule = f"`{name}` must be one-dimensional and not empty"
-        reject(rule, f"shape {array.shape}", "release each part, or flatten it first")
+        reject(rule, f"shape {array.shape}", "release each row, or flatten the array first")
     if array.dtype.kind == "f":
         _check_finite(bool(np.isfinite(array).all()), name)
         return PrivateValue(array.astype(np.float64, copy=False), False, False)
@@ -106,7 +106,7 @@ def _from_array(array: npt.NDArray[Any], name: str) -> PrivateValue:
 
 def _check_finite(is_finite: bool, name: str) -> None:
     if not is_finite:
-        reject(f"`{name}` must be finite", "NaN or an infinity", "settle missing and infinite values before a release")
+        reject(f"`{name}` must be finite", "NaN or an infinity", "replace missing and infinite values before a release")
 
 
 def grid_exponent(*scales: Fraction, bits: int = GRID_BITS) -> int:
@@ -134,11 +134,11 @@ def check_magnitude(value: Number, name: str, consequence: str) -> Fraction:
     """Check that a number lies between 1e-300 and 1e300, so that floats can represent the noise and its grid."""
     number = check_positive(value, name, consequence)
     if not _SMALLEST <= number <= _LARGEST:
-        reject(f"`{name}` must lie between 1e-300 and 1e300", value, "no float could hold the noise")
+        reject(f"`{name}` must lie between 1e-300 and 1e300", value, "floats could not represent the noise")
     return number
 
 
-def check_delta(delta: Number, meaning: str = "what a probability may exceed the bound by") -> Fraction:
+def check_delta(delta: Number, meaning: str = "the amount by which a probability may exceed its bound") -> Fraction:
     """Check that delta lies strictly between 0 and 1; `meaning` explains delta in the error message."""
     number = exact_fraction(delta, "delta")
     if not 0 < number < 1:
@@ -187,7 +187,7 @@ def round_to_steps(number: Fraction, exponent: int) -> int:
 def steps_below_maximum(answer: PrivateValue, exponent: int) -> npt.NDArray[np.float64]:
     """Return the difference between the largest entry and each entry, in grid steps; it is exact up to 2**53."""
     with np.errstate(over="ignore"):
-        if answer.is_whole:  # as uint64, the difference is correct even if it wrapped
+        if answer.is_whole:  # as uint64, the difference is correct even if it wrapped around
             return np.asarray((answer.entries.max() - answer.entries).view(np.uint64).astype(np.float64))
         rounded = _round_to_grid(answer.entries, exponent)
         return np.asarray(np.ldexp(rounded.max() - rounded, -exponent))

@@ -54,12 +54,10 @@ class Margins:
             reject(
                 "`table_axes` must be distinct sets of axes",
                 self.table_axes,
-                "give each table once, as increasing axes",
+                "list each table once, with its axes in increasing order",
             )
         if len(self.variances) != len(self.table_axes) or not all(variance > 0 for variance in self.variances):
-            reject(
-                "`variances` must be one number above 0 per table", self.variances, "they are the weights of the tables"
-            )
+            reject("`variances` must have one positive number per table", self.variances, "they determine the weights")
 
     @cached_property
     def effect_variances(self) -> dict[tuple[int, ...], Any]:
@@ -132,7 +130,7 @@ class Margins:
 
 
 def budget_weights(cell_counts: Sequence[int], power: float) -> list[int]:
-    """Return integer weights proportional to cells**power, by which a budget is divided among tables.
+    """Return integer weights, proportional to cell_counts**power, by which a budget is divided among tables.
 
     The total variance is smallest with power 1/3 for epsilon, because the variance is proportional to 1 / epsilon**2,
     and with power 1/2 for rho, because the variance is proportional to 1 / rho.
@@ -153,6 +151,19 @@ def _compute_effect(table: object, axes: tuple[int, ...], effect_axes: tuple[int
 def _subsets(axes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     for number in range(len(axes) + 1):
         yield from combinations(axes, number)
+
+
+def check_table_loss(loss: object) -> None:
+    """Reject a loss for which there is no noise on tables."""
+    if not isinstance(loss, Pure | Zcdp):
+        reject("`loss` must be Pure or Zcdp", type(loss).__name__, "the kind of noise depends on it", TypeError)
+
+
+def table_noise(loss: Pure | Zcdp, l1_sensitivity: int, squared_l2_sensitivity: int) -> Laplace | Gaussian:
+    """Return the noise on a table: Laplace noise for an epsilon, Gaussian noise for a rho."""
+    if isinstance(loss, Pure):
+        return Laplace.for_epsilon(loss.amount, sensitivity=l1_sensitivity)
+    return Gaussian.for_rho(loss.amount, sensitivity=sqrt_rounded_up(squared_l2_sensitivity))
 
 
 _MAX_COVARIANCE_CELLS = 2000
@@ -176,13 +187,10 @@ class AgreeingTables:
     squared_l2_sensitivity: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, Pure | Zcdp):
-            reject(
-                "`loss` must be Pure or Zcdp", type(self.loss).__name__, "the kind of noise depends on it", TypeError
-            )
+        check_table_loss(self.loss)
         check_integer(self.l1_sensitivity, "l1_sensitivity")
         check_integer(self.squared_l2_sensitivity, "squared_l2_sensitivity")
-        Margins(self.axis_sizes, self.table_axes, (1,) * len(self.table_axes))  # checks sizes and tables
+        Margins(self.axis_sizes, self.table_axes, (1,) * len(self.table_axes))  # checks the sizes and the tables
 
     @cached_property
     def cell_counts(self) -> tuple[int, ...]:
@@ -193,11 +201,8 @@ class AgreeingTables:
         amount = Fraction(self.loss.amount)
         weights = budget_weights(self.cell_counts, 1 / 3 if isinstance(self.loss, Pure) else 1 / 2)
         budgets = [amount * weight / sum(weights) for weight in weights]
-        if isinstance(self.loss, Pure):
-            return tuple(Laplace.for_epsilon(budget, sensitivity=self.l1_sensitivity) for budget in budgets)
-        return tuple(
-            Gaussian.for_rho(budget, sensitivity=sqrt_rounded_up(self.squared_l2_sensitivity)) for budget in budgets
-        )
+        kind, sensitivities = type(self.loss), (self.l1_sensitivity, self.squared_l2_sensitivity)
+        return tuple(table_noise(kind(budget), *sensitivities) for budget in budgets)
 
     @property
     def zcdp(self) -> Zcdp:
@@ -250,8 +255,8 @@ class AgreeingTables:
     @property
     def note(self) -> str:
         law = (
-            "intervals take sums of Laplace noise as normal, which is approximate"
+            "intervals approximate sums of Laplace noise by a normal distribution"
             if isinstance(self.loss, Pure)
-            else "intervals are those of the normal law, exact but for the rounding of the noise"
+            else "intervals use the normal distribution, which is exact except for the rounding of the noise"
         )
         return f"the tables agree and are unbiased; cells may be negative; {law}"

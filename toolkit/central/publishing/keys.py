@@ -24,7 +24,7 @@ from toolkit.central.noise.gaussian_delta import mills_ratio_bounds
 from toolkit.central.noise.grid import GRID_BITS, NO_FINITE_NOISE, check_delta
 from toolkit.central.noise.laws import NoiseBasis
 from toolkit.central.release import constant_diagonal, loss_and_notes
-from toolkit.central.selection import Exponential, sqrt_rounded_down
+from toolkit.central.selection import Exponential, check_selection_loss, sqrt_rounded_down
 from toolkit.central.sensitivity import sqrt_rounded_up
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, check_integer, check_neighbors, check_positive, reject
@@ -32,7 +32,8 @@ from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling import exp_enclosure
+from toolkit.core.rounding import to_decimal
+from toolkit.core.sampling import exp_minus_enclosure
 from toolkit.core.search import smallest_integer_where
 
 IntegerTail: TypeAlias = Callable[[int], Fraction]
@@ -44,17 +45,17 @@ _BATCH_SIZE = 2**16  # the number of keys per batch of noise
 
 _DIGITS = Context(prec=60)
 
-_MORE = Fraction(10**30 + 1, 10**30)  # exceeds the rounding error of sigma and of a few operations on 60 digits
+_MORE = Fraction(10**30 + 1, 10**30)  # exceeds the rounding error of sigma and of a few operations with 60 digits
 
 _ROOT_OF_TWO_PI = Fraction("2.506628274631000502415765284811045253006986740609938316629923")  # rounded down
 
 
 def geometric_tail(scale: Fraction) -> IntegerTail:
     """Return the tail of the discrete Laplace distribution, Pr[Z >= k] = q**k / (1 + q) with q = e**(-1/scale)."""
-    floor = Fraction(exp_enclosure(1 / scale, _BITS)[0], 2**_BITS)
+    floor = Fraction(exp_minus_enclosure(1 / scale, _BITS)[0], 2**_BITS)
 
     def tail(k: int) -> Fraction:
-        return Fraction(exp_enclosure(k / scale, _BITS)[1], 2**_BITS) / (1 + floor)
+        return Fraction(exp_minus_enclosure(k / scale, _BITS)[1], 2**_BITS) / (1 + floor)
 
     return tail
 
@@ -73,7 +74,7 @@ def rounded_normal_tail(variance: Fraction) -> IntegerTail:
         point = (k - Fraction(1, 2)) / sigma - Fraction(1, 2**GRID_BITS)
         if point <= 0:
             return Fraction(1)
-        x = _DIGITS.divide(Decimal(point.numerator), Decimal(point.denominator))
+        x = to_decimal(point, _DIGITS)
         power = _DIGITS.exp(_DIGITS.multiply(_DIGITS.multiply(x, x), Decimal("-0.5")))
         return Fraction(power) * Fraction(mills_ratio_bounds(x)[1]) / _ROOT_OF_TWO_PI * _MORE
 
@@ -94,7 +95,7 @@ def smallest_threshold(tail: IntegerTail, is_small_enough: Callable[[Fraction], 
     return smallest_integer_where(lambda k: is_small_enough(tail(k)), 0, 1)
 
 
-_DELTA_MEANING = "the chance that a rare key shows"
+_DELTA_MEANING = "the chance that a rare key is released"
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,10 @@ class KeyThreshold:
     both records together.
 
     With `rho` the noise is Gaussian. Half of delta covers the conversion: epsilon is the epsilon of Zcdp(rho) at delta
-    / 2. The other half covers the threshold: (1 - p)**K >= 1 / (1 + delta / 2). A set of outputs needs no bound if its
-    probability exceeds e**-epsilon / (1 - p)**j times its probability without the j keys. For all other sets the
-    shortfall is at most 1 / (1 - p)**j - 1.
+    / 2. The other half covers the threshold: (1 - p)**K >= 1 / (1 + delta / 2). If the remaining keys alone
+    give a set of outputs the probability b, all keys together give it a probability of at least c = (1 - p)**j b. If
+    e**epsilon c >= 1, there is nothing to show. Otherwise the difference e**epsilon (b - c), which is e**epsilon c
+    times 1 / (1 - p)**j - 1, is at most 1 / (1 - p)**j - 1 <= delta / 2.
 
     References: Korolova, Kenthapadi, Mishra and Ntoulas (2009); Desfontaines, Voss, Gipson and Mandayam (2022).
     """
@@ -153,8 +155,8 @@ class KeyThreshold:
     ) -> "KeyThreshold":
         """Make the mechanism with Gaussian noise calibrated to Zcdp(rho).
 
-        Its thresholds are lower than with Laplace noise if a person can have many keys, which means three or more keys
-        at (epsilon, delta) = (1, 1e-6).
+        The thresholds are lower than with Laplace noise if a person can have many keys: at (epsilon, delta) = (1,
+        1e-6), three or more.
         """
         amount, slack = check_positive(rho, "rho", NO_FINITE_NOISE), check_delta(delta, _DELTA_MEANING)
         return cls(
@@ -184,7 +186,7 @@ class KeyThreshold:
         slack, max_share = self.loss.slack, Fraction(1)
         min_absent = 1 - slack if self.rho is None else 1 / (1 + slack / 2)
         if isinstance(self.noise, Laplace):
-            max_share = 1 - Fraction(exp_enclosure(1 / self.noise._exact_scale, _BITS)[1], 2**_BITS)
+            max_share = 1 - Fraction(exp_minus_enclosure(1 / self.noise._exact_scale, _BITS)[1], 2**_BITS)
 
         def is_small_enough(share: Fraction) -> bool:
             return share <= max_share and (1 - share) ** self.keys_per_person >= min_absent
@@ -232,8 +234,8 @@ class KeyThreshold:
     @property
     def note(self) -> str:
         return (
-            f"keys whose noisy count reached {self.threshold}; how many did not is not told. A count near "
-            "the threshold is shown only where its noise was high, so such counts are too high on average"
+            f"keys whose noisy count reached {self.threshold}; the number of other keys is not published. A count near "
+            "the threshold is shown only if its noise was high, so such counts are too high on average"
         )
 
 
@@ -245,9 +247,9 @@ class RangeFinder:
     """A search for the limits of a column, in bins with the edges 0 and ±2**e.
 
     The limits are the outer edges of the bins whose noisy count reaches `threshold`. With probability 1 - beta, no
-    empty bin reaches the threshold: it is the smallest k with Pr[noise >= k] <= p, where (1 - p)**n_bins = 1 - beta. A
-    value beyond the outermost powers belongs to the outermost bin. If no bin reaches the threshold, the limits are the
-    outermost edges.
+    empty bin reaches the threshold, because the threshold is the smallest k with Pr[noise >= k] <= p, where (1 -
+    p)**n_bins = 1 - beta. A value beyond the outermost powers belongs to the outermost bin. If no bin reaches the
+    threshold, the limits are the outermost edges.
 
     References: Wilson and others (2020), Differentially private SQL with bounded user contribution, section 5.
     """
@@ -265,7 +267,7 @@ class RangeFinder:
             rule = f"`powers` must be two increasing whole numbers within ±{_MAX_POWER}"
             reject(rule, powers, "bins end at these powers of two")
         if not 0 < self.beta < 1:
-            reject("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
+            reject("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance that an empty bin counts")
 
     def _describe(self) -> dict[str, Any]:
         facts = {"mechanism": type(self).__name__, "words": threshold_description(self.noise)}
@@ -318,7 +320,7 @@ class RangeFinder:
 
 @dataclass(frozen=True)
 class TopK:
-    """Selection of the top k in k rounds without replacement, with odds e**(rate count).
+    """Selection of the top k in k rounds without replacement, with probabilities proportional to e**(rate count).
 
     One person changes a count by at most R = `rows_per_person`, and the sum of k counts by at most S =
     `max_total_change` in one direction. So the normalizing sum of a round changes by a factor of at most e**(rate R),
@@ -334,9 +336,7 @@ class TopK:
     max_total_change: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, Pure):
-            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
-        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
+        check_selection_loss(self.loss)
         check_neighbors(self.neighbors)
         check_integer(self.k, "k")
         check_integer(self.rows_per_person, "rows_per_person")
@@ -345,8 +345,8 @@ class TopK:
             <= check_integer(self.max_total_change, "max_total_change")
             <= self.k * self.rows_per_person
         ):
-            rule = "`max_total_change` must be at least `rows_per_person`, and at most that for each of k options"
-            reject(rule, self.max_total_change, "one person moves the counts of k options by so much")
+            rule = "`max_total_change` must lie between `rows_per_person` and k * `rows_per_person`"
+            reject(rule, self.max_total_change, "it is the total change of k counts that one person can cause")
 
     def _describe(self) -> dict[str, Any]:
         """Describe the mechanism for publication."""
@@ -404,7 +404,7 @@ class TopK:
         source, numbers = check_rng(rng), np.asarray(counts, dtype=np.int64)
         remaining = np.arange(len(numbers))
         if len(remaining) < self.k:
-            reject("`k` must be at most the number of options", self.k, f"there are {len(remaining)}")
+            reject("`k` must be at most the number of options", self.k, f"there are {len(remaining)} options")
         selection = []
         for _ in range(self.k):
             index = self.round_mechanism.choose(range(len(remaining)), numbers[remaining], rng=source)

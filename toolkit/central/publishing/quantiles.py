@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.noise.grid import NO_FINITE_NOISE
-from toolkit.central.selection import Exponential, sqrt_rounded_down
+from toolkit.central.selection import Exponential, check_selection_loss, sqrt_rounded_down
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, check_integer, check_neighbors, check_positive, exact_fraction, reject
 from toolkit.core.loss import Pure, Zcdp, format_amount
@@ -31,8 +31,8 @@ _MAX_TIES = 16  # the assumed maximum number of values at one point of the grid
 _FAR_LOG_ODDS = 30  # an interval with odds below e**-30 times the best odds is refined only if drawn
 _COIN_BATCH = 2**26
 _RUN_LENGTHS = (3, 4, 6, 8, 12, 16, 24, 32)
-_CLOSE_PROBABILITY = 2e-5  # the probability that values lie closer than assumed
-_ONE_IN = 20.01  # 5 % minus `_CLOSE_PROBABILITY`
+_CLOSE_PROBABILITY = 2e-5  # the probability that values lie closer together than assumed
+_ONE_IN = 20.01  # the inverse of 5 % minus `_CLOSE_PROBABILITY`, rounded up
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class QuantileSplit:
 class RecursiveQuantiles:
     """The recursive exponential mechanism for a list of quantiles, with one selection per quantile.
 
-    If r of the n values of a part lie below a cut, its score is -|r - share n|. A person who enters or leaves the part
-    changes the score by at most d = max(share, 1 - share), and a person who stays in the part by at most 1 <= 2 d. Each
-    level of the recursion gets epsilon / n_levels. Under "add_remove" a person is in one part per level, and the odds
-    fall by a factor of e**(-epsilon_per_level / (2 d)) per rank. Under "replace" a person can move from one part to
-    another, so the odds fall half as fast. The first part contains everybody. So under "replace" its score changes by
-    at most 1, unless `is_grouped` states that a person can move to another table of the release. All rates are divided
-    by `rows_per_person`.
+    If r of the n values of a part lie below a cut, the cut has the score -|r - share n|. A person who enters or leaves
+    the part changes the score by at most d = max(share, 1 - share), and a person who stays in the part by at most 1 <=
+    2 d. Each level of the recursion gets epsilon / n_levels. Under "add_remove" a person is in one part per level, and
+    the odds fall by a factor of e**(-epsilon_per_level / (2 d)) per rank. Under "replace" a person can move from one
+    part to another, so the odds fall half as fast. The first part contains all people. So under "replace" its score
+    changes by at most 1, unless `is_grouped` states that a person can move to another table of the release. All rates
+    are divided by `rows_per_person`.
 
     References: Kaplan, Schnapp and Stemmer (2022), Differentially private approximate quantiles.
     """
@@ -72,16 +72,14 @@ class RecursiveQuantiles:
     is_grouped: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, Pure):
-            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
-        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
+        check_selection_loss(self.loss)
         check_neighbors(self.neighbors)
         check_integer(self.rows_per_person, "rows_per_person")
         quantiles = self.quantiles
         ordered = all(low < high for low, high in pairwise(quantiles))
         if not quantiles or not ordered or not 0 <= quantiles[0] <= quantiles[-1] <= 1:
             rule = "quantiles must be increasing shares between 0 and 1"
-            reject(rule, f"{len(quantiles)} others", "sort them")
+            reject(rule, f"{len(quantiles)} other numbers", "sort them and leave out duplicates")
 
     @classmethod
     def for_epsilon(
@@ -181,10 +179,10 @@ class RecursiveQuantiles:
     def _draw_cut(self, split: QuantileSplit, values: "StepCounts", low: int, high: int, rng: Rng) -> int:
         """Choose a cut of one part by rejection sampling.
 
-        A cut is proposed with the weight of the best possible score in its interval. The probability of its acceptance
-        is its true weight divided by this weight. If a cut is rejected, its interval is halved. The distribution of the
-        accepted cut is exact for any intervals. The intervals are short where scores are high, so most proposals are
-        accepted.
+        A cut is proposed with the weight of the best possible score in its interval. It is accepted with a probability
+        equal to its true weight divided by this weight. If a cut is rejected, its interval is halved. The distribution
+        of the accepted cut is exact for any intervals. The intervals are short where scores are high, so most proposals
+        are accepted.
         """
         mechanism, unit = self.selection_mechanism(split), split.share.denominator
         start, number = values.rank(low), values.rank(high) - values.rank(low)

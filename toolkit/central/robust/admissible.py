@@ -41,6 +41,7 @@ from toolkit.core.checks import Number, check_integer, check_positive, exact_fra
 from toolkit.core.inference.special import chdtri, ndtri
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.randomness import WORD, Enclosure, Rng, words
+from toolkit.core.rounding import to_decimal
 from toolkit.core.sampling import exp_of
 from toolkit.core.search import bisect_integers
 
@@ -109,7 +110,7 @@ def normal_tail(squared_distance: Fraction) -> Enclosure:
         if squared_distance > 2 * bits:  # the tail is then below e**-bits
             return 0, 1
         context = Context(prec=bits * 302 // 1000 + math.ceil(squared_distance) + _GUARD)
-        argument = context.divide(Decimal(squared_distance.numerator), Decimal(squared_distance.denominator))
+        argument = to_decimal(squared_distance, context)
         total = term = Decimal(1)
         order = 1
         while 2 * argument > order or term > total.scaleb(-context.prec):
@@ -128,7 +129,7 @@ def normal_tail(squared_distance: Fraction) -> Enclosure:
 
 @lru_cache(maxsize=16)
 def pi(n_digits: int) -> Decimal:
-    """Return pi to a number of digits, by Machin's formula in integers."""
+    """Return pi to the given number of digits, by Machin's formula in integer arithmetic."""
     unit = 10 ** (n_digits + 10)
     value = 4 * (4 * _inverse_tangent(5, unit) - _inverse_tangent(239, unit))
     return Context(prec=n_digits).divide(Decimal(value), Decimal(unit))
@@ -170,11 +171,11 @@ class PowerLaw:
         amount = check_positive(epsilon, "epsilon", NO_FINITE_NOISE)
         ratio = Fraction(6)
         if t is not None:
-            ratio = amount / check_positive(t, "t", "a sensitivity that may not change is the global one")
+            ratio = amount / check_positive(t, "t", "at 0 the smooth sensitivity is the global one")
         if ratio <= 2:
             reject("`t` must be below epsilon / 2", t, "otherwise the noise has no finite variance")
         if ratio.denominator != 1:
-            reject("epsilon / `t` must be whole", float(ratio), "then the tail is a rational number")
+            reject("epsilon / `t` must be whole", float(ratio), "otherwise the tail would be irrational")
         return cls(Pure(amount), int(ratio))
 
     @property
@@ -227,7 +228,7 @@ class SmoothLaplace:
         _check_loss(self.loss)
         t = float(self.smoothness)
         if self.loss.epsilon / 2 + t < math.expm1(t) * math.log(1 / self.loss.delta) * _MARGIN:
-            reject("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
+            reject("`epsilon` must be moderate", self.loss.epsilon, "the proof does not cover such a large value")
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothLaplace":
@@ -270,7 +271,7 @@ class SmoothGaussian:
         squared_bound, bound = float(chdtri(1, share)), -float(ndtri(share))
         shrinks = -t + squared_bound * math.expm1(2 * t) / 2 + math.exp(t) * bound / c + 1 / (2 * c**2)
         if max(shrinks, t + bound / c + 1 / (2 * c**2)) * _MARGIN > self.loss.epsilon:
-            reject("`epsilon` must be moderate", self.loss.epsilon, "beyond it the proof does not reach")
+            reject("`epsilon` must be moderate", self.loss.epsilon, "the proof does not cover such a large value")
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number) -> "SmoothGaussian":
@@ -309,5 +310,5 @@ def _check_loss(loss: Approx) -> None:
 def log_rounded_up(number: Fraction) -> Fraction:
     """Return the natural logarithm, rounded up to thirty digits."""
     context = Context(prec=40)
-    value = context.ln(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
+    value = context.ln(to_decimal(number, context))
     return Fraction(math.ceil(Fraction(value) * 10**30) + 1, 10**30)

@@ -111,7 +111,7 @@ class Huber(MEstimator):
     k: Fraction
 
     def __init__(self, k: Number) -> None:
-        object.__setattr__(self, "k", check_positive(k, "k", "beyond k a value counts by its side only"))
+        object.__setattr__(self, "k", check_positive(k, "k", "beyond k only the sign of a distance matters"))
 
     @property
     def bound(self) -> float:
@@ -139,7 +139,7 @@ class Huber(MEstimator):
 class Tukey(MEstimator):
     """Tukey's biweight, psi(u) = u (1 - (u/c)**2)**2 within c and 0 beyond: distant outliers have no weight.
 
-    Beyond c / sqrt(5) psi decreases, so the zero of the summed scores need not be unique.
+    Beyond c / sqrt(5), psi decreases, so the zero of the summed scores need not be unique.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Tukey(MEstimator):
     is_monotone: ClassVar[bool] = False
 
     def __init__(self, c: Number) -> None:
-        object.__setattr__(self, "c", check_positive(c, "c", "beyond c a value does not count"))
+        object.__setattr__(self, "c", check_positive(c, "c", "values farther away than c have no weight"))
 
     @property
     def bound(self) -> float:

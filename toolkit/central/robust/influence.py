@@ -28,7 +28,7 @@ from toolkit.core.inference.special import gamma
 _ROUNDS = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RegressionInfluence:
     """Regression coefficients and the influence of one more row, as returned by `regression`.
 
@@ -75,7 +75,7 @@ def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Nu
     estimator : MEstimator
         A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
     rows : array-like
-        One row per person; a column of ones is an intercept.
+        One row per person; a column of ones serves as the intercept.
     y : array-like
         The response, one number per row.
     clip : number
@@ -97,21 +97,22 @@ def regression(estimator: MEstimator, rows: ArrayLike, y: ArrayLike, *, clip: Nu
     """
     table, target = float_array(rows, "rows"), float_array(y, "y")
     if table.ndim != 2 or target.shape != table.shape[:1] or not np.isfinite(table.sum() + target.sum()):
-        reject("`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first")
-    length = float(check_positive(clip, "clip", "rows are cut to it"))
+        rule = "`rows` must be a table and `y` a number for each row, all finite"
+        reject(rule, "others", "fill or drop missing and infinite values first")
+    length = float(check_positive(clip, "clip", "longer rows are scaled down to this norm"))
     row_weights = _clip_weights(table, length)
     beta = np.linalg.lstsq(table, target, rcond=None)[0]
     for _ in range(_ROUNDS):
         weighted = (table * (row_weights * _irls_weights(estimator, target - table @ beta))[:, None]).T
-        following = np.linalg.solve(weighted @ table, weighted @ target)
-        arrived = np.abs(following - beta).max() <= 1e-12 * max(1.0, float(np.abs(beta).max()))
-        beta = following
-        if arrived:
+        new_beta = np.linalg.solve(weighted @ table, weighted @ target)
+        has_converged = np.abs(new_beta - beta).max() <= 1e-12 * max(1.0, float(np.abs(beta).max()))
+        beta = new_beta
+        if has_converged:
             break
     slope = estimator.slope(target - table @ beta) * row_weights
     matrix = (table * slope[:, None]).T @ table / len(table)
-    least = float(np.linalg.eigvalsh(matrix)[0])
-    gross_error = estimator.bound * length / least if least > 0 else np.inf
+    smallest_eigenvalue = float(np.linalg.eigvalsh(matrix)[0])
+    gross_error = estimator.bound * length / smallest_eigenvalue if smallest_eigenvalue > 0 else np.inf
     return RegressionInfluence(estimator, length, np.asarray(beta, np.float64), matrix, float(gross_error))
 
 
@@ -192,7 +193,8 @@ def influence(estimator: MEstimator, population: ArrayLike) -> Influence:
     distances = values - center
     slope = _mean_slope(estimator, distances, center)
     if slope <= 0:
-        reject("the mean slope of psi must be above 0", "a sample where it is not", "T is not determined there")
+        received = "a sample whose mean slope is 0 or less"
+        reject("the mean slope of psi must be above 0", received, "T is not determined for such a sample")
     square = float((estimator.psi(distances) ** 2).mean())
     return Influence(estimator, center, slope, estimator.bound / slope, square / slope**2)
 
@@ -284,9 +286,9 @@ def fixed_scale_influence(estimator: MEstimator, values: ArrayLike, x: Number, r
     >>> fixed_scale_influence(Mean(), [0.0, 2.0], 11, 0.5)
     10.0
     """
-    numbers, share = check_sample(values), float(check_positive(rho, "rho", "at 0 it is the influence function"))
+    numbers, share = check_sample(values), float(check_positive(rho, "rho", "at 0 use `influence`"))
     if share >= 1:
-        reject("`rho` must be below 1", rho, "it is a share of the people")
+        reject("`rho` must be below 1", rho, "it is a share of the population")
     mixed = np.append(np.full(len(numbers), (1 - share) / len(numbers)), share)
     moved = location(estimator, np.append(numbers, float(exact_fraction(x, "x"))), mixed)
     return (moved - location(estimator, numbers)) / share
@@ -296,7 +298,8 @@ def check_sample(values: ArrayLike) -> Array:
     """Check values and return them as a one-dimensional array of finite floats."""
     numbers = float_array(values, "values")
     if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):
-        reject("`values` must be finite numbers, at least one", f"shape {numbers.shape}", "settle missing ones first")
+        rule = "`values` must be a list of at least one number, all finite"
+        reject(rule, f"shape {numbers.shape}", "fill or drop missing and infinite values first")
     return numbers
 
 
@@ -357,10 +360,10 @@ def _middle_of_zeros(estimator: MEstimator, values: Array, weights: Array, low: 
 
 def _weighted_median(values: Array, weights: Array) -> float:
     order = np.argsort(values, kind="stable")
-    upto = np.cumsum(weights[order])
-    half = upto[-1] / 2
-    low = int(np.searchsorted(upto, half * (1 - 1e-12)))
-    high = int(np.searchsorted(upto, half * (1 + 1e-12)))
+    cumulative = np.cumsum(weights[order])
+    half = cumulative[-1] / 2
+    low = int(np.searchsorted(cumulative, half * (1 - 1e-12)))
+    high = int(np.searchsorted(cumulative, half * (1 + 1e-12)))
     return float((values[order][low] + values[order][high]) / 2)
 
 
@@ -372,14 +375,14 @@ def _irls_weights(estimator: MEstimator, distances: Array) -> Array:
 
 def _reweight_from_median(estimator: MEstimator, values: Array, weights: Array) -> float:
     """Find the location by iterative reweighting with psi(u) / u, starting from the median."""
-    at = _weighted_median(values, weights)
+    center = _weighted_median(values, weights)
     for _ in range(500):
-        distances = values - at
+        distances = values - center
         weight = _irls_weights(estimator, distances) * weights
         if weight.sum() <= 0:
-            return at
-        following = float(weight @ values / weight.sum())
-        if abs(following - at) <= 1e-14 * max(1.0, abs(at)):
-            return following
-        at = following
-    return at
+            return center
+        new_center = float(weight @ values / weight.sum())
+        if abs(new_center - center) <= 1e-14 * max(1.0, abs(center)):
+            return new_center
+        center = new_center
+    return center

@@ -1,4 +1,4 @@
-"""Inverse sensitivity: an exponential mechanism whose score is the number of people who would have to change."""
+"""Inverse sensitivity: an exponential mechanism whose scores count the people whose values would have to change."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from toolkit.central.noise.grid import NO_FINITE_NOISE
 from toolkit.central.publishing.quantiles import round_share
 from toolkit.central.release import selection_estimate
 from toolkit.central.robust.estimators import Huber
-from toolkit.central.selection import Exponential
+from toolkit.central.selection import Exponential, check_selection_loss
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, check_integer, check_positive, check_probability, float_array, reject
 from toolkit.core.covers import Covers, ErrorSource
@@ -25,8 +25,8 @@ from toolkit.frames.sums import QUANTILE_BITS, Bounds, format_number
 #
 # The statistic is a quantile, a Huber location, or any monotone function.
 #
-# A length is the distance from the table to a set of tables. So one person who is replaced, added or removed changes it
-# by at most 1. Lengths are computed exactly, in whole grid steps, except for functions that the user supplies.
+# A length is the distance from the table to a set of tables. So one person who is replaced, added or removed changes a
+# length by at most 1. Lengths are computed exactly, in whole grid steps, except for functions that the user supplies.
 
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
@@ -49,7 +49,7 @@ def _share_down(q: Fraction, n: int) -> int:
 
 
 def huber_lengths(steps: Steps, span: int, cutoff: int, unit: int, n_table_rows: int | None = None) -> Steps:
-    """Return, for each grid step, the minimum number of changes that bring the Huber location within half a step.
+    """Return, for each grid step, the minimum number of changes that move the Huber location within half a step of it.
 
     `cutoff` is Huber's k in units, and `unit` is the number of units in half a step. The location is at most v + 1/2 if
     the scores at v + 1/2 add up to at most 0. Until this is true, it is optimal to replace the value with the largest
@@ -99,10 +99,10 @@ def _lowering_lengths(steps: Steps, span: int, cutoff: int, unit: int, n_rounds:
 
 
 def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], float], max_length: int) -> Steps:
-    """Return the minimum numbers of changes for an increasing function of sorted values, at most `max_length` + 1.
+    """Return, for each grid step, the minimum number of changes for an increasing function, up to `max_length` + 1.
 
     With k changes the function is lowest if the k largest values move to the lower bound, and highest if the k smallest
-    values move to the upper bound. If the function fails or is not finite, it counts as the lower bound.
+    values move to the upper bound. If the function fails or is not finite, its value counts as the lower bound.
     """
     low, high, step = float(bounds.low), float(bounds.high), float(bounds.step)
     ordered = np.sort(values)
@@ -211,11 +211,9 @@ class InverseSensitivity:
             isinstance(self.statistic, Quantile | Huber) or callable(self.statistic)
         ):
             rule = "`statistic` must be a Quantile, a Huber, or a monotone function of sorted values"
-            consequence = "else the number of people who must change is not known"
+            consequence = "otherwise the number of people who must change is unknown"
             reject(rule, getattr(self.statistic, "__name__", repr(self.statistic)), consequence, TypeError)
-        if not isinstance(self.loss, Pure):
-            reject("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is pure", TypeError)
-        check_positive(self.loss.amount, "epsilon", NO_FINITE_NOISE)
+        check_selection_loss(self.loss)
         check_integer(self.affected_groups, "affected_groups")
         check_integer(self.rows_per_person, "rows_per_person")
 
@@ -279,10 +277,10 @@ class InverseSensitivity:
         return Exponential(Pure(Fraction(self.loss.amount) / self.affected_groups), Fraction(self.rows_per_person))
 
     def lengths(self, values: Array, n_table_rows: int | None = None) -> Steps:
-        """Compute, for each grid step, the private number of people who must change to make it the statistic.
+        """Compute, for each grid step, the private number of values that must change before the statistic equals it.
 
-        For a quantile or a Huber location, NaN is left out. For a function, the number of values is public, and NaN
-        counts as the lower bound.
+        For a quantile or a Huber location, NaN values are ignored. For a function, the number of values is public, and
+        NaN counts as the lower bound.
 
         Parameters
         ----------
@@ -360,7 +358,7 @@ class InverseSensitivity:
         length = (math.log(self.bounds.span + 1) + math.log(20)) / float(self._selection._rate)
         return (
             f"with probability 95 % it is the {self._statistic_name()} of a table that differs from this one in at "
-            f"most {math.ceil(length):,} {'people' if self.rows_per_person == 1 else 'rows'}, to the width of the grid"
+            f"most {math.ceil(length):,} {'people' if self.rows_per_person == 1 else 'rows'}, up to the grid width"
         )
 
     def _statistic_name(self) -> str:

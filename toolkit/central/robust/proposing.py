@@ -3,17 +3,14 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_FINITE_NOISE
 from toolkit.central.release import selection_estimate
 from toolkit.central.robust.admissible import log_rounded_up
-from toolkit.central.robust.ranks import RankStatistic
-from toolkit.core.arrays import ArrayLike
-from toolkit.core.checks import Number, check_positive, exact_fraction, float_array, reject
+from toolkit.central.robust.ranks import RankStatistic, sorted_steps
+from toolkit.core.arrays import ArrayLike, Steps
+from toolkit.core.checks import Number, check_positive, exact_fraction, reject
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
@@ -29,10 +26,10 @@ class ProposeTestRelease:
 
     A release costs Approx(2 epsilon, delta), under "replace".
 
-    Let the distance be the number of people who must change before the local sensitivity exceeds the proposal. One
-    person changes the distance by at most 1. The distance is released with noise at a cost of Pure(epsilon), and the
-    test passes if the noisy distance is above ln(1/delta) / epsilon. If the proposal is already wrong for these values,
-    the test passes with probability below delta. If the test fails, the value is NaN and the cost is the same.
+    Let the distance be the number of people whose values must change before the local sensitivity exceeds the proposal.
+    One person changes the distance by at most 1. The distance is released with noise at a cost of Pure(epsilon), and
+    the test passes if the noisy distance is above ln(1/delta) / epsilon. If the proposal is already wrong for these
+    values, the test passes with probability below delta. If the test fails, the value is NaN and the cost is the same.
 
     Parameters
     ----------
@@ -53,6 +50,7 @@ class ProposeTestRelease:
 
     Examples
     --------
+    >>> import numpy as np
     >>> median = RankStatistic.from_name("median", 1001)
     >>> mechanism = ProposeTestRelease(median, Bounds.of((0, 100)), proposed=20, epsilon=1, delta="1e-6")
     >>> mechanism.loss
@@ -69,9 +67,9 @@ class ProposeTestRelease:
 
     def __post_init__(self) -> None:
         check_positive(self.epsilon, "epsilon", NO_FINITE_NOISE)
-        check_positive(self.proposed, "proposed", "at 0 the noise would be none")
+        check_positive(self.proposed, "proposed", "at 0 there would be no noise")
         if not 0 < exact_fraction(self.delta, "delta") < 1:
-            reject("`delta` must lie between 0 and 1", self.delta, "it is the chance of a wrong test")
+            reject("`delta` must lie between 0 and 1", self.delta, "it is the chance that the test wrongly passes")
 
     @property
     def loss(self) -> Approx:
@@ -86,7 +84,7 @@ class ProposeTestRelease:
         )
 
     def distance(self, values: ArrayLike) -> int:
-        """Return the private number of people who must change before the local sensitivity exceeds the proposal.
+        """Return the private number of values that must change before the local sensitivity exceeds the proposal.
 
         Parameters
         ----------
@@ -129,7 +127,7 @@ class ProposeTestRelease:
             (start + value) * self.bounds.step, rng=source
         )
         passed = noisy_distance > self.threshold
-        note = "NaN says that the test of the proposed sensitivity did not pass; it cost the same"
+        note = "NaN means that the test of the proposed sensitivity did not pass; the cost is the same"
         number = float(noisy_value) if passed else math.nan
         return selection_estimate(number, self.loss, NOISE, "ProposeTestRelease", rng, (note,))
 
@@ -138,8 +136,5 @@ class ProposeTestRelease:
         """The proposed sensitivity in steps times the divisor, rounded down."""
         return math.floor(exact_fraction(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
 
-    def _sorted_steps(self, values: ArrayLike) -> Any:
-        steps = self.bounds.steps(float_array(values, "values"))
-        if len(steps) != self.statistic.n:
-            reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")
-        return np.sort(np.maximum(steps, 0))
+    def _sorted_steps(self, values: ArrayLike) -> Steps:
+        return sorted_steps(values, self.bounds, self.statistic.n)

@@ -1,7 +1,7 @@
 """Statistics of sorted values, such as the median, trimmed mean and interquartile range, and their sensitivity.
 
-Let x(1) <= ... <= x(n) be values in [a, b], with x(i) = a for i < 1 and x(i) = b for i > n. At distance k, that is in
-tables that differ from this one in at most k people, the largest change that one person can cause has the form
+Let x(1) <= ... <= x(n) be values in [a, b], with x(i) = a for i < 1 and x(i) = b for i > n. In tables that differ from
+this table in at most k people (at distance k), the largest change that one person can cause has the form
 
     sensitivity_at(k) = max over t = 0 ... k + 1 of x(high + t) - x(low - k + t), divided by `divisor`,
 
@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import check_choice, check_integer, reject
+from toolkit.core.arrays import ArrayLike, Steps
+from toolkit.core.checks import check_choice, check_integer, float_array, reject
+from toolkit.frames.sums import Bounds
 
 STATISTICS = ("median", "midpoint", "rank", "trimmed", "iqr")
 
 
 @dataclass(frozen=True)
 class RankStatistic:
-    """A statistic of n sorted values: a sum of values by rank, minus another such sum, divided by `divisor`.
+    """A statistic of n sorted values: a sum of values of given ranks minus another such sum, divided by `divisor`.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ class RankStatistic:
         if name == "rank":
             return _order_statistic(n_values, check_integer(rank, "rank"), f"value of rank {rank}")
         if name == "midpoint" and n_values % 2:
-            reject("a midpoint must lie between two values", f"{n_values} values", "ask for the median")
+            reject("a midpoint must lie between two values", f"{n_values} values", 'use "median"')
         return _order_statistic(n_values, (n_values + 1) // 2, "median") if n_values % 2 else _midpoint_median(n_values)
 
     def _evaluate(self, ordered: Sequence[Any] | npt.NDArray[Any]) -> Any:
@@ -114,6 +116,14 @@ class RankStatistic:
 
     def __repr__(self) -> str:
         return f"<{self.name} of {self.n} values>"
+
+
+def sorted_steps(values: ArrayLike, bounds: Bounds, n: int) -> Steps:
+    """Return n values as sorted grid steps from 0 to span; a missing value counts as the lower bound."""
+    steps = bounds.steps(float_array(values, "values"))
+    if len(steps) != n:
+        reject(f"there must be {n} values", len(steps), "the number of values is public")
+    return np.sort(np.maximum(steps, 0))
 
 
 def _largest_gap(above: npt.NDArray[Any], below: npt.NDArray[Any], k: int) -> Any:
@@ -155,7 +165,7 @@ def _interquartile_range(n: int) -> RankStatistic:
     sensitivities of the quartiles.
     """
     if n < 2:
-        reject("a distance of quartiles needs at least 2 values", n, "both would be the same value")
+        reject("an interquartile range needs at least 2 values", n, "both quartiles would be the same value")
     first_quartile, third_quartile = -(-n // 4), -(-3 * n // 4)
     rank_pairs = ((first_quartile - 1, first_quartile), (third_quartile - 1, third_quartile))
     name = f"distance of ranks {first_quartile} and {third_quartile}"
@@ -167,4 +177,5 @@ def _interquartile_range(n: int) -> RankStatistic:
 def _check_option(value: int | None, name: str, is_needed: bool) -> None:
     if (value is not None) != is_needed:
         received = "none" if value is None else "one for another statistic"
-        reject(f"`{name}` must be given for the statistic of that name, and for no other", received, "see help")
+        rule = f"`{name}` must be given for the corresponding statistic, and for no other"
+        reject(rule, received, "see help(RankStatistic.from_name)")

@@ -16,21 +16,21 @@ import numpy as np
 from toolkit.central.laplace import Laplace
 from toolkit.central.release import selection_estimate
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace, SmoothNoiseLaw, draw_rounded_sum
-from toolkit.central.robust.ranks import RankStatistic
+from toolkit.central.robust.ranks import RankStatistic, sorted_steps
 from toolkit.core.arrays import ArrayLike, Steps
-from toolkit.core.checks import Number, check_choice, check_level, float_array, reject
+from toolkit.core.checks import Number, check_choice, check_level
 from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling import exp_enclosure
+from toolkit.core.sampling import exp_minus_enclosure
 from toolkit.frames.sums import Bounds, BoundsLike, format_number
 
 FLOOR_BITS = 24
 """The sensitivity used for noise is at least 2**-24 times the distance between the bounds.
 
-The result remains smooth: a constant is smooth, and so is the maximum of two smooth functions. This floor limits the
-distance in people up to which sensitivities are computed.
+The result remains smooth: a constant is smooth, and so is the maximum of two smooth functions. This minimum limits
+the distance in people up to which sensitivities are computed.
 """
 _CLOSE = 1e-9
 
@@ -169,15 +169,15 @@ class SmoothSensitivity:
         return self.noise.loss
 
     @property
-    def _ratio(self) -> Fraction:
+    def _discount(self) -> Fraction:
         """The discount q per person, a binary fraction of at least e**-t."""
         digits = 16 + max(0, math.ceil(-math.log2(self.noise.smoothness)))
-        return Fraction(exp_enclosure(self.noise.smoothness, digits)[1], 2**digits)
+        return Fraction(exp_minus_enclosure(self.noise.smoothness, digits)[1], 2**digits)
 
     @property
     def _max_distance(self) -> int:
-        """The number of people beyond which even the discounted full width of the bounds is below the floor."""
-        needed = math.log(self.bounds.span / self._floor) / -math.log(self._ratio)
+        """The distance beyond which even the discounted full width of the bounds is below the minimum sensitivity."""
+        needed = math.log(self.bounds.span / self._floor) / -math.log(self._discount)
         return min(self.statistic.n, math.ceil(needed) + 1)
 
     @property
@@ -186,10 +186,7 @@ class SmoothSensitivity:
 
     def _summarize(self, values: ArrayLike) -> SmoothSummary:
         """Return the private statistic and its smooth sensitivity in grid steps."""
-        steps = self.bounds.steps(float_array(values, "values"))
-        if len(steps) != self.statistic.n:
-            reject(f"there must be {self.statistic.n} values", len(steps), "their number is public")
-        return self._summarize_steps(np.sort(np.maximum(steps, 0)))
+        return self._summarize_steps(sorted_steps(values, self.bounds, self.statistic.n))
 
     def _summarize_steps(self, ordered: Steps) -> SmoothSummary:
         """Return the statistic and its smooth sensitivity for sorted steps from 0 to span."""
@@ -197,11 +194,11 @@ class SmoothSensitivity:
             self.statistic._sensitivities(ordered, 0, self.bounds.span, self._max_distance), dtype=float
         )
         with np.errstate(divide="ignore"):
-            log_values = np.log(sensitivities) + np.arange(len(sensitivities)) * math.log(self._ratio)
+            log_values = np.log(sensitivities) + np.arange(len(sensitivities)) * math.log(self._discount)
         near = np.flatnonzero(
             log_values >= log_values.max() - _CLOSE
         )  # floats select the candidates for the exact comparison
-        largest = max(Fraction(self._floor), *(int(sensitivities[k]) * self._ratio ** int(k) for k in near))
+        largest = max(Fraction(self._floor), *(int(sensitivities[k]) * self._discount ** int(k) for k in near))
         value = Fraction(int(self.statistic._evaluate(ordered)), self.statistic.divisor)
         return SmoothSummary(value, _round_up(largest) / self.statistic.divisor)
 
@@ -224,8 +221,8 @@ class SmoothSensitivity:
         return self._draw(self._summarize(values), source)
 
     def _draw(self, summary: SmoothSummary, rng: Rng = None) -> Estimate:
-        """Release the statistic of a summary."""
-        steps = draw_rounded_sum(summary.value, lambda away: self.noise.tail(away, summary.smooth_sensitivity), rng)
+        """Add noise to the statistic of a summary and return the estimate."""
+        steps = draw_rounded_sum(summary.value, lambda y: self.noise.tail(y, summary.smooth_sensitivity), rng)
         start = self.bounds.low_steps if not self.statistic.subtracted_ranks else 0
         value = float((start + steps) * self.bounds.step)
         return selection_estimate(value, self.loss, COVERS, "SmoothSensitivity", rng, (self._note,))
@@ -235,7 +232,7 @@ class SmoothSensitivity:
         """A sentence about the distribution of the noise, in units of the private smooth sensitivity."""
         return (
             f"the noise is S times a number that exceeds {self.noise.two_sided_quantile(0.95):.3g} in size with "
-            "probability 5 %; S, its smooth sensitivity, depends on the data and is not told"
+            "probability 5 %; S, its smooth sensitivity, depends on the data and is not published"
         )
 
     def scale_bound(self, epsilon: Number) -> "ScaleBound":
@@ -270,7 +267,7 @@ def _round_up(number: Fraction) -> Fraction:
 
 
 COVERS = Covers([ErrorSource.NOISE], "of a size that is private")
-_LOG_ERROR = Fraction(1, 2**30)  # generously exceeds twice the error of a logarithm in floats
+_LOG_ERROR = Fraction(1, 2**30)  # much larger than twice the error of a logarithm in floats
 
 
 @dataclass(frozen=True, repr=False)

@@ -34,7 +34,7 @@ def tables(domain: Sequence[Any], n: int) -> list[Table]:
     """Return all tables of n values of the domain; tables are sorted, because the order of rows does not matter."""
     number = comb(len(domain) + n - 1, n)
     if number > MAX_TABLES:
-        reject(f"`domain` must allow at most {MAX_TABLES:,} tables", f"{number:,}", "each is looked at")
+        reject(f"`domain` must allow at most {MAX_TABLES:,} tables", f"{number:,}", "the function is called on each")
     return list(combinations_with_replacement(sorted(domain), n))
 
 
@@ -62,13 +62,13 @@ def local_by_brute_force(function: Function, values: Sequence[Any], domain: Sequ
 def sensitivities_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> list[Any]:
     """Return the largest local sensitivity of any table at a distance of at most k, for k = 0 ... n."""
     table = _sort_within(values, domain)
-    everything = tables(domain, len(table))
-    results = {other: function(list(other)) for other in everything}
+    all_tables = tables(domain, len(table))
+    results = {other: function(list(other)) for other in all_tables}
     sensitivities: list[Any] = [0] * (len(table) + 1)
-    for other in everything:
-        moved = max((abs(results[near] - results[other]) for near in neighbors(other, domain)), default=0)
-        away = distance(table, other)
-        sensitivities[away] = max(sensitivities[away], moved)
+    for other in all_tables:
+        change = max((abs(results[neighbor] - results[other]) for neighbor in neighbors(other, domain)), default=0)
+        k = distance(table, other)
+        sensitivities[k] = max(sensitivities[k], change)
     for k in range(len(table)):
         sensitivities[k + 1] = max(sensitivities[k + 1], sensitivities[k])
     return sensitivities
@@ -77,7 +77,7 @@ def sensitivities_by_brute_force(function: Function, values: Sequence[Any], doma
 def _sort_within(values: Sequence[Any], domain: Sequence[Any]) -> Table:
     table = tuple(sorted(values))
     if not set(table) <= set(domain):
-        reject("`values` must be values of the `domain`", "others", "only tables of the domain are looked at")
+        reject("`values` must be values of the `domain`", "others", "only tables of such values are compared")
     return table
 
 
@@ -178,50 +178,52 @@ def smooth_sensitivity(
     >>> smooth_sensitivity("median", [2, 4, 5, 7, 9], bounds=(0, 10), q="17/20")
     Fraction(751689, 160000)
     """
-    ratio = _ratio(beta, q)
+    discount = _discount_factor(beta, q)
     if not isinstance(statistic, str):
         sensitivities = sensitivities_by_brute_force(statistic, list(values), _check_domain(domain))
-        return max(sensitivity_at * ratio**k for k, sensitivity_at in enumerate(sensitivities))
-    numbers = _exact_values(values) if isinstance(ratio, Fraction) else _finite_floats(values)
+        return max(sensitivity_at * discount**k for k, sensitivity_at in enumerate(sensitivities))
+    numbers = _exact_values(values) if isinstance(discount, Fraction) else _finite_floats(values)
     ranks, ordered, ends = _prepare(statistic, numbers, bounds, rank, trim)
-    if isinstance(ratio, Fraction):
-        return _maximize_discounted(lambda k: ranks._sensitivity_at(ordered, *ends, k), ranks.n, ratio) / ranks.divisor
+    if isinstance(discount, Fraction):
+        return (
+            _maximize_discounted(lambda k: ranks._sensitivity_at(ordered, *ends, k), ranks.n, discount) / ranks.divisor
+        )
     low, high = map(float, ends)
     return (
-        float(_maximize_discounted(lambda k: ranks._sensitivity_at(ordered, low, high, k), ranks.n, ratio))
+        float(_maximize_discounted(lambda k: ranks._sensitivity_at(ordered, low, high, k), ranks.n, discount))
         / ranks.divisor
     )
 
 
-def _maximize_discounted(sensitivity_at: Callable[[int], Any], n: int, ratio: Any) -> Any:
-    """Maximize ratio**k sensitivity_at(k) over k = 0 ... n, where the sensitivity is non-decreasing in k.
+def _maximize_discounted(sensitivity_at: Callable[[int], Any], n: int, discount: Any) -> Any:
+    """Maximize discount**k sensitivity_at(k) over k = 0 ... n, where the sensitivity is non-decreasing in k.
 
-    For k between l and r the product is at most ratio**l sensitivity_at(r). Intervals whose bound does not exceed the
-    best value so far are skipped.
+    For k between l and r the product is at most discount**l sensitivity_at(r). Intervals whose bound does not exceed
+    the best value so far are skipped.
     """
     evaluated = {0: sensitivity_at(0), n: sensitivity_at(n)}
-    best = max(evaluated[0], ratio**n * evaluated[n])
+    best = max(evaluated[0], discount**n * evaluated[n])
     intervals = [(0, n)]
     while intervals:
         low_k, high_k = intervals.pop()
-        if ratio ** (low_k + 1) * evaluated[high_k] <= best:  # true if no k lies in between
+        if discount ** (low_k + 1) * evaluated[high_k] <= best:  # true if no k lies in between
             continue
         middle = (low_k + high_k) // 2
         evaluated[middle] = sensitivity_at(middle)
-        best = max(best, ratio**middle * evaluated[middle])
+        best = max(best, discount**middle * evaluated[middle])
         intervals += [(middle, high_k), (low_k, middle)]
     return best
 
 
-def _ratio(beta: Number | None, q: Number | None) -> Fraction | float:
+def _discount_factor(beta: Number | None, q: Number | None) -> Fraction | float:
     if (beta is None) == (q is None):
         reject("exactly one of `beta` and `q` must be given", "none" if q is None else "both", "q is e**-beta")
     if q is None and beta is not None:
-        return math.exp(-float(check_positive(beta, "beta", "at 0 it is the largest sensitivity of any table")))
-    ratio = exact_fraction(q if q is not None else 0, "q")
-    if not 0 < ratio < 1:
+        return math.exp(-float(check_positive(beta, "beta", "at 0 the result is the global sensitivity")))
+    discount = exact_fraction(q if q is not None else 0, "q")
+    if not 0 < discount < 1:
         reject("`q` must lie between 0 and 1", q, "it stands for e**-beta")
-    return ratio
+    return discount
 
 
 def _prepare(
@@ -245,10 +247,10 @@ def _finite_floats(values: Any) -> Array:
     return numbers if np.all(np.isfinite(numbers)) else reject(*_FINITE)
 
 
-_FINITE = ("`values` must be finite numbers", "others", "settle missing ones first", ValueError)
+_FINITE = ("`values` must be finite numbers", "others", "fill or drop missing and infinite values first", ValueError)
 
 
 def _check_domain(domain: Sequence[Any] | None) -> Sequence[Any]:
     if domain is None:
-        reject("`domain` must be given for a function", "none", "all tables of its values are looked at")
+        reject("`domain` must be given for a function", "none", "the function is called on all tables of its values")
     return list(domain)

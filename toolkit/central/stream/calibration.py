@@ -11,7 +11,7 @@ import numpy as np
 from toolkit.central.noise.laws import GeometricLaw, NoiseLaw, NormalLaw
 from toolkit.central.stream.factorization import Factorization
 from toolkit.central.stream.roots import SquareRoot
-from toolkit.central.stream.trees import Tree, candidates
+from toolkit.central.stream.trees import Tree, candidate_trees
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import betainc, gammaincc, gammaln
 from toolkit.core.loss import Pure, Zcdp
@@ -23,18 +23,18 @@ _MOST_TERMS = 20_000
 
 @dataclass(frozen=True)
 class GeometricSumLaw:
-    """The distribution of a sum of `count` independent variables with Pr[k] proportional to e**(-|k| / scale).
+    """The distribution of a sum of `n_terms` independent variables with Pr[k] proportional to e**(-|k| / scale).
 
-    The sum is the difference of two negative binomial variables with `count` successes each. If this requires too many
-    terms, the tail is computed from gamma variables instead.
+    The sum is the difference of two negative binomial variables with `n_terms` successes each. If their sum requires
+    too many values, the tail is computed from gamma variables instead.
     """
 
     scale: float
-    count: int
+    n_terms: int
 
     @property
     def sd(self) -> float:
-        return math.sqrt(self.count) * GeometricLaw(self.scale).sd
+        return math.sqrt(self.n_terms) * GeometricLaw(self.scale).sd
 
     def two_sided_quantile(self, level: float) -> float:
         """Return the smallest integer error that is exceeded with probability at most 1 - level."""
@@ -46,30 +46,30 @@ class GeometricSumLaw:
 
     def tail_probability(self, error: int) -> float:
         """Return Pr[|sum| > error]."""
-        most = self.count * self.scale + 40 * (math.sqrt(self.count) + 1) * (self.scale + 1)
+        most = self.n_terms * self.scale + 40 * (math.sqrt(self.n_terms) + 1) * (self.scale + 1)
         if most > _MOST_TERMS:
             return self._smooth_tail(error)
         other = np.arange(math.ceil(most))
         ratio = math.exp(-1 / self.scale)
         log_weight = (
-            gammaln(other + self.count)
+            gammaln(other + self.n_terms)
             - gammaln(other + 1)
-            - gammaln(self.count)
+            - gammaln(self.n_terms)
             - other / self.scale
-            + self.count * math.log(-math.expm1(-1 / self.scale))
+            + self.n_terms * math.log(-math.expm1(-1 / self.scale))
         )
-        above = betainc(other + error + 1.0, self.count, ratio)
+        above = betainc(other + error + 1.0, self.n_terms, ratio)
         return float(min(1.0, 2 * np.sum(np.exp(log_weight) * above)))
 
     def _smooth_tail(self, error: int) -> float:
         """Return the tail probability for Laplace noise, by a mixture of gamma distributions.
 
-        The absolute value of the sum is Gamma(count - j, scale) with probability (count - 1 + j over j) 2**(1 - count -
-        j).
+        With n = `n_terms`, the absolute value of the sum is Gamma(n - j, scale) with probability binomial(n - 1 + j, j)
+        2**(1 - n - j).
         """
-        j = np.arange(self.count)
-        log_weight = gammaln(self.count + j) - gammaln(j + 1) - gammaln(self.count) - (self.count - 1 + j) * math.log(2)
-        return float(np.sum(np.exp(log_weight) * gammaincc(self.count - j, error / self.scale)))
+        n, j = self.n_terms, np.arange(self.n_terms)
+        log_weight = gammaln(n + j) - gammaln(j + 1) - gammaln(n) - (n - 1 + j) * math.log(2)
+        return float(np.sum(np.exp(log_weight) * gammaincc(n - j, error / self.scale)))
 
 
 @dataclass(frozen=True)
@@ -127,13 +127,15 @@ def best_factorization(
     loss: Pure | Zcdp, periods: int, *, window: int | None = None, per_person: int = 1
 ) -> Factorization:
     """Return the factorization with the smallest error: fresh noise, a tree, or, under Zcdp, the square root."""
-    factorizations: list[Factorization] = list(candidates(periods, window))
+    factorizations: list[Factorization] = list(candidate_trees(periods, window))
     if isinstance(loss, Zcdp):
         factorizations.append(SquareRoot(periods, window))
-    return least_error(factorizations, loss, per_person)
+    return lowest_error_factorization(factorizations, loss, per_person)
 
 
-def least_error(factorizations: Iterable[Factorization], loss: Pure | Zcdp, per_person: int = 1) -> Factorization:
+def lowest_error_factorization(
+    factorizations: Iterable[Factorization], loss: Pure | Zcdp, per_person: int = 1
+) -> Factorization:
     """Return the factorization with the smallest maximum variance; ties are broken by the mean variance."""
 
     def error(factorization: Factorization) -> tuple[float, float]:

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from toolkit.central.stream.calibration import least_error
+from toolkit.central.stream.calibration import lowest_error_factorization
 from toolkit.central.stream.factorization import Factorization
-from toolkit.central.stream.roots import SquareRoot, root
-from toolkit.central.stream.trees import Tree, binary, candidates, from_below
+from toolkit.central.stream.roots import SquareRoot, root_coefficients
+from toolkit.central.stream.trees import Tree, averaged_error_factors, binary_tree, candidate_trees
 from toolkit.core.arrays import Array
 from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.inference.digits import concise
@@ -24,7 +24,7 @@ class Error:
     Parameters
     ----------
     largest : float
-        The largest standard deviation of a period.
+        The largest standard deviation over all periods.
     typical : float
         The root mean square of the standard deviations of all periods.
 
@@ -50,7 +50,7 @@ def _properties(factorization: Factorization, factors: Array | None = None) -> P
 
 
 def _plain_root(periods: int) -> Properties:
-    entries = root(periods, unit=1.0)
+    entries = root_coefficients(periods, unit=1.0)
     squares = np.cumsum(entries**2)
     return float(entries.sum()), float(squares[-1]), np.asarray(np.sqrt(squares))
 
@@ -58,9 +58,11 @@ def _plain_root(periods: int) -> Properties:
 _METHODS: dict[str, Callable[[int, Pure | Zcdp], Properties]] = {
     "a share of the loss for every total": lambda count, _: (count, count, np.ones(count)),
     "fresh noise for every period": lambda count, _: _properties(Tree(count)),
-    "binary tree": lambda count, _: _properties(binary(count)),
-    "binary tree, averaged from below": lambda count, _: _properties(binary(count), from_below(binary(count))),
-    "best tree": lambda count, loss: _properties(least_error(candidates(count), loss)),
+    "binary tree": lambda count, _: _properties(binary_tree(count)),
+    "binary tree, averaged from below": lambda count, _: _properties(
+        binary_tree(count), averaged_error_factors(binary_tree(count))
+    ),
+    "best tree": lambda count, loss: _properties(lowest_error_factorization(candidate_trees(count), loss)),
     "square root": lambda count, _: _plain_root(count),
     "square root, columns of equal length": lambda count, _: _properties(SquareRoot(count)),
 }
@@ -154,7 +156,7 @@ def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -
     13
     """
     for periods in range(1, check_integer(up_to, "up_to") + 1):
-        # Errors that differ only in their last digits count as equal, so they must differ by a billionth.
+        # Errors that differ by less than a billionth, which may be rounding, count as equal.
         if error(second, loss, periods).largest < (1 - 1e-9) * error(first, loss, periods).largest:
             return periods
     return None

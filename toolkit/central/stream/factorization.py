@@ -70,7 +70,7 @@ class Factorization(ABC):
         Parameters
         ----------
         per_person : int
-            The number of periods in which one person counts.
+            The number of periods in which one person is counted.
 
         Returns
         -------

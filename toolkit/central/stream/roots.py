@@ -30,32 +30,32 @@ _FINE = 64  # fractional bits of results that are computed from noisy numbers
 _GRAM_LIMIT = 1024
 
 
-def root(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
+def root_coefficients(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
     """Return the first coefficients of the root of 1 + z + … + z**(window - 1), exactly unless `unit` is a float."""
-    return _product(_power(periods, 1, unit), _power(periods, 3, unit), periods, window)
+    return _series_product(_power_series(periods, 1, unit), _power_series(periods, 3, unit), periods, window)
 
 
-def inverse(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
+def inverse_root_coefficients(periods: int, window: int | None = None, unit: object = Fraction(1)) -> npt.NDArray[Any]:
     """Return the first coefficients of the reciprocal of the root of 1 + z + … + z**(window - 1)."""
-    return _product(_power(periods, 3, unit), _power(periods, 1, unit), periods, window)
+    return _series_product(_power_series(periods, 3, unit), _power_series(periods, 1, unit), periods, window)
 
 
-def _power(count: int, odd: int, unit: Any) -> list[Any]:
+def _power_series(n_terms: int, odd: int, unit: Any) -> list[Any]:
     """Return the coefficients of (1 - z)**(-1/2) for odd = 1, and of (1 - z)**(1/2) for odd = 3."""
     terms = [unit]
-    for k in range(1, count):
+    for k in range(1, n_terms):
         terms.append(terms[-1] * (2 * k - odd) / (2 * k))
     return terms
 
 
-def _product(plain: list[Any], spaced: list[Any], count: int, window: int | None) -> npt.NDArray[Any]:
+def _series_product(plain: list[Any], spaced: list[Any], n_terms: int, window: int | None) -> npt.NDArray[Any]:
     """Return the first coefficients of the product of plain(z) and spaced(z**window)."""
     base = np.array(plain)
-    if window is None or window >= count:
+    if window is None or window >= n_terms:
         return base
     product = np.zeros_like(base)
-    for shift in range(0, count, window):
-        product[shift:] += spaced[shift // window] * base[: count - shift]
+    for shift in range(0, n_terms, window):
+        product[shift:] += spaced[shift // window] * base[: n_terms - shift]
     return product
 
 
@@ -68,7 +68,7 @@ class SquareRoot(Factorization):
     periods : int
         The total number of periods.
     window : int, optional
-        The number of latest periods to sum; by default, all periods so far.
+        The number of most recent periods to sum; by default, all periods so far.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class SquareRoot(Factorization):
 
     @cached_property
     def _root(self) -> Array:
-        return root(self.periods, self.window, 1.0)
+        return root_coefficients(self.periods, self.window, 1.0)
 
     @cached_property
     def _lengths(self) -> Array:
@@ -138,7 +138,7 @@ class SquareRoot(Factorization):
 
     @cached_property
     def error_factors(self) -> Array:
-        back, errors, row = inverse(self.periods, self.window, 1.0), [], np.zeros(self.periods)
+        back, errors, row = inverse_root_coefficients(self.periods, self.window, 1.0), [], np.zeros(self.periods)
         for period in range(1, self.periods + 1):
             row[:period] += self._lengths[period - 1] * back[:period][::-1]
             expired = period - self.window if self.window else 0

@@ -22,19 +22,19 @@ from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 
 MOST_PERIODS = 10_000
-LATE_DATA = "late data count in the period in which they arrive; what was published is never made anew"
+LATE_DATA = "late data count in the period in which they arrive; published totals are never revised"
 
 
 @explain_call(
     "RunningTotal.for_epsilon(1.0, periods=52)",
-    periods="it is how often the total is published in all: periods=52 for every week of a year",
+    periods="it is how often the total is published altogether: periods=52 for weekly totals of a year",
 )
 class RunningTotal:
     """A total that is published with noise after each of a fixed number of periods.
 
     All periods together cost a single loss. The factorization of the matrix of totals depends on the loss and the
-    number of periods. Under Pure, there is fresh integer noise for every period or for blocks of periods; under Zcdp,
-    the square root of the matrix is used. Counts may depend on earlier releases. Late data count in the period in which
+    number of periods. Under Pure, fresh integer noise is added to every period or to blocks of periods; under Zcdp, the
+    square root of the matrix is used. Counts may depend on earlier releases. Late data count in the period in which
     they arrive; past periods are never computed again.
 
     The object holds the counts, and its noise must not be drawn twice, so it cannot be copied, pickled, or used in a
@@ -48,7 +48,7 @@ class RunningTotal:
     periods : int
         The total number of periods; counts for further periods are rejected.
     window : int, optional
-        The number of latest periods to sum; by default, all periods so far.
+        The number of most recent periods to sum; by default, all periods so far.
     neighbors : {"add_remove", "replace"}
         "add_remove": a record is added or removed. "replace": a record changes, or moves to another period.
     sensitivity : int
@@ -59,7 +59,7 @@ class RunningTotal:
     factorization : Tree or SquareRoot, optional
         The factorization of the matrix of totals; by default, the factorization with the smallest error.
     rng : numpy.random.Generator, optional
-        A generator for simulations, whose estimates claim no loss; the default is the operating system's randomness.
+        A generator for simulations, whose estimates state no loss; the default is the operating system's randomness.
 
     References
     ----------
@@ -196,10 +196,10 @@ class RunningTotal:
     def _check_factorization(self, factorization: Factorization) -> None:
         if not isinstance(factorization, Tree | SquareRoot):
             rule = "`factorization` must be a Tree or a SquareRoot"
-            reject(rule, type(factorization).__name__, "leave it out to have the best one chosen", TypeError)
+            reject(rule, type(factorization).__name__, "omit it to use the best factorization", TypeError)
         if (factorization.periods, factorization.window) != (self.periods, self.window):
-            received = f"one for periods={factorization.periods}, window={factorization.window}"
-            reject("`factorization` must have the same periods and window", received, "it is made for them")
+            received = f"a factorization for periods={factorization.periods}, window={factorization.window}"
+            reject("`factorization` must have the same periods and window", received, "its matrices depend on both")
         if isinstance(factorization, SquareRoot) and isinstance(self.loss, Pure):
             rule = "a SquareRoot needs a Zcdp or an Approx loss"
             reject(rule, self.loss, "with Laplace noise a Tree has a smaller error")
@@ -262,13 +262,13 @@ class RunningTotal:
             The noisy total.
         """
         if os.getpid() != self._process:
-            rule = "`add` must stay in the process that made the object"
-            reject(rule, "another process", "both would publish one period")
+            rule = "`add` must be called in the process that made the object"
+            reject(rule, "another process", "both processes would publish the same period")
         number = _check_count(count)
         with self._lock:
             if self.period == self.periods:
                 rule = f"a running total ends with its last period, {self.periods}"
-                consequence = "its loss covers these periods only; a new total is a new loss"
+                consequence = "its loss covers these periods only; a new total has its own loss"
                 reject(rule, f"period {self.periods + 1}", consequence, RuntimeError)
             before = self.period
             try:
@@ -285,7 +285,7 @@ class RunningTotal:
         """Restore the history of an earlier object without new noise, and return its last estimate."""
         with self._lock:
             if self.period or len(counts) != len(measurements) or len(counts) > self.periods:
-                reject("a total must resume before its first period", f"period {self.period}", "make a new one")
+                reject("a total must resume before its first period", f"period {self.period}", "make a new total")
             self._counts = list(counts)
             last = None
             for noisy in measurements:
@@ -324,7 +324,9 @@ class RunningTotal:
         )
 
     def __reduce__(self) -> NoReturn:
-        reject("a RunningTotal must not be copied or pickled", "a copy", "both would publish", TypeError)
+        reject(
+            "a RunningTotal must not be copied or pickled", "a copy", "both would publish the same period", TypeError
+        )
 
     def __repr__(self) -> str:
         window = "" if self.window is None else f" of the last {self.window:,}"
@@ -354,7 +356,7 @@ def _check_periods(value: int) -> int:
 def _check_per_person(value: int, periods: int) -> int:
     number = check_integer(value, "per_person")
     if number > periods:
-        reject("`per_person` must be at most `periods`", number, f"there are {periods}")
+        reject("`per_person` must be at most `periods`", number, f"there are {periods} periods")
     return number
 
 
@@ -363,6 +365,6 @@ def _check_count(value: object) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         reject("a count must be a whole number", type(value).__name__, "pass the number of records", TypeError)
     if value < 0:
-        reject("a count must be at least 0", "a negative number", "publish departures as a total of their own")
+        reject("a count must be at least 0", "a negative number", "publish departures as a separate total")
     # Clipping large counts never increases the distance between two counts.
     return min(int(value), 2**63 - 1)

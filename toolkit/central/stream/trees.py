@@ -22,9 +22,9 @@ Node = tuple[int, int]
 class Tree(Factorization):
     """Noisy sums of 1, b, b**2, … periods on `levels` levels; a period belongs to at most one sum per level.
 
-    A total consists of the fewest complete sums. The numbers of sums per level are the digits of the period in base b,
-    where the leading digit may exceed b - 1. A sum over a window is the difference of two totals, in which common sums
-    cancel. Only sums of past periods are used, so that counts may depend on earlier releases.
+    Each total is added up from as few complete sums as possible. The numbers of sums per level are the digits of the
+    period in base b, where the leading digit may exceed b - 1. A sum over a window is the difference of two totals, in
+    which common sums cancel. Only sums of past periods are used, so that counts may depend on earlier releases.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Tree(Factorization):
     levels : int
         The number of levels; 1 means fresh noise for every period.
     window : int, optional
-        The number of latest periods to sum; by default, all periods so far.
+        The number of most recent periods to sum; by default, all periods so far.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Tree(Factorization):
             object.__setattr__(self, name, check_integer(getattr(self, name), name, minimum=least))
         if self.branches ** (self.levels - 1) > self.periods:
             rule = "the largest blocks must fit into `periods`"
-            consequence = "a level without a complete block would cost and serve nothing"
+            consequence = "a level without a complete block would only add to the cost"
             reject(rule, f"{self.branches}**{self.levels - 1} of {self.periods} periods", consequence)
 
     @property
@@ -90,7 +90,7 @@ class Tree(Factorization):
         starts = np.maximum(ends - self.window, 0) if self.window else np.zeros_like(ends)
         numbers = np.zeros_like(ends)
         for level in range(self.levels):
-            (a, b), (c, d) = self._range(level, ends), self._range(level, starts)
+            (a, b), (c, d) = self._node_ranges(level, ends), self._node_ranges(level, starts)
             common = np.maximum(np.minimum(b, d) - np.maximum(a, c), 0)
             numbers += (b - a) + (d - c) - 2 * common
         return numbers
@@ -99,8 +99,8 @@ class Tree(Factorization):
     def error_factors(self) -> Array:
         return np.asarray(np.sqrt(self.node_counts))
 
-    def _range(self, level: int, ends: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
-        """Return the half-open ranges of nodes on a level that the totals up to `ends` contain."""
+    def _node_ranges(self, level: int, ends: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], ...]:
+        """Return, for one level, the half-open ranges of the nodes that belong to the totals up to `ends`."""
         size = self.branches**level
         last = level == self.levels - 1
         first = np.zeros_like(ends) if last else ends // (size * self.branches) * self.branches
@@ -122,12 +122,12 @@ class Tree(Factorization):
         ends = np.array([period, max(period - self.window, 0) if self.window else 0])
         sides: tuple[set[Node], set[Node]] = (set(), set())
         for level in range(self.levels):
-            first, after = self._range(level, ends)
+            first, after = self._node_ranges(level, ends)
             for side in (0, 1):
                 sides[side].update((level, index) for index in range(int(first[side]), int(after[side])))
         return sides[0] - sides[1], sides[1] - sides[0]
 
-    def _completed(self, period: int) -> Iterator[Node]:
+    def _completed_nodes(self, period: int) -> Iterator[Node]:
         """Yield the level and index of each sum that ends with a period."""
         for level in range(self.levels):
             size = self.branches**level
@@ -136,7 +136,7 @@ class Tree(Factorization):
             yield level, period // size - 1
 
     def encode(self, counts: Sequence[int]) -> list[int]:
-        return [sum(counts[-(self.branches**level) :]) for level, _ in self._completed(len(counts))]
+        return [sum(counts[-(self.branches**level) :]) for level, _ in self._completed_nodes(len(counts))]
 
     def _decoder(self) -> "TreeDecoder":
         return TreeDecoder(self)
@@ -151,12 +151,12 @@ class TreeDecoder:
     def decode(self, noisy: Sequence[int]) -> int:
         """Return the next number to publish, given the noisy sums that end with the next period."""
         self._period += 1
-        self._sums.update(zip(self._tree._completed(self._period), noisy, strict=True))
+        self._sums.update(zip(self._tree._completed_nodes(self._period), noisy, strict=True))
         added, subtracted = self._tree.terms(self._period)
         return sum(self._sums[node] for node in added) - sum(self._sums[node] for node in subtracted)
 
 
-def from_below(tree: Tree) -> Array:
+def averaged_error_factors(tree: Tree) -> Array:
     """Return the error factors of a tree whose blocks are averaged with the sums of their children (Honaker 2015).
 
     Let v be the variance of a block's noise relative to the noise of a single period. From level to level, v becomes 1
@@ -166,22 +166,22 @@ def from_below(tree: Tree) -> Array:
     numbers.
     """
     if tree.window:
-        reject("`from_below` is for totals", "a window", "common sums of two totals do not cancel then")
+        reject("`tree` must have no window", tree.window, "the common sums of two averaged totals would not cancel")
     ends = np.arange(1, tree.periods + 1)
     total, variance = np.zeros(tree.periods), 1.0
     for level in range(tree.levels):
-        first, after = tree._range(level, ends)
+        first, after = tree._node_ranges(level, ends)
         total += variance * (after - first)
         variance = 1 / (1 + 1 / (tree.branches * variance))
     return np.asarray(np.sqrt(total))
 
 
-def binary(periods: int) -> Tree:
+def binary_tree(periods: int) -> Tree:
     """Return the binary tree (Chan, Shi and Song 2011; Dwork, Naor, Pitassi and Rothblum 2010)."""
     return Tree(periods, 2, periods.bit_length())
 
 
-def candidates(periods: int, window: int | None = None) -> Iterator[Tree]:
+def candidate_trees(periods: int, window: int | None = None) -> Iterator[Tree]:
     """Yield the tree with one level (fresh noise), and trees of every depth with nearly the best number of branches."""
     yield Tree(periods, window=window)
     for levels in range(2, periods.bit_length() + 1):
