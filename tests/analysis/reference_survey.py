@@ -43,7 +43,9 @@ def survey() -> pd.DataFrame:
 
 
 def runaway() -> tuple[np.ndarray, np.ndarray]:
-    """Reports through a die, and a covariate, whose likelihood rises for ever: 50 yes of 300, as nobody's."""
+    """Reports through a die and a covariate, whose likelihood has no maximum: 50 yes of 300, as expected if nobody has
+    the trait.
+    """
     rng = np.random.default_rng(31)
     x = rng.normal(size=300)
     truth = rng.random(300) < 1 / (1 + np.exp(3 - 0.5 * x))

@@ -13,7 +13,7 @@ from tests.work import calls
 from toolkit import crosswise, forced, forced_options, kuk, plan, unrelated, warner
 from toolkit.analysis import Sample, cheater_detection, logistic, predictor
 from toolkit.analysis.regression.logistic import BinaryModel
-from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.catalogue import CATALOGUE, make_example
 
 DATA = survey()
 
@@ -169,14 +169,14 @@ def test_one_option_below_zero_leaves_the_others_their_estimates() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in CATALOGUE if example(name).answer_kind == "number" and name != "square_wave"]
+    "name", [name for name in CATALOGUE if make_example(name).answer_kind == "number" and name != "square_wave"]
 )
 def test_every_randomized_number_is_estimated(name: str) -> None:
     """RRreg: RRuni of "mix.norm" and "mix.exp" always fails, "non-numeric argument to binary operator".
 
     The mean of 2000 people is within 5 standard errors of the truth: false alarms 6e-7 each.
     """
-    design, rng = example(name), np.random.default_rng(5)
+    design, rng = make_example(name), np.random.default_rng(5)
     low, high = (float(limit) for limit in design.bounds)
     answers = np.full(2000, round((low + high) / 2))
     found = design.estimate(design.randomize(answers, rng))

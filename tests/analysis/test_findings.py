@@ -5,7 +5,7 @@ from scipy.stats import multinomial
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates, plain
-from toolkit.analysis.paper_table import escape, latex, paper_rows
+from toolkit.analysis.paper_table import paper_rows
 from toolkit.analysis.reports import GroupEstimate, entry
 from toolkit.local import numeric
 
@@ -74,7 +74,7 @@ def test_a_sample_is_tested_as_rao_and_scott_do() -> None:
     ages = {"age": plain(bounds=(0, 120))}
     with pytest.raises(TypeError, match="the design must have a matrix to test"):
         estimates(bands, ages, by="band").homogeneity("age")
-    with pytest.raises(ValueError, match="'rao-scott' needs reports of few kinds"):
+    with pytest.raises(ValueError, match="method='rao-scott' needs a design with few distinct reports"):
         estimates(bands, ages, by="band", sample=sample).homogeneity("age", "rao-scott")
 
 
@@ -195,6 +195,8 @@ def test_the_table_for_a_paper_has_what_a_reader_must_know() -> None:
 def test_files_are_written(tmp_path) -> None:
     assert BY_SEX.to_csv(tmp_path / "table.csv") is None
     assert BY_SEX.to_latex(tmp_path / "table.tex") is None
+    head, body = (tmp_path / "table.tex").read_text().split("\\midrule")
+    assert (head.count("\\\\"), body.count("\\\\")) == (1, len(BY_SEX.summary()))
     again = pd.read_csv(tmp_path / "table.csv")
     assert len(again) == 8
     assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith(r"\begin{tabular}")
@@ -290,16 +292,6 @@ def test_rows_without_a_group_are_counted_wherever_findings_are_read(sample: Sam
     whole = estimates(frame.head(4), {"a": DIE}, by="g")
     assert whole.remarks == ()
     assert "missing group" not in whole.to_frame()
-
-
-def test_latex_reads_nothing_but_text() -> None:
-    assert escape("a_b & 5 % {x} \\ #") == r"a\_b \& 5 \% \{x\} \textbackslash{} \#"
-    assert escape("\N{MINUS SIGN}3 ≥ ε") == r"$-$3 $\geq$ $\varepsilon$"
-
-
-def test_designs_stand_below_the_table_as_comments_of_one_line() -> None:
-    text = latex([[["a"]], [["1"]]], "l", ["q: two\nlines"], None)
-    assert text.splitlines()[-1] == "% q: two lines"
 
 
 def test_a_line_has_the_digits_that_its_error_allows() -> None:

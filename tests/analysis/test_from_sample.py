@@ -10,7 +10,7 @@ import scipy.stats
 from tests.analysis.reference_survey import DIE, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates, plain
 from toolkit.analysis.estimating import CountSource
-from toolkit.analysis.from_sample import SampleSource, _deff
+from toolkit.analysis.from_sample import SampleSource, design_effect
 from toolkit.analysis.reports import Reader
 from toolkit.local import numeric, oracles
 
@@ -32,9 +32,9 @@ def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
 def test_one_person_asked_about_a_box_makes_no_design_effect() -> None:
     scores = np.array([[1.0, 0.0], [0.0, np.nan], [1.0, np.nan]])
     estimate = Sample().mean(scores[:, 0])
-    assert _deff(estimate, scores, np.ones(3)) is None
-    assert _deff(estimate, scores[:, :1], np.ones(3)) == pytest.approx([1])
-    assert _deff(Sample().mean(scores[:2, 0]), scores[:2, :1], np.ones(2)) == pytest.approx([1])
+    assert design_effect(estimate, scores, np.ones(3)) is None
+    assert design_effect(estimate, scores[:, :1], np.ones(3)) == pytest.approx([1])
+    assert design_effect(Sample().mean(scores[:2, 0]), scores[:2, :1], np.ones(2)) == pytest.approx([1])
 
 
 def test_bands_of_age_group_the_rows_of_a_sample() -> None:
@@ -159,7 +159,7 @@ def test_an_unused_finite_population_of_a_hidden_number_is_noted() -> None:
     asked = {"bit": numeric.one_bit((0, 10), 1.0), "age": plain(bounds=(0, 99)), "a": DIE}
     for sample, said in ((Sample(population=50), ["bit"]), (Sample(), [])):
         found = estimates(frame, asked, sample=sample)
-        assert [name for name in asked if any("not used for a number" in note for note in found[name].notes)] == said
+        assert [name for name in asked if any("applied to a number" in note for note in found[name].notes)] == said
 
 
 FRAME = pd.DataFrame({"a": [1, 0, None, 1], "b": ["yes", "no", "no", None], "g": ["x", "x", "y", "y"]})

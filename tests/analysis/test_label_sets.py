@@ -13,7 +13,7 @@ from tests.local.test_label_sets import SETS
 from toolkit import Question, Survey, k_ary
 from toolkit.analysis import Sample, association, estimates, logistic, multinomial, plain, predictor
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import drawer
+from toolkit.core.randomness import integer_drawer
 from toolkit.local import numeric, oracles
 from toolkit.local.design import Design
 from toolkit.local.questionnaire import likert
@@ -174,7 +174,7 @@ SENT = {
 
 @pytest.mark.parametrize("kind", SENT)
 def test_what_phones_send_is_the_same_counted_and_drawn(kind: str) -> None:
-    randomizer, draw = SENT[kind], drawer(np.random.default_rng(8))
+    randomizer, draw = SENT[kind], integer_drawer(np.random.default_rng(8))
     truths = np.random.default_rng(9).integers(0, 2, N).tolist()
     boxes = randomizer.answer_kind == "ticks"
     cells = [randomizer._draw_report([truth] if boxes else truth, draw) for truth in truths]
@@ -191,7 +191,7 @@ def test_what_phones_send_is_the_same_counted_and_drawn(kind: str) -> None:
 def test_the_starter_survey_is_estimated_with_a_sample() -> None:
     """Its Likert question was refused: codes 0 … 4 are not all among the labels 1 … 5."""
     survey = Survey.load(EXAMPLES["exam"])
-    draw, rng = drawer(np.random.default_rng(8)), np.random.default_rng(9)
+    draw, rng = integer_drawer(np.random.default_rng(8)), np.random.default_rng(9)
     bodies = []
     for _ in range(N):
         answers = {question.name: _sent(question, draw, rng) for question in survey.questions}

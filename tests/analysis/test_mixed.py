@@ -10,9 +10,9 @@ from scipy.stats import chi2, norm
 
 from tests.analysis.reference_survey import DIE, DIRECT, WARNER
 from toolkit import k_ary
-from toolkit.analysis import logistic, mixed_logistic
+from toolkit.analysis import logistic, mixed_logistic, random_intercepts
 from toolkit.analysis.mixed import _Mixture
-from toolkit.analysis.random_intercepts import GroupModel, maximum
+from toolkit.analysis.random_intercepts import GroupModel, distinct_rows, maximum
 from toolkit.analysis.regression.scoring import Evaluation
 
 DESIGNS = {"d": DIE, "w": WARNER}
@@ -41,13 +41,13 @@ def fit(frame):
 
 
 def test_all_parameters_are_those_of_brute_integration(fit) -> None:
-    assert fit.everything.value == pytest.approx([-0.666365, 0.567606, -0.313635], abs=2e-6)
-    assert fit.everything.se == pytest.approx([0.171359, 0.126453, 0.271311], rel=1e-4)
+    assert fit.all_parameters.value == pytest.approx([-0.666365, 0.567606, -0.313635], abs=2e-6)
+    assert fit.all_parameters.se == pytest.approx([0.171359, 0.126453, 0.271311], rel=1e-4)
     assert fit.llf == pytest.approx(-798.910063, abs=2e-6)
     assert fit.group_sd == pytest.approx(0.730786, abs=2e-6)
-    for own, all_of_them in ((fit.value, fit.everything.value), (fit.se, fit.everything.se)):
+    for own, all_of_them in ((fit.value, fit.all_parameters.value), (fit.se, fit.all_parameters.se)):
         assert own.tolist() == all_of_them.tolist()[:2]
-    assert (fit.labels, fit.cov.tolist()) == (("Intercept", "x"), fit.everything.cov[:2, :2].tolist())
+    assert (fit.labels, fit.cov.tolist()) == (("Intercept", "x"), fit.all_parameters.cov[:2, :2].tolist())
     assert fit.interval(0.9).high == pytest.approx(norm.ppf(0.95, fit.value, fit.se))
     assert "standard deviation of groups" in str(fit.summary())
     assert fit._fit_measures()[-2:] == [("groups", "40"), ("standard deviation of groups", "0.731")]
@@ -107,8 +107,8 @@ def test_groups_may_weigh_but_not_their_rows(frame, few) -> None:
     """By their proportions: weights have a mean of 1."""
     by_group = frame | {"w": 1 + 0.5 * (frame["g"] % 3)}
     found = mixed_logistic("y ~ x", by_group, DESIGNS, group="g", design_by="d", weights="w")
-    assert found.everything.value == pytest.approx([-0.657011, 0.570432, -0.293485], abs=3e-6)
-    assert found.everything.se == pytest.approx([0.185087, 0.109781, 0.237256], rel=1e-4)
+    assert found.all_parameters.value == pytest.approx([-0.657011, 0.570432, -0.293485], abs=3e-6)
+    assert found.all_parameters.se == pytest.approx([0.185087, 0.109781, 0.237256], rel=1e-4)
     assert found._mixture([]) is None  # of weighted likelihoods there is no mixture
     twice = mixed_logistic("z ~ 1", FEW | {"w": np.full(160, 2.0)}, DIRECT, group="g", weights="w")
     assert twice.llf == pytest.approx(few.llf)
@@ -122,13 +122,13 @@ def test_groups_may_weigh_but_not_their_rows(frame, few) -> None:
 def test_five_hundred_groups_and_the_order_of_rows_does_not_matter() -> None:
     frame = people(500, 20, 32)
     found = mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d")
-    assert found.everything.value == pytest.approx([-0.891131, 0.643486, 0.012362], abs=5e-5)
-    assert found.everything.se == pytest.approx([0.069442, 0.052436, 0.079424], rel=1e-3)
+    assert found.all_parameters.value == pytest.approx([-0.891131, 0.643486, 0.012362], abs=5e-5)
+    assert found.all_parameters.se == pytest.approx([0.069442, 0.052436, 0.079424], rel=1e-3)
     order = np.random.default_rng(1).permutation(10_000)
     mixed_up = mixed_logistic(
         "y ~ x", {name: values[order] for name, values in frame.items()}, DESIGNS, group="g", design_by="d"
     )
-    assert mixed_up.everything.value == pytest.approx(found.everything.value, abs=1e-6)
+    assert mixed_up.all_parameters.value == pytest.approx(found.all_parameters.value, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -143,7 +143,7 @@ def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero() -> None:
     group[order] = np.arange(600) % 20
     found = mixed_logistic("z ~ 1", {"z": z * 1, "x": x, "g": group}, DIRECT, group="g")
     assert found.group_sd == 0
-    assert np.isnan(found.everything.se[-1])
+    assert np.isnan(found.all_parameters.se[-1])
     assert found.no_groups.p == 1
     assert any("estimated as 0" in note for note in found.notes)
     share = z.mean()
@@ -169,6 +169,11 @@ def test_what_cannot_be_is_refused(frame, few) -> None:
     for term in ("(1 | g)", "(1|g)", "x + (x | g)"):
         with pytest.raises(ValueError, match=r"no random effects, got a term with \|: write .* group='school'"):
             mixed_logistic(f"y ~ x + {term}", frame, DESIGNS, group="g", design_by="d")
+    for terms in ("x", "x + (x | g)", "x + (1 | g) + (1 | d)", "x * (1 | g)", "(1 | g) + (x | g)"):
+        with pytest.raises(ValueError, match=r"one random intercept: group='school', or a term \(1 \| school\)"):
+            mixed_logistic(f"y ~ {terms}", frame, DESIGNS, design_by="d")
+    with pytest.raises(ValueError, match=r"one random intercept.* got 0 terms"):
+        mixed_logistic(None, frame, DESIGNS, design_by="d")
     with pytest.raises(ValueError, match="`design` must have two options, got 3"):
         mixed_logistic("y ~ x", frame, k_ary(3, epsilon=1.0), group="g")
 
@@ -181,7 +186,10 @@ class Bowl:
     heights: dict[int, float]
 
     def evaluate(self, at):
-        return Evaluation(at, self.heights[self.nodes] - float(at @ at) / 2, -at, np.eye(len(at)))
+        return Evaluation(at, self.loglike(at), -at, np.eye(len(at)))
+
+    def loglike(self, at):
+        return self.heights[self.nodes] - float(at @ at) / 2
 
 
 @pytest.mark.parametrize(
@@ -198,7 +206,7 @@ def test_nodes_are_doubled_until_the_log_likelihood_settles(heights, nodes) -> N
     bowl = Bowl(15, dict(zip((15, 31, 63, 127, 255), heights, strict=False)))
     plain = Evaluation(np.zeros(1), 0.0, np.zeros(1), np.eye(1))
     if nodes is None:
-        with pytest.raises(ValueError, match=r"be known there to \.01, got one that is not, with 127 nodes"):
+        with pytest.raises(ValueError, match=r"accurate to 0\.01, got a less accurate one with 127 nodes"):
             maximum(bowl, plain)
     else:
         assert maximum(bowl, plain)[0].nodes == nodes
@@ -383,11 +391,11 @@ def test_as_many_nodes_are_taken_as_the_integral_needs(middle, sd, nodes) -> Non
         logs = np.add.reduceat(np.log(np.where(y[:, None] == 1, yes, 1 - yes)), np.arange(0, 600, 15))
         return np.log(np.exp(logs) @ law).sum()
 
-    at = np.asarray(found.everything.value)
+    at = np.asarray(found.all_parameters.value)
     assert found.llf == pytest.approx(height(at), abs=0.01)
     slopes = [(height(at + step) - height(at - step)) / 2e-4 for step in 1e-4 * np.eye(3)]
     # Times an error: by how much of that error a coefficient is off.
-    assert np.abs(slopes * found.everything.se).max() < 0.02
+    assert np.abs(slopes * found.all_parameters.se).max() < 0.02
     assert f" {nodes} nodes" in found.method
 
 
@@ -398,6 +406,64 @@ def test_with_nodes_enough_the_gradient_is_that_of_the_height(frame) -> None:
     at, point = np.array([-0.5, 0.4, 0.2]), model.evaluate(np.array([-0.5, 0.4, 0.2]))
     slopes = [(model.evaluate(at + d).loglike - model.evaluate(at - d).loglike) / 2e-4 for d in 1e-4 * np.eye(3)]
     assert point.score == pytest.approx(slopes, rel=1e-5, abs=1e-5)
+    rows = [(model.evaluate(at - d).score - model.evaluate(at + d).score) / 2e-4 for d in 1e-4 * np.eye(3)]
+    assert point.information == pytest.approx(np.array(rows), rel=1e-4, abs=1e-4)
+    assert model.loglike(at) == pytest.approx(point.loglike, rel=1e-12)
+
+
+def test_blocks_of_groups_add_up_to_the_whole(monkeypatch) -> None:
+    """Blocks of about 100 rows, one of which is a single large group."""
+    rng, sizes = np.random.default_rng(8), np.array([30, 40, 50, 130, 20, 60, 70, 10])
+    n = sizes.sum()
+    seen = np.where(rng.random((1, n)) < 0.4, [[1 / 6], [5 / 6]], [[5 / 6], [1 / 6]])
+    starts, columns = np.cumsum(sizes) - sizes, np.column_stack([np.ones(n), rng.normal(size=n)])
+    times, weights, at = rng.integers(1, 4, size=n) * 1.0, rng.random(8) + 0.5, np.array([-0.3, 0.2, -0.5])
+    whole = GroupModel(columns, seen, starts, weights, 15, times)
+    one, scores = whole.evaluate(at), whole.group_scores(at)
+    monkeypatch.setattr(random_intercepts, "_BLOCK", 100)
+    parts = GroupModel(columns, seen, starts, weights, 15, times)
+    assert (len(whole._blocks), len(parts._blocks)) == (1, 5)
+    many = parts.evaluate(at)
+    assert many.loglike == pytest.approx(one.loglike, rel=1e-9)
+    assert many.score == pytest.approx(one.score, rel=1e-7, abs=1e-7)
+    assert many.information == pytest.approx(one.information, rel=1e-7, abs=1e-7)
+    for several, single in zip(parts.group_scores(at), scores, strict=True):
+        assert several == pytest.approx(single, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.slow
+def test_a_formula_names_the_groups_as_in_lme4(frame) -> None:
+    options = {"design_by": "d"}
+    named = mixed_logistic("y ~ x", frame, DESIGNS, group="g", **options)
+    for formula in ("y ~ x + (1 | g)", "y ~ (1|g) + x", "y~x+( 1 |g )"):
+        fit = mixed_logistic(formula, frame, DESIGNS, **options)
+        assert (fit.labels, fit.group) == (named.labels, "g")
+        assert fit.value.tolist() == named.value.tolist()
+    alone = mixed_logistic("y ~ (1 | g)", frame, DESIGNS, **options)
+    assert alone.llf == mixed_logistic("y ~ 1", frame, DESIGNS, group="g", **options).llf
+    without = mixed_logistic("y ~ 0 + x + (1 | g)", frame, DESIGNS, **options)
+    assert without.labels == ("x",)
+
+
+def test_rows_are_distinct_as_numpy_finds_them() -> None:
+    table = np.random.default_rng(9).integers(3, size=(200, 4)) * 1.0
+    first, times = distinct_rows([*table.T])
+    _, index, counts = np.unique(table, axis=0, return_index=True, return_counts=True)
+    assert (first.tolist(), times.tolist()) == (index.tolist(), counts.tolist())
+
+
+@pytest.mark.slow
+def test_a_fit_takes_few_evaluations_of_the_likelihood(monkeypatch, frame) -> None:
+    """It took about 60; with a million people, each takes about a second."""
+    evaluations, nodes = [], GroupModel._nodes
+
+    def counting(model, params):
+        evaluations.append(1)
+        return nodes(model, params)
+
+    monkeypatch.setattr(GroupModel, "_nodes", counting)
+    mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d")
+    assert len(evaluations) < 20
 
 
 # Lesnoff and others (2004), contagious bovine pleuropneumonia in Ethiopian herds: the data `cbpp` of lme4, whose manual
@@ -481,7 +547,7 @@ def test_a_weighted_fit_has_no_likelihood() -> None:
     assert plain.compare(fitted("y ~ 1")).method == "likelihood ratio"
     data["h"] = (data["g"] + np.arange(600) % 2) % 20
     for other in ({"design": WARNER}, {"weights": "w"}, {"group": "h"}):
-        with pytest.raises(ValueError, match="through the same designs and rows"):
+        with pytest.raises(ValueError, match="with the same designs and rows"):
             plain.compare(fitted("y ~ 1", **other))
 
 

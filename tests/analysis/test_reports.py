@@ -11,7 +11,7 @@ from tests.survey.samples import DESIGNS
 from toolkit import crosswise, forced, k_ary, kuk, warner
 from toolkit.analysis import plain
 from toolkit.analysis.reports import (
-    STRANGE,
+    UNREADABLE,
     QuestionModel,
     Reader,
     checked_designs,
@@ -81,13 +81,13 @@ def test_what_is_missing_is_no_report(cell) -> None:
 
 @pytest.mark.parametrize("cell", ["maybe", 2, -1, 0.5, "yes no", np.inf])
 def test_all_else_is_strange(cell) -> None:
-    assert DIE.read(cell) is STRANGE
+    assert DIE.read(cell) is UNREADABLE
 
 
 def test_the_direction_of_a_crosswise_report_is_never_guessed() -> None:
     reader = Reader("report", crosswise("0.15"))
     assert [reader.read(cell) for cell in ("Same", "different")] == [1, 0]
-    assert all(reader.read(cell) is STRANGE for cell in (0, 1, True, "yes"))
+    assert all(reader.read(cell) is UNREADABLE for cell in (0, 1, True, "yes"))
     with pytest.raises(ValueError, match=r"\(different, same\), got 3 of 5 rows with something else: map them"):
         reader.read_all([("same", 2), (1, 3)])
 
@@ -95,14 +95,14 @@ def test_the_direction_of_a_crosswise_report_is_never_guessed() -> None:
 def test_numbers_are_labels_where_labels_are_numbers() -> None:
     cards = Reader("cards", kuk("4/5", "1/5", draws=2))
     assert [cards.read(cell) for cell in (0, "1", 2.0)] == [0, 1, 2]
-    assert cards.read(True) is STRANGE
+    assert cards.read(True) is UNREADABLE
     points = Reader("points", k_ary([1, 2, 3], epsilon=1.0))
-    assert [points.read(cell) for cell in (1, 3, 0)] == [0, 2, STRANGE]
+    assert [points.read(cell) for cell in (1, 3, 0)] == [0, 2, UNREADABLE]
 
 
 def test_labels_that_differ_in_their_case_alone_are_read_as_written() -> None:
     reader = Reader("unit", k_ary(["kg", "KG", "g"], epsilon=1.0))
-    assert [reader.read(cell) for cell in ("kg", "KG", "Kg", "G")] == [0, 1, STRANGE, 2]
+    assert [reader.read(cell) for cell in ("kg", "KG", "Kg", "G")] == [0, 1, UNREADABLE, 2]
 
 
 def test_sets_and_numbers_are_read_as_phones_send_them() -> None:
@@ -110,10 +110,10 @@ def test_sets_and_numbers_are_read_as_phones_send_them() -> None:
     size = subset.design.size
     assert subset.read(str(list(range(size)))) == list(range(size))
     assert subset.read(np.arange(size)) == list(range(size))
-    assert subset.read("[0, 99]") is STRANGE
-    assert subset.read("nothing") is STRANGE
+    assert subset.read("[0, 99]") is UNREADABLE
+    assert subset.read("nothing") is UNREADABLE
     bit = Reader("bit", numeric.one_bit((0, 80), 1.0), (-9,))
-    assert [bit.read(cell) for cell in (0, 1.0, "1", -9, 2)] == [0, 1, 1, None, STRANGE]
+    assert [bit.read(cell) for cell in (0, 1.0, "1", -9, 2)] == [0, 1, 1, None, UNREADABLE]
 
 
 def test_a_missing_code_must_not_be_a_report() -> None:

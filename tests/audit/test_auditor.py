@@ -232,7 +232,10 @@ def test_draws_that_do_not_follow_the_stated_law_refute_a_claim():
     """A tenth of the error is reserved for this test."""
     quiet = [Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 1.0, share=1.0)]
     told = ExactAudit(1.0, violated=False)
-    assert _judge(quiet, told, 0.004, 0.05, has_claim=True) == (True, "its draws do not follow the law that it tells")
+    assert _judge(quiet, told, 0.004, 0.05, has_claim=True) == (
+        True,
+        "the outputs do not follow the declared distribution",
+    )
     assert _judge(quiet, told, 0.006, 0.05, has_claim=True)[0] is False
     assert _judge(quiet, ExactAudit(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
 
@@ -335,7 +338,7 @@ def test_slow_mechanisms_are_run_less_often_and_the_verdict_says_so(monkeypatch)
     verdict = audit(slow, (0, 1), epsilon=50, seconds=0.5, rng=np.random.default_rng(1))
     assert verdict.runs < 5000
     assert (
-        "runs instead of 200,000: at the pace of the first ones, more would take longer than 0.5 s" in verdict.notes[0]
+        "runs instead of 200,000: at the speed of the first runs, more would take longer than 0.5 s" in verdict.notes[0]
     )
     said = int(verdict.notes[0].split()[0].replace(",", ""))
     confirming = verdict.tried[0].n + verdict.tried[0].m

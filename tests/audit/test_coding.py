@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tests.slowly import each
-from toolkit.audit.coding import NAN, WIDEST, Coding, label, leaves_of, number
+from toolkit.audit.coding import MAX_COLUMNS, NAN, Coding, leaf_label, leaf_number, leaves_of
 
 
 @dataclass
@@ -99,24 +99,29 @@ def test_plain_numbers_have_one_column_and_no_kind():
 
 
 def test_numbers_are_floats_that_compare():
-    assert [number(x) for x in (True, Fraction(1, 2), Decimal("0.25"), "about 12.5", "-3e2x")] == [
+    assert [leaf_number(x) for x in (True, Fraction(1, 2), Decimal("0.25"), "about 12.5", "-3e2x")] == [
         1.0,
         0.5,
         0.25,
         12.5,
         -300.0,
     ]
-    assert number(float("nan")) == number(Decimal("sNaN")) == NAN
-    assert number(10**400) == -number(-(10**400)) == number(1e308) < number(np.inf) < NAN
-    assert number(None) is number("many") is number(b"1") is None
+    assert leaf_number(float("nan")) == leaf_number(Decimal("sNaN")) == NAN
+    assert leaf_number(10**400) == -leaf_number(-(10**400)) == leaf_number(1e308) < leaf_number(np.inf) < NAN
+    assert leaf_number(None) is leaf_number("many") is leaf_number(b"1") is None
 
 
 def test_kinds_of_numbers_are_told_apart_but_not_whether_numpy_made_them():
     assert (
-        label(1.5) == label(np.float32(1.5)) != label(1) == label(np.int8(1)) != label(True) == label(np.bool_(False))
+        leaf_label(1.5)
+        == leaf_label(np.float32(1.5))
+        != leaf_label(1)
+        == leaf_label(np.int8(1))
+        != leaf_label(True)
+        == leaf_label(np.bool_(False))
     )
-    assert label(Fraction(2)) == label(Fraction(1)) != label(Decimal(1)) != label(1.0)
-    assert label("1") != label(1) != label(b"1") != label(None)
+    assert leaf_label(Fraction(2)) == leaf_label(Fraction(1)) != leaf_label(Decimal(1)) != leaf_label(1.0)
+    assert leaf_label("1") != leaf_label(1) != leaf_label(b"1") != leaf_label(None)
 
 
 def test_missing_values_of_pandas_are_labels():
@@ -139,8 +144,10 @@ def test_leaves_are_found_by_their_paths():
 
 
 def test_wide_outputs_are_cut():
-    assert Coding.of([np.zeros(WIDEST + 9), np.ones(WIDEST + 9)]).table([np.zeros(WIDEST + 9)]).shape == (1, WIDEST)
-    assert Coding.of([[*range(WIDEST + 9)], [1]]).table([[1]]).shape[1] <= 2 * WIDEST + 2
+    assert Coding.of([np.zeros(MAX_COLUMNS + 9), np.ones(MAX_COLUMNS + 9)]).table(
+        [np.zeros(MAX_COLUMNS + 9)]
+    ).shape == (1, MAX_COLUMNS)
+    assert Coding.of([[*range(MAX_COLUMNS + 9)], [1]]).table([[1]]).shape[1] <= 2 * MAX_COLUMNS + 2
 
 
 def test_further_looks_come_first():

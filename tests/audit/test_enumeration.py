@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 
 from toolkit import k_ary, mangat, warner
 from toolkit.audit import auditor
-from toolkit.audit.auditor import _pearson, enumerate_laws, exact_delta, exact_epsilon, law_misfit
+from toolkit.audit.auditor import _pearson, enumerate_laws, exact_delta, exact_epsilon, misfit_p_value
 from toolkit.audit.running import law_of, pairs_for
 
 DESIGN = warner(p="2/3")
@@ -93,9 +93,9 @@ def test_draws_that_follow_the_law_pass_and_others_do_not():
             )
 
     rng = np.random.default_rng(1)
-    assert law_misfit(DESIGN, pairs_for(DESIGN), rng) > 1e-3
-    assert law_misfit(Biased(2 / 3), pairs_for(DESIGN), rng) > 1e-3
-    assert law_misfit(Biased(0.64), pairs_for(DESIGN), rng) < 1e-9
+    assert misfit_p_value(DESIGN, pairs_for(DESIGN), rng) > 1e-3
+    assert misfit_p_value(Biased(2 / 3), pairs_for(DESIGN), rng) > 1e-3
+    assert misfit_p_value(Biased(0.64), pairs_for(DESIGN), rng) < 1e-9
 
 
 def test_the_misfit_is_pearsons_with_rare_outputs_pooled():
@@ -114,7 +114,7 @@ def test_the_misfit_is_the_smallest_times_the_number_of_inputs(monkeypatch):
     """Each input is drawn from once, in whichever pairs it stands."""
     p_values = iter([0.3, 0.02, 0.5])
     monkeypatch.setattr(auditor, "_pearson", lambda _, drawn: (len(drawn) == 20_000) * next(p_values))
-    assert law_misfit(k_ary([*"abc"], epsilon=1), {"1": ("a", "b"), "2": ("b", "c")}, None) == pytest.approx(0.06)
+    assert misfit_p_value(k_ary([*"abc"], epsilon=1), {"1": ("a", "b"), "2": ("b", "c")}, None) == pytest.approx(0.06)
     assert next(p_values, None) is None
 
 
@@ -126,4 +126,4 @@ def test_an_impossible_output_is_a_misfit_for_certain():
         def randomize(self, answers, _):
             return ["maybe"] * len(answers)
 
-    assert law_misfit(Surprise(), {"pair": ("no", "yes")}, None) == 0
+    assert misfit_p_value(Surprise(), {"pair": ("no", "yes")}, None) == 0

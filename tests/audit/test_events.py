@@ -5,7 +5,19 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from toolkit.audit.events import _excess, _logistic, _promise, _wilson, cells, cut, features, fingerprint, shares
+from toolkit.audit.events import (
+    Event,
+    _excess,
+    _logistic,
+    _promise,
+    _select_best,
+    _wilson,
+    cell_edges,
+    cell_indices,
+    event_edges,
+    fingerprint,
+    iterate_features,
+)
 from toolkit.audit.events import search as search_by_name
 
 
@@ -30,7 +42,7 @@ def test_two_numbers_with_one_noise_are_told_by_their_difference():
     noise = rng.normal(0, 5, (4000, 1)).repeat(2, axis=1)
     moved = noise + np.array([0, 1])
     event = found(moved, noise, last_bits=False)
-    assert event.feature in ("entry 0 less entry 1", "the likelihood of all entries", "the place of the largest entry")
+    assert event.feature in ("entry 0 minus entry 1", "the likelihood of all entries", "the index of the largest entry")
     assert event.count(moved) > 3900
     assert event.count(noise) < 100
 
@@ -94,18 +106,18 @@ def test_events_are_the_best_by_promise_and_by_excess_and_none_comes_twice():
     there, back = search(rng.normal(1, 1, (4000, 4)), rng.normal(0, 1, (4000, 4)), target=(1.0, 0.0))
     for events in (there, back):
         assert 1 <= len(events) <= 6
-        assert len({(event.feature, event.selected.tobytes()) for event in events}) == len(events)
+        assert len({(event.feature, event.is_selected.tobytes()) for event in events}) == len(events)
 
 
 @pytest.mark.parametrize("column", [np.arange(10.0).repeat(5), np.random.default_rng(1).normal(size=5000)])
 def test_cells_cover_everything_and_none_is_crowded_without_need(column):
-    edges = cut(column[::2], column[1::2])
-    counts = np.bincount(cells(column, edges), minlength=len(edges) + 1)
+    edges = event_edges(column[::2], column[1::2])
+    counts = np.bincount(cell_indices(column, edges), minlength=len(edges) + 1)
     assert counts.sum() == len(column)
     assert counts.max() <= max(5, len(column) / 50)
     few = np.unique(column[:1024])
-    assert cut(few, few).tolist() == few.tolist()  # each value its own
-    assert [len(cut(np.arange(n), np.arange(n))) for n in (1024.0, 1025.0)] == [1024, 63 + 2 * 3 + 2]
+    assert event_edges(few, few).tolist() == few.tolist()  # each value its own
+    assert [len(event_edges(np.arange(n), np.arange(n))) for n in (1024.0, 1025.0)] == [1024, 63 + 2 * 3 + 2]
 
 
 def test_there_are_64_cells_of_equal_shares_and_finer_tails() -> None:
@@ -114,24 +126,24 @@ def test_there_are_64_cells_of_equal_shares_and_finer_tails() -> None:
     Of 2**15 runs: 63 edges between, shares of 2**-7 to 2**-13 on either side, and where each input begins and
     ends.
     """
-    edges, runs = cut(np.arange(0.0, 2**15, 2), np.arange(1.0, 2**15, 2)), np.arange(2.0**15)
-    sizes = np.bincount(cells(runs, edges), minlength=len(edges) + 1)
+    edges, runs = event_edges(np.arange(0.0, 2**15, 2), np.arange(1.0, 2**15, 2)), np.arange(2.0**15)
+    sizes = np.bincount(cell_indices(runs, edges), minlength=len(edges) + 1)
     assert len(edges) == 63 + 2 * 7 + 4
     assert sorted(sizes)[-62:] == [512] * 62
 
 
 def test_cells_become_ever_rarer_in_the_tails():
     column = np.random.default_rng(1).normal(size=50_000)
-    edges = cut(column, column + 0.5)
-    counts = np.bincount(cells(np.concatenate([column, column + 0.5]), edges), minlength=len(edges) + 1)
+    edges = event_edges(column, column + 0.5)
+    counts = np.bincount(cell_indices(np.concatenate([column, column + 0.5]), edges), minlength=len(edges) + 1)
     outermost = counts[counts > 0][[0, 1, 2, -3, -2, -1]]
     assert outermost.max() < 30
 
 
 def test_a_frequent_value_has_a_cell_of_its_own():
     column = np.concatenate([np.random.default_rng(1).normal(size=5000), np.full(500, 0.25)])
-    edges = cut(column[::2], column[1::2])
-    inside = column[cells(column, edges) == cells(np.array([0.25]), edges)[0]]
+    edges = event_edges(column[::2], column[1::2])
+    inside = column[cell_indices(column, edges) == cell_indices(np.array([0.25]), edges)[0]]
     assert np.all(inside == 0.25)
 
 
@@ -161,7 +173,7 @@ def test_the_words_of_a_tail_say_what_is_counted(shift):
     first, second = rng.integers(0, 9, (4000, 1)) + float(shift), rng.integers(0, 9, (4000, 1)).astype(float)
     (event, *_), _ = search(first, second)
     values = np.arange(-5.0, 15.0)[:, None]
-    way, end = event.words.removeprefix("the output ").rsplit(" ", 1)
+    way, end = event.description.removeprefix("the output ").rsplit(" ", 1)
     told = {"at least": values >= float(end), "below": values < float(end)}[way]
     assert [event.count(value[None]) for value in values] == told[:, 0].tolist()
     assert told.any()
@@ -169,7 +181,7 @@ def test_the_words_of_a_tail_say_what_is_counted(shift):
 
 
 def looks(first, second, last_bits=True):
-    return dict(features(first, second, ["a", "b", "c"], last_bits=last_bits))
+    return dict(iterate_features(first, second, ["a", "b", "c"], last_bits=last_bits))
 
 
 def test_columns_that_never_vary_are_not_looked_at():
@@ -225,7 +237,7 @@ def test_the_likelihood_allows_for_entries_that_say_the_same():
         return np.column_stack([weak, weak, weak, strong])
 
     first, second = drawn(1), drawn(0)
-    column = dict(features(first, second, [*"abcd"], last_bits=True))["the likelihood of all entries"]
+    column = dict(iterate_features(first, second, [*"abcd"], last_bits=True))["the likelihood of all entries"]
     a, b = column(drawn(1)), column(drawn(0))
     best = [0.3 * rng.normal(0.3 * shift, 1, 20_000) + 0.6 * rng.normal(0.6 * shift, 1, 20_000) for shift in (1, 0)]
 
@@ -236,14 +248,14 @@ def test_the_likelihood_allows_for_entries_that_say_the_same():
 
     assert seen(a, b) > seen(*best) - 0.01
     few = first[:300], second[:300]
-    one, other = (dict(features(*pair, [*"abcd"], last_bits=True)) for pair in (few, few[::-1]))
+    one, other = (dict(iterate_features(*pair, [*"abcd"], last_bits=True)) for pair in (few, few[::-1]))
     told, turned = (columns["the likelihood of all entries"](first[:9]) for columns in (one, other))
     np.testing.assert_allclose(turned, -told, atol=1e-8)
 
 
 def test_shares_are_even_where_values_are_many():
-    assert shares(np.array([1.0, 2.0, 2.0]), 2).tolist() == [1.0, 2.0]
-    counts = np.bincount(np.searchsorted(shares(np.arange(1200.0), 6), np.arange(1200.0), side="right"))
+    assert cell_edges(np.array([1.0, 2.0, 2.0]), 2).tolist() == [1.0, 2.0]
+    counts = np.bincount(np.searchsorted(cell_edges(np.arange(1200.0), 6), np.arange(1200.0), side="right"))
     assert counts.tolist() == pytest.approx([200] * 6, abs=1)
 
 
@@ -268,13 +280,13 @@ def test_every_way_to_look_at_several_entries_is_what_its_name_says() -> None:
     seen = {name: column(table).tolist() for name, column in looks(first, second).items()}
     expected = {
         **{name: table[:, i].tolist() for i, name in enumerate("abc")},
-        "a less b": [2, 3, 7],
-        "b less c": [-6, -4, -4],
+        "a minus b": [2, 3, 7],
+        "b minus c": [-6, -4, -4],
         "the sum of the entries": [11, 10, 17],
         "the largest entry": [7, 5, 9],
         "the smallest entry": [1, 1, 2],
-        "the place of the largest entry": [2, 2, 0],
-        "the place of the smallest entry": [1, 1, 1],
+        "the index of the largest entry": [2, 2, 0],
+        "the index of the smallest entry": [1, 1, 1],
     }
     assert {name: seen[name] for name in expected} == expected
     pairs = np.array([(i, j, i + j) for i in range(4) for j in range(3)], dtype=float)
@@ -282,9 +294,20 @@ def test_every_way_to_look_at_several_entries_is_what_its_name_says() -> None:
     assert len(set(together.tolist())) == len(pairs)
     for entries, expected in ((7, 21), (8, 7)):  # all pairs of up to seven, else those that stand beside each other
         many = np.random.default_rng(1).integers(0, 9, (50, entries)).astype(float)
-        names = [name for name, _ in features(many, many, [*"abcdefgh"], last_bits=True)]
+        names = [name for name, _ in iterate_features(many, many, [*"abcdefgh"], last_bits=True)]
         assert sum(name.endswith(" together") for name in names) == expected + 1  # and all of them
     wide = np.random.default_rng(1).random((3, 70))
-    names = [name for name, _ in features(wide, wide, [f"{i}" for i in range(70)], last_bits=True)]
+    names = [name for name, _ in iterate_features(wide, wide, [f"{i}" for i in range(70)], last_bits=True)]
     assert [*range(64)] == [int(name) for name in names if name.isdigit()]
     assert sum(name.startswith("the last bits of ") for name in names) == 8
+
+
+def test_the_three_best_features_by_each_measure_are_kept():
+    """Of each feature the best event only; an event that is good by both measures is kept once."""
+
+    def event(feature: str, promise: float, excess: float) -> Event:
+        return Event(feature, lambda table: table[:, 0], np.zeros(1), np.ones(2, bool), feature, promise, excess)
+
+    events = [event("abcdef"[i], 6.0 - i, float(i)) for i in range(6)] + [event("a", 5.5, 0.5)]
+    kept = [(found.feature, found.promise) for found in _select_best(events)]
+    assert kept == [("a", 6.0), ("b", 5.0), ("c", 4.0), ("f", 1.0), ("e", 2.0), ("d", 3.0)]

@@ -89,7 +89,7 @@ def test_the_largest_movement_of_the_noises_that_flow_alike_is_told():
 
     noises = [np.random.default_rng(seed).random() for seed in range(8)]
     for seeds in (2, 5, 8):
-        (found,) = replay(scaled, (0, 1), sensitivity=1, seeds=seeds)
+        (found,) = replay(scaled, (0, 1), sensitivity=1, n_seeds=seeds)
         assert found.moved == max(noise for noise in noises[:seeds] if noise <= 0.9)
         assert found.same_flow
     assert max(noises[:5]) > 0.9

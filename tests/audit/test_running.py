@@ -77,14 +77,14 @@ def test_the_pace_of_runs_is_that_of_the_fastest_try(monkeypatch):
 
     monkeypatch.setattr(running.time, "perf_counter", lambda: clock[0])
     runner = Runner(Busy(), None)
-    assert runner.pace([0, 1], most=5) == pytest.approx(0.001)
+    assert runner.seconds_per_run([0, 1], max_runs=5) == pytest.approx(0.001)
     assert runner.runs == 2 * 3 * 5
 
 
 @pytest.mark.parametrize(("mechanism", "tried"), [(warner(p="2/3"), 1024), (lambda value: value, 20)])
 def test_a_thousand_runs_at_once_or_twenty_one_by_one_tell_the_pace(mechanism, tried):
     runner = Runner(mechanism, np.random.default_rng(1))
-    runner.pace(["yes"], most=10**6)
+    runner.seconds_per_run(["yes"], max_runs=10**6)
     assert runner.runs == 3 * tried
 
 
@@ -131,9 +131,9 @@ def test_a_tuple_is_one_pair_and_a_list_is_many():
     assert named_pairs((0, 1)) == {"pair": (0, 1)}
     assert named_pairs([(0, 1), (2, 3)]) == {"pair 1": (0, 1), "pair 2": (2, 3)}
     assert named_pairs({"x": [0, 1]}) == {"x": (0, 1)}
-    with pytest.raises(TypeError, match="two inputs in a tuple"):
+    with pytest.raises(TypeError, match="must be a tuple of two inputs"):
         named_pairs(3)
-    with pytest.raises(ValueError, match="must be two inputs"):
+    with pytest.raises(ValueError, match="must have two inputs"):
         named_pairs([(0, 1, 2)])
 
 

@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 
 from toolkit.audit import auditor as searching
-from toolkit.audit.auditor import Candidate, Search, _rank_candidates, _split_error, distinct_inputs, identity
+from toolkit.audit.auditor import Candidate, Search, _rank_candidates, _split_error, distinct_inputs, input_key
 from toolkit.audit.events import Event
 from toolkit.audit.running import Runner, shapes
 
@@ -13,23 +13,23 @@ def search(mechanism, pairs, target=(1.0, 0.0)):
 
 
 def test_inputs_are_the_same_when_they_are_written_the_same():
-    assert identity(1) == identity(1) != identity(1.0) != identity(True)
-    assert identity(0.0) != identity(-0.0)
+    assert input_key(1) == input_key(1) != input_key(1.0) != input_key(True)
+    assert input_key(0.0) != input_key(-0.0)
     assert (
-        identity(np.zeros(2))
-        == identity(np.zeros(2))
-        != identity(np.zeros(2, dtype=int))
-        != identity(np.zeros((1, 2), dtype=int))
+        input_key(np.zeros(2))
+        == input_key(np.zeros(2))
+        != input_key(np.zeros(2, dtype=int))
+        != input_key(np.zeros((1, 2), dtype=int))
     )
     one, other = [1], [1]  # what is neither number nor text
-    assert identity(one) == identity(one) != identity(other)
-    assert identity("a" + "bc" * 2) == identity("abcbc") != identity(None) == identity(None)
+    assert input_key(one) == input_key(one) != input_key(other)
+    assert input_key("a" + "bc" * 2) == input_key("abcbc") != input_key(None) == input_key(None)
     assert len(distinct_inputs(shapes(4).values())) == 10  # eight pairs: seven of them begin with the same level
 
 
 def test_an_input_of_several_pairs_is_run_once_for_them_all():
     runner = Runner(lambda value: value, None)
-    outputs = Search(runner, {}, (1.0, 0.0)).outputs([(0, 1), (0, 2), (1, 2)], 3000)
+    outputs = Search(runner, {}, (1.0, 0.0)).collect_outputs([(0, 1), (0, 2), (1, 2)], 3000)
     assert [len(drawn) for drawn in outputs.values()] == [1000] * 3
     assert runner.runs == 3000
 
@@ -82,7 +82,7 @@ def test_pairs_are_ordered_by_excess_and_promise_in_turn():
     found = [candidate("a", (3, -1), (-7, -1)), candidate("b", (-2, -3), (2, 0)), candidate("c", (0, -9), (0, 5))]
     assert [one.name for one in _rank_candidates(found)] == ["c", "a", "b"]
     assert [one.name for one in _rank_candidates(found[::-1])] == ["c", "a", "b"]
-    assert [(name, event.words, pair, share) for name, event, pair, share in _split_error(found[1:])] == [
+    assert [(name, event.description, pair, share) for name, event, pair, share in _split_error(found[1:])] == [
         ("b", "b", ("b", "B"), 0.5 / 3),
         ("c", "c", ("c", "C"), 0.5 / 3),
         ("b, reversed", "b", ("B", "b"), 0.5 / 3),

@@ -72,7 +72,7 @@ CLASSIFIERS = [
     ({"epsilon": 0}, "above 0"),
     ({"epsilon": 1, "delta": 1}, "between 1e-300 and 1"),
     ({"epsilon": 1, "delta": "9e-301"}, "between 1e-300 and 1"),
-    ({"rho": 1, "delta": 0.1}, "goes with `epsilon`"),
+    ({"rho": 1, "delta": 0.1}, "must be given only with `epsilon`"),
     ({"rho": 1}, "needs `epsilon`"),
     ({"epsilon": 1, "method": "magic"}, "must be one of"),
     ({"epsilon": 1, "C": -1}, "above 0"),
@@ -85,13 +85,13 @@ CLASSIFIERS = [
     ({"epsilon": 1, "neighbors": "add_remove"}, "needs neighbors='replace'"),
     ({"epsilon": 1, "neighbors": "both"}, "must be one of"),
     ({"epsilon": 1, "rng": 3}, "numpy.random.Generator"),
-    ({"epsilon": 1, "bounds": None}, "must be said"),
+    ({"epsilon": 1, "bounds": None}, "must be given"),
 ]
 DESCENTS = [
     ({"epsilon": 1}, "needs `rho`"),
     ({"epsilon": 1, "delta": 1e-6, "rate": 0.1}, "needs neighbors='add_remove'"),
     ({"rho": 1, "rate": 0.1, "neighbors": "add_remove", "people": 9}, "needs `epsilon` with `delta`"),
-    ({"rho": 1, "neighbors": "add_remove"}, "`people` must be said"),
+    ({"rho": 1, "neighbors": "add_remove"}, "`people` must be given"),
     ({"rho": 1, "steps": 0}, "at least 1"),
     ({"rho": 1, "rate": 0}, "above 0"),
     ({"rho": 1, "rate": 2}, "between 0 and 1"),
@@ -101,7 +101,7 @@ REGRESSIONS = [
     ({"epsilon": 1}, "need `rho`"),
     ({"rho": 1, "target_bounds": None}, "must be \\(low, high\\)"),
     ({"rho": 1, "target_bounds": (1, 1)}, "must be below the upper"),
-    ({"rho": 1, "bounds": None}, "must be said"),
+    ({"rho": 1, "bounds": None}, "must be given"),
 ]
 
 

@@ -17,7 +17,7 @@ from toolkit import Ledger
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA, PrivateSVC
 from toolkit.learning.classifiers import default_strength
-from toolkit.learning.perturbation import LogisticLoss, minimum
+from toolkit.learning.perturbation import LogisticLoss, minimize_objective
 
 LEARNERS = [PrivateLogisticRegression, PrivateSVC]
 
@@ -45,13 +45,13 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     model = PrivateLogisticRegression(1, missing="middle", bounds=(-20, 40))
     assert repr(model) == (
         "<PrivateLogisticRegression: each fit costs ε = 1; promise whatever one person's row is replaced by "
-        "(replace); noise in the objective; classes 0 and 1, as they are written; other labels pull at "
-        "nothing; missing numbers count as the middle of the bounds>"
+        "(replace); noise in the objective; classes 0 and 1, spelled exactly; rows with other labels "
+        "are ignored; missing numbers count as the middle of the bounds>"
     )
     assert repr(model.fit(X, y)) == (
         "<PrivateLogisticRegression: cost ε = 1; promise whatever one person's row is replaced by (replace); "
-        "noise in the objective; fitted to 100 rows, 2 columns, C = 0.5; classes 0 and 1, as they are "
-        "written; other labels pull at nothing; missing numbers count as the middle of the bounds>"
+        "noise in the objective; fitted to 100 rows, 2 columns, C = 0.5; classes 0 and 1, spelled "
+        "exactly; rows with other labels are ignored; missing numbers count as the middle of the bounds>"
     )
     assert "whatever one person&#x27;s row" in model._repr_mimebundle_()["text/html"]
     private = PrivateSVC(rho=0.5, method="output", missing="middle", bounds=(-20, 40), neighbors="add_remove").fit(X, y)
@@ -61,7 +61,7 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     assert "cost simulated, no privacy claim" in repr(drawn)
     assert "ε" not in repr(drawn)
     assert drawn.loss_ is None
-    assert "not said yet" in repr(PrivateSVC())
+    assert "not stated yet" in repr(PrivateSVC())
 
 
 def test_a_fit_with_a_very_large_epsilon_warns() -> None:
@@ -83,7 +83,7 @@ def test_a_ledger_is_charged_before_any_cell_is_read(monkeypatch: pytest.MonkeyP
         read.append(ledger.spent)
         raise RuntimeError("what a cell says")
 
-    monkeypatch.setattr("toolkit.learning.tables.numbers", unread)
+    monkeypatch.setattr("toolkit.learning.tables.to_floats", unread)
     ledger = Ledger(Pure(1), neighbors="replace")
     model = PrivateLogisticRegression(0.75, missing="middle", bounds=(0, 1), ledger=ledger)
     with pytest.raises(RuntimeError, match="got an error that is not shown: the charge remains") as caught:
@@ -255,7 +255,7 @@ def test_much_epsilon_gives_the_minimum_itself() -> None:
     X, y = two_groups()  # noqa: N806
     model = PrivateLogisticRegression(1e6, C=2.0, missing="middle", bounds=(-20, 40)).fit(X, y)
     rows = np.column_stack([(X - 10) / 30, np.ones(len(X))]) / np.sqrt(3) * (2 * y - 1)[:, None]
-    weights = minimum(np.clip(rows.T, -1, 1), LogisticLoss(), 0.5, np.zeros(3), 1e-8) / np.sqrt(3)
+    weights = minimize_objective(np.clip(rows.T, -1, 1), LogisticLoss(), 0.5, np.zeros(3), 1e-8) / np.sqrt(3)
     slopes = weights[:2] / 30
     np.testing.assert_allclose(model.coef_[0], slopes, atol=1e-3)
     np.testing.assert_allclose(model.intercept_[0], weights[2] - slopes.sum() * 10, atol=1e-2)
@@ -308,8 +308,8 @@ def test_no_type_of_a_table_says_that_no_number_is_missing(kind: str) -> None:
         PrivatePCA(1, rho=1, **price),
     ]
     for learner in learners:
-        assert "missing numbers not said yet" in repr(learner)
-        with pytest.raises(ValueError, match="`missing` must say what a missing number counts as, got nothing"):
+        assert "missing numbers not stated yet" in repr(learner)
+        with pytest.raises(ValueError, match="`missing` must state how missing numbers are treated, got nothing"):
             learner.fit(x, y)
     assert ledger.entries() == ()
 
@@ -319,7 +319,7 @@ def test_missing_must_be_said_and_is_what_was_said() -> None:
     X[3, 0], X[5] = np.nan, np.nan
     ledger = Ledger(Pure(10))
     said = {"epsilon": 1, "bounds": (-20, 40), "method": "output"}
-    with pytest.raises(ValueError, match="`missing` must say what a missing number counts as, got nothing"):
+    with pytest.raises(ValueError, match="`missing` must state how missing numbers are treated, got nothing"):
         PrivateLogisticRegression(**said, ledger=ledger).fit(np.zeros((4, 1)), [0, 1, 0, 1])
     for wrong in ("mean", 41, True):
         with pytest.raises((TypeError, ValueError), match="missing"):

@@ -8,7 +8,7 @@ from toolkit import Ledger
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.learning import PrivateLogisticRegression, PrivateSVC
 from toolkit.learning.descent import NoisyGradientDescent, sampled_epsilon, sampled_sigma
-from toolkit.learning.perturbation import LogisticLoss, minimum
+from toolkit.learning.perturbation import LogisticLoss, minimize_objective
 
 LOGISTIC = LogisticLoss()
 
@@ -81,7 +81,7 @@ def test_without_noise_it_arrives_at_the_minimum() -> None:
     rng = np.random.default_rng(4)
     rows = rng.normal(size=(3, 1000))
     rows /= np.linalg.norm(rows, axis=0)
-    there = minimum(rows, LOGISTIC, 10.0, np.zeros(3), 1e-9)
+    there = minimize_objective(rows, LOGISTIC, 10.0, np.zeros(3), 1e-9)
     np.testing.assert_allclose(descent(Zcdp(10**15), steps=200).weights(lambda: [rows], None), there, atol=1e-3)
 
 

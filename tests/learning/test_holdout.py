@@ -43,7 +43,7 @@ def test_after_the_last_answer_every_question_is_refused() -> None:
     reuse = Thresholdout(1000, threshold=0.1, sigma=0.001, answers=1)
     assert reuse.ask([1.0], np.zeros(1000)).from_holdout
     assert reuse.used_loss == reuse.loss
-    with pytest.raises(RuntimeError, match="before the last answer of the holdout, got one after 1"):
+    with pytest.raises(RuntimeError, match="after the last answer of the holdout, got a question after 1"):
         reuse.ask([0.0], np.zeros(1000))
 
 
@@ -85,7 +85,7 @@ def test_it_is_not_copied_nor_used_in_another_process() -> None:
         with pytest.raises(TypeError, match="must not be copied or pickled"):
             way(reuse)
     reuse._process = -1
-    with pytest.raises(ValueError, match="`ask` must stay in its process"):
+    with pytest.raises(ValueError, match="`ask` must be called in the process"):
         reuse.ask([1], [1] * 10)
 
 

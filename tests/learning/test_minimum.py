@@ -10,9 +10,9 @@ from toolkit.learning.perturbation import (
     _gradient_norm,
     _line_search,
     _solve,
+    gradient_tolerance,
     in_memory,
-    minimum,
-    tolerance,
+    minimize_objective,
 )
 
 
@@ -33,8 +33,8 @@ def test_the_gradient_is_within_the_tolerance_in_extended_precision(loss, ridge,
     rng = np.random.default_rng(3)
     rows, push = people(rng, 3, 40), pushed * rng.normal(size=3)
     rows = {"random": rows, "apart": np.abs(rows), "alike": np.tile(rows[:1] / 2, (3, 1))}[kind]
-    allowed = tolerance(40, loss, ridge, 3, float(np.linalg.norm(push)))
-    weights = minimum(rows, loss, ridge, push, allowed).astype(np.longdouble)
+    allowed = gradient_tolerance(40, loss, ridge, 3, float(np.linalg.norm(push)))
+    weights = minimize_objective(rows, loss, ridge, push, allowed).astype(np.longdouble)
     wide = rows.astype(np.longdouble)
     margins = weights @ wide
     if isinstance(loss, LogisticLoss):
@@ -53,14 +53,14 @@ def test_it_is_where_another_solver_finds_it() -> None:
         return float(loss.value(w @ rows).sum() + 0.5 * w @ w + push @ w)
 
     other = minimize(objective, np.zeros(4), method="BFGS", options={"gtol": 1e-7}).x
-    np.testing.assert_allclose(minimum(rows, loss, 1.0, push, 1e-9), other, atol=1e-5)
+    np.testing.assert_allclose(minimize_objective(rows, loss, 1.0, push, 1e-9), other, atol=1e-5)
 
 
 def test_many_rows_start_from_a_sixteenth_and_end_at_the_same_place() -> None:
     rng, loss = np.random.default_rng(5), LogisticLoss()
     rows = np.tile(people(rng, 2, 700), 32)  # 22,400 people, 700 of them different
-    found = minimum(rows, loss, 32.0, np.zeros(2), tolerance(22_400, loss, 32.0, 2))
-    once = minimum(rows[:, :700], loss, 1.0, np.zeros(2), 1e-12)
+    found = minimize_objective(rows, loss, 32.0, np.zeros(2), gradient_tolerance(22_400, loss, 32.0, 2))
+    once = minimize_objective(rows[:, :700], loss, 1.0, np.zeros(2), 1e-12)
     np.testing.assert_allclose(found, once, atol=1e-9)
 
 
@@ -72,27 +72,29 @@ def test_all_parts_are_taken(parts: list[int]) -> None:
 
 
 def test_nobody_at_all_leaves_the_push_alone() -> None:
-    np.testing.assert_allclose(minimum(np.zeros((2, 0)), LogisticLoss(), 2.0, np.array([1.0, -4.0]), 1e-9), [-0.5, 2])
+    np.testing.assert_allclose(
+        minimize_objective(np.zeros((2, 0)), LogisticLoss(), 2.0, np.array([1.0, -4.0]), 1e-9), [-0.5, 2]
+    )
 
 
 def test_the_tolerance_is_a_small_part_of_what_one_person_does() -> None:
     """A person pulls with 1. At a million people the tolerance is a ten-thousandth of that."""
-    assert tolerance(1000, LogisticLoss(), 1.0, 20) < 1e-9
-    assert tolerance(10**6, LogisticLoss(), 1.0, 20) < 1e-4
-    assert tolerance(10**8, LogisticLoss(), 100.0, 20) < 0.01
+    assert gradient_tolerance(1000, LogisticLoss(), 1.0, 20) < 1e-9
+    assert gradient_tolerance(10**6, LogisticLoss(), 1.0, 20) < 1e-4
+    assert gradient_tolerance(10**8, LogisticLoss(), 100.0, 20) < 0.01
 
 
 def test_the_search_ends_only_within_half_of_the_tolerance() -> None:
     """At 0 it is 1, and the tolerance 1.5: half of it is left for what the rounding of sums may hide."""
     rows, nothing = np.array([[2.0, 0.0]]), np.zeros(1)
-    found = minimum(rows, LogisticLoss(), 1.0, nothing, 1.5)
+    found = minimize_objective(rows, LogisticLoss(), 1.0, nothing, 1.5)
     assert abs((rows @ LogisticLoss().slope(found @ rows) + found)[0]) <= 0.75
 
 
 def test_the_tolerance_is_four_times_what_rounding_comes_to() -> None:
     """Of 100 rows with two weights and a ridge of 2: |w| is at most sqrt(2 * 2 * 100) / 2 = 10."""
     people = 100 * (60 + 0.25 * 4 * 10)
-    assert tolerance(100, LogisticLoss(), 2.0, 2) == pytest.approx(4 * 2.0**-53 * (people + 8 * 2 * 10 + 1))
+    assert gradient_tolerance(100, LogisticLoss(), 2.0, 2) == pytest.approx(4 * 2.0**-53 * (people + 8 * 2 * 10 + 1))
 
 
 def test_where_a_matrix_is_singular_the_step_is_the_shortest() -> None:

@@ -14,8 +14,8 @@ from toolkit.learning.perturbation import (
     LogisticLoss,
     ObjectivePerturbation,
     OutputPerturbation,
-    minimum,
-    tolerance,
+    gradient_tolerance,
+    minimize_objective,
 )
 
 LOGISTIC = LogisticLoss()
@@ -24,9 +24,9 @@ PRECISE = Context(prec=50)
 
 def moved(loss, ridge: float, one: np.ndarray, other: np.ndarray) -> float:
     """How far the minimum moves from one table to another, in units of 2 / ridge."""
-    allowed = tolerance(one.shape[1], loss, ridge, len(one))
+    allowed = gradient_tolerance(one.shape[1], loss, ridge, len(one))
     none = np.zeros(len(one))
-    ends = [minimum(rows, loss, ridge, none, allowed) for rows in (one, other)]
+    ends = [minimize_objective(rows, loss, ridge, none, allowed) for rows in (one, other)]
     return float(np.linalg.norm(ends[0] - ends[1]) * ridge / 2)
 
 
@@ -164,7 +164,7 @@ def test_the_tolerance_leaves_room_for_half_a_cell_of_the_push(loss, size, max_e
     assert isinstance(push, kind)
     with recorded([1]) as _:
         cell = float(np.abs(push.draw(None)).max())  # one step of noise
-    room = noise.tolerance - tolerance(100, LOGISTIC, noise.ridge, size, push.length_bound)
+    room = noise.tolerance - gradient_tolerance(100, LOGISTIC, noise.ridge, size, push.length_bound)
     assert np.sqrt(size) * cell / 2 <= room
     assert room == pytest.approx(np.sqrt(size) * max(2.0, 2 * push.sd) / 2**30, rel=1e-3)
 

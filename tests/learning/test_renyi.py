@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
-from toolkit.learning.perturbation import least_sigma, objective_epsilon, renyi_divergence
+from toolkit.learning.perturbation import objective_epsilon, renyi_divergence, smallest_sigma
 
 
 def published(t: float, sigma: float) -> float:
@@ -26,13 +26,13 @@ def test_the_bound_on_a_grid_is_a_little_above_that_on_the_reals(sigma, size) ->
 
 def test_the_noise_for_a_cost_is_that_of_the_reference() -> None:
     """17.93, 9.34 and 4.90 at delta 1e-6 were computed on a grid of orders."""
-    found = [least_sigma(epsilon, 1e-6, 0.0, 1) for epsilon in (0.5, 1.0, 2.0)]
+    found = [smallest_sigma(epsilon, 1e-6, 0.0, 1) for epsilon in (0.5, 1.0, 2.0)]
     np.testing.assert_allclose(found, [17.93, 9.34, 4.90], rtol=1e-3)
 
 
 def test_the_noise_is_the_least_that_is_within_the_cost() -> None:
     for epsilon, delta, determinants in ((0.1, 1e-9, 0.01), (1.0, 1e-6, 0.4), (8.0, 0.01, 1.0)):
-        sigma = least_sigma(epsilon, delta, determinants, 5)
+        sigma = smallest_sigma(epsilon, delta, determinants, 5)
         assert objective_epsilon(sigma, delta, determinants, 5) <= epsilon
         assert objective_epsilon(sigma * (1 - 1e-6), delta, determinants, 5) > epsilon
 
@@ -51,8 +51,8 @@ def test_the_cost_is_that_of_the_best_order_and_hardly_above(sigma, delta) -> No
 
 
 def test_an_epsilon_that_is_too_small_to_tell_has_no_finite_noise() -> None:
-    assert least_sigma(1e-6, 1e-6, 5e-7, 4) == math.inf
-    assert least_sigma(1e-3, 1e-300, 5e-4, 4) < math.inf
+    assert smallest_sigma(1e-6, 1e-6, 5e-7, 4) == math.inf
+    assert smallest_sigma(1e-3, 1e-300, 5e-4, 4) < math.inf
 
 
 @pytest.mark.parametrize("size", [1, 400])

@@ -14,7 +14,7 @@ from tests.slowly import each
 from toolkit import Ledger, Zcdp
 from toolkit.frames.engines import streams
 from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA
-from toolkit.learning.tables import class_codes, numbers, table, target_column
+from toolkit.learning.tables import class_codes, make_table, target_column, to_floats
 
 
 def placed(target, classes):
@@ -52,20 +52,20 @@ class Loud:
     ]
 )
 def test_the_same_numbers_come_out_of_every_kind_of_table(given) -> None:
-    found = table(given)
-    assert (found.count(), found.columns) == (2, 2)
+    found = make_table(given)
+    assert (found.count(), found.n_columns) == (2, 2)
     np.testing.assert_array_equal(found.read(), WANTED)
 
 
 def test_nothing_is_read_before_it_is_asked_for() -> None:
-    found = table(np.array([[Loud()]], dtype=object))
+    found = make_table(np.array([[Loud()]], dtype=object))
     assert np.isnan(found.read()).all()
 
 
 @pytest.mark.parametrize("cell", [np.inf, -np.inf, 10**400, "text", b"x", None, pd.NA, pd.NaT, {}, 1j, Loud()])
 def test_no_cell_decides_an_error(cell) -> None:
-    assert numbers(np.array([cell, 1], dtype=object))[1] == 1
-    assert table([[cell, 1], [2, 3]]).read()[1].tolist() == [2, 3]
+    assert to_floats(np.array([cell, 1], dtype=object))[1] == 1
+    assert make_table([[cell, 1], [2, 3]]).read()[1].tolist() == [2, 3]
     assert placed(target_column([cell, 1], 2), (0, 1)).tolist() == [-1, 1]
 
 
@@ -90,7 +90,7 @@ def test_no_cell_decides_an_error(cell) -> None:
 )
 def test_types_and_shapes_are_refused_in_a_sentence(given, error) -> None:
     with pytest.raises((TypeError, ValueError), match=error):
-        table(given)
+        make_table(given)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_classes_that_a_column_can_never_hold_are_refused_by_its_type(given, cla
 
 
 def test_a_frame_that_is_not_in_memory_is_refused_by_its_type() -> None:
-    for call in (table, target_column):
+    for call in (make_table, target_column):
         with pytest.raises((TypeError, ValueError), match=r"in memory|no pairs"):
             call(pl.LazyFrame({"a": [1]}))
 
@@ -155,9 +155,9 @@ def test_a_target_has_one_cell_for_each_row() -> None:
     with pytest.raises(ValueError, match="one cell for each row"):
         target_column([1, 2], 3)
     with pytest.warns(match="column-vector"):
-        assert target_column(np.ones((3, 1)), 3).rows == 3
+        assert target_column(np.ones((3, 1)), 3).n_rows == 3
     with pytest.warns(match="column-vector"):
-        assert target_column(pa.table({"a": [1, 2]}), 2).rows == 2
+        assert target_column(pa.table({"a": [1, 2]}), 2).n_rows == 2
     with pytest.raises(ValueError, match="requires y"):
         target_column(None, 3)
     with pytest.raises(TypeError, match="sparse"):
@@ -178,7 +178,7 @@ def test_a_missing_truth_value_is_read_the_same_way_as_any_other(missing, monkey
     cells = [True, missing, False]
     columns = [pd.Series(cells, dtype="boolean"), pl.Series(cells), pa.array(cells)]
     frames = [column.to_frame("a") for column in columns[:2]] + [pa.table({"a": columns[2]})]
-    tables = [table(frame) for frame in frames]
+    tables = [make_table(frame) for frame in frames]
     targets = [target_column(column, 3).column for column in columns]
     labels = [class_codes(target, (False, True)) for target in targets]
     for name in ("learning.tables.number_or_nan", "frames.engines.column.number_or_nan", "frames.engines.cells.key"):
@@ -245,7 +245,7 @@ def test_a_target_of_an_engine_goes_by_its_name() -> None:
     with pytest.raises(ValueError, match="X must have columns"):
         learner.fit(PEOPLE.lazy().select("pay"), "pay")
     with pytest.raises(TypeError, match="X must be in memory"):
-        table(PEOPLE.lazy())
+        make_table(PEOPLE.lazy())
 
 
 BROKEN = pl.DataFrame({"age": [20.0, 40.0], "pay": [1.0, 2.0], "text": ["1", "Bob"]})

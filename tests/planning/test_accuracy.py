@@ -53,9 +53,7 @@ def test_the_sampling_variance_of_a_mean_follows_its_spread():
     make=[numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace],
 )
 def test_a_mean_of_a_finite_population_is_planned_for_the_worst_spread(make, epsilon, n):
-    """Of one bit the noise is largest when all answers are alike: a census has that noise, and no sampling
-    error to spare.
-    """
+    """For one bit, the noise is largest if all answers are equal: a census has this noise alone."""
     design = make((0, 10), epsilon)
     accuracy = PlanInputs(design, 4, 0.95, field=Field(population=1000)).accuracy(None)
     left = (1000 - n) / 999
@@ -125,6 +123,9 @@ def test_beyond_a_million_people_the_formula_stands_in():
 def test_a_pair_of_shares_is_counted_as_its_last():
     pair = PlanInputs(warner, [0.9, 0.1], 0.95, detect=[0.8, 0.2]).accuracy(1.0)
     assert pair.power(500) == PlanInputs(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).power(500)
+    uneven = forced("1/6", "1/3")  # with Warner's design, no and yes have the same power
+    pair = PlanInputs(uneven, [0.9, 0.1], 0.95, detect=[0.8, 0.2]).accuracy(None)
+    assert pair.power(500) == PlanInputs(uneven, 0.1, 0.95, detect=0.2).accuracy(None).power(500)
 
 
 def test_a_test_that_is_on_the_edge_without_any_spread_detects_nothing():

@@ -1,4 +1,4 @@
-"""The margins of a curator are those of sampling error plus Laplace noise, not of a bell curve of the same variance."""
+"""The margins of a curator follow from sampling error plus Laplace noise, without a normal approximation."""
 
 import math
 from functools import partial
@@ -42,7 +42,7 @@ def test_with_one_source_of_error_it_is_the_law_of_that_source():
 
 
 def test_a_simulated_curator_stays_within_the_95_percent_margin():
-    """200,000 releases, where the noise governs: 4 standard errors, false-alarm rate 6e-5. 1.96 standard
+    """200,000 releases, in which the noise dominates: 4 standard errors, false-alarm rate 6e-5. 1.96 standard
     errors hold 93.8 %.
     """
     rng, size = np.random.default_rng(12), 200_000

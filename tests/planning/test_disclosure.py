@@ -1,4 +1,4 @@
-"""What one report teaches: odds, bets, guesses and tests are within what epsilon says."""
+"""Information from one report: odds, bets, guesses and tests are within the limits of epsilon."""
 
 import itertools
 import math
@@ -66,7 +66,7 @@ def test_no_test_of_reports_leaves_the_region_of_epsilon(design):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_limit_of_tests_is_warners_curve(epsilon):
-    """Whose one corner lies on both of its lines."""
+    """Its only corner lies on both lines."""
     corner = roc(warner(epsilon=epsilon))[1]
     for share in (0.2, 0.5, 0.9):
         x = corner[0] + share * (1 - corner[0])

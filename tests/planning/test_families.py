@@ -1,4 +1,4 @@
-"""Families are declared by the keyword `epsilon`, and held to it."""
+"""Families are declared by the keyword `epsilon`, and must not exceed it."""
 
 import math
 import re
@@ -9,22 +9,22 @@ import pytest
 
 from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, mangat, plan, triangular, unrelated, warner
-from toolkit.local.catalogue import makers, parameters
+from toolkit.local.catalogue import makers, parameter_requirements
 from toolkit.planning.families import check_family, is_randomizer, make_randomizer, round_down
 from toolkit.planning.split import budget_for
 
 OPTIONS = {"options": 5, "bounds": (0, 80)}
 FAMILIES = {
-    name: partial(maker, **{key: OPTIONS[key] for key in parameters(maker) if key in OPTIONS})
+    name: partial(maker, **{key: OPTIONS[key] for key in parameter_requirements(maker) if key in OPTIONS})
     for name, maker in makers().items()
-    if "epsilon" in parameters(maker)
+    if "epsilon" in parameter_requirements(maker)
 }
 
 
 @pytest.mark.parametrize("maker", [mangat, triangular, forced, unrelated], ids=lambda maker: maker.__name__)
 def test_a_design_with_a_probability_is_never_given_an_epsilon(maker):
     """mangat(0.7) and triangular(0.7) have an infinite epsilon, and crosswise(0.7) one of 0.847."""
-    own = re.escape(f"{maker.__name__}({', '.join(f'{name}=…' for name in parameters(maker))})")
+    own = re.escape(f"{maker.__name__}({', '.join(f'{name}=…' for name in parameter_requirements(maker))})")
     with pytest.raises(
         ValueError, match=rf"must take the keyword `epsilon`, got {maker.__name__}\(.*give the design itself, {own}"
     ):

@@ -1,4 +1,4 @@
-"""`plan` inverts itself on the safe side, meets what it plans, and says what is wrong."""
+"""`plan` inverts itself on the safe side, keeps what it promises, and explains errors."""
 
 import math
 from dataclasses import replace
@@ -110,7 +110,7 @@ def test_power_is_planned_for_the_test_that_exists(sides, formula, first, stays)
     """Die design, 0 against 0.1: R's rr 1.4.2 has the first of the one-sided numbers, the usual formula 211.25."""
     found = plan(**DIE, detect=0.1, power=0.8, sides=sides)
     assert found.n == stays
-    assert f"0.8 is first reached with {first} people and kept from {stays} on" in found.notes[-1]
+    assert f"0.8 is first reached with {first} people, and by every size from {stays} on" in found.notes[-1]
     powers = [plan(**DIE, detect=0.1, n=n, sides=sides).power for n in range(stays - 1, stays + 120)]
     assert powers[0] < 0.8 <= min(powers[1:])
     assert found.power == powers[1]
@@ -137,7 +137,7 @@ def test_the_same_for_other_designs(design, prevalence, detect, n):
 
 def test_a_note_says_how_the_power_was_found():
     counted = plan(**DIE, detect=0.1, n=300)
-    assert counted.notes == ("two-sided test at 5 %, power counted from the binomial law",)
+    assert counted.notes == ("two-sided test at 5 %, power computed from the binomial distribution",)
     fields = ({"subgroup": 0.5}, {"population": 10_000}, {"compliance": {"random": 0.1}}, {"questions": 2})
     for given in (*fields, {"deff": 2}, {"weighting": 1.1}):
         notes = plan(**DIE, detect=0.1, n=300, sides=1, **given).notes
@@ -149,7 +149,7 @@ def test_a_note_says_how_the_power_was_found():
     for given, words in (
         ({"subgroup": 0.5}, "in a subgroup of 50 %"),
         ({"population": 1000}, "a population of 1,000"),
-        ({"deff": 2}, "a design effect of 2"),
+        ({"deff": 2}, "the design effect of 2"),
         ({"weighting": 1.5}, "every variance by 1.5"),
         ({"compliance": {"random": 0.1}}, "10 % do not follow"),
     ):
@@ -166,7 +166,7 @@ def test_an_epsilon_that_reaches_a_power_reaches_it_with_more_people_too():
 
 
 def test_a_plan_is_compared_at_the_power_that_was_asked_for():
-    """A plan may have more power, but replanning aims for what was asked for."""
+    """A plan may have more power, but replanning aims for the requested power."""
     found = plan(**DIE, detect=0.1, power=0.8)
     assert found.power > 0.8
     frame = found.sensitivity([0, 0.05])
@@ -305,11 +305,11 @@ def test_the_only_feasible_method_of_asking_is_planned(epsilon, questions, popul
     asked = {"questions": questions, "population": population}
     found = plan(warner, prevalence=0.1, epsilon=epsilon, margin=margin, **asked)
     assert found.case.field.one_question_each is (questions == 3)
-    assert found.notes[-1] == "the other way to ask several questions cannot reach this"
+    assert found.notes[-1] == "the other way of asking several questions cannot reach the target"
 
 
 def test_thirty_questions_can_be_asked_one_each():
-    """Direct questioning is judged at an epsilon that a report can have, however many questions there are."""
+    """Direct questioning is evaluated at an epsilon that a report can have, however many questions there are."""
     found = plan(warner, prevalence=0.1, n=100_000, margin=0.05, questions=30)
     assert found.case.field.one_question_each
 
@@ -323,7 +323,7 @@ def test_one_option_that_does_not_move_is_no_obstacle():
 
 def test_truths_are_compared_share_by_share():
     """0.1 and [0.8, 0.2] differ by 0.1, not by 0.7."""
-    with pytest.raises(ValueError, match="`detect` must be written as `prevalence` is"):
+    with pytest.raises(ValueError, match="`detect` must have as many shares as `prevalence`"):
         plan(warner, prevalence=0.1, detect=[0.8, 0.2], epsilon=1.0, power=0.8)
     pair = plan(warner, prevalence=[0.9, 0.1], detect=[0.8, 0.2], epsilon=1.0, power=0.8)
     assert pair.n == plan(warner, prevalence=0.1, detect=0.2, epsilon=1.0, power=0.8).n

@@ -128,6 +128,6 @@ def test_goals_in_words():
 
 def test_a_margin_is_rounded_up_and_a_power_down():
     found = PlanInputs(warner, 0.2, 0.95, detect=0.3).accuracy(1.0)
-    assert found.margin(100) < solving.rounded_margin(found, 100) < found.margin(100) * (1 + 1e-9)
-    assert found.power(100) - 1e-9 < solving.rounded_power(found, 100) < found.power(100)
-    assert solving.rounded_power(found, 1) == 0
+    assert found.margin(100) < solving.margin_with_tolerance(found, 100) < found.margin(100) * (1 + 1e-9)
+    assert found.power(100) - 1e-9 < solving.power_with_tolerance(found, 100) < found.power(100)
+    assert solving.power_with_tolerance(found, 1) == 0

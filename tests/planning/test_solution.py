@@ -24,7 +24,7 @@ def test_the_html_marks_the_answer_and_shows_what_it_rests_on():
         forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, response=0.5, compliance={"random": 0.1}
     )._repr_html_()
     assert "<strong>" in text
-    assert text.index("must arrive") < text.index("people to invite") < text.index("epsilon, what one person")
+    assert text.index("must arrive") < text.index("people to invite") < text.index("epsilon, the largest loss")
     assert "power to detect 0.1" in text
     assert "10 % do not follow the instructions" in text
     assert PLAN._repr_html_().count("<strong>") == 1

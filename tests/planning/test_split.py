@@ -33,7 +33,7 @@ def test_weights_are_shares_in_any_unit():
     found = budget_for(ASKED, epsilon=2.0, weights={"cheated": 2, "transport": 1, "drugs": 1})
     assert list(found.shares.values()) == pytest.approx([1.0, 0.5, 0.5])
     assert found.largest == max(found.margins.values()) > min(found.margins.values())
-    assert found.gain == (found.largest / max(found.one_random.values())) ** 2
+    assert found.gain == (found.largest / max(found.one_question_margins.values())) ** 2
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The people that a whole survey needs: one row for each wish, and which of them decides."""
+"""The people that a whole survey needs: one row for each goal, and which of them decides."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from toolkit import forced, warner
 from toolkit.planning import plan, plan_survey
 
 DIE = forced("1/6", "1/6")
-WISHES = [
+GOALS = [
     {"margin": 0.03},
     {"margin": 0.06, "subgroup": "1/4"},
     {"difference": (0.1, 0.2)},
@@ -14,8 +14,8 @@ WISHES = [
 ]
 
 
-def needed(wishes=WISHES, **options):
-    return plan_survey({"cheated": DIE}, {"cheated": wishes}, prevalence={"cheated": 0.1}, **options)
+def needed(goals=GOALS, **options):
+    return plan_survey({"cheated": DIE}, {"cheated": goals}, prevalence={"cheated": 0.1}, **options)
 
 
 @pytest.mark.slow
@@ -46,12 +46,12 @@ def test_clusters_and_weights_cost_people() -> None:
 
 def test_notes_say_what_was_not_accounted_for() -> None:
     slope, margin = {"slope": 0.5, "intercept": -1}, {"margin": 0.03}
-    for wishes, options, words in (
+    for goals, options, words in (
         ([margin], {}, []),
-        ([margin, slope], {}, ["people for a slope are approximate"]),
-        ([margin], {"population": 10_000}, ["no error was taken to be smaller because the population is finite"]),
+        ([margin, slope], {}, ["the number of people for a slope is approximate and ignores clusters"]),
+        ([margin], {"population": 10_000}, ["the finite population correction is not applied"]),
     ):
-        first, *others = needed(wishes, **options).notes
+        first, *others = needed(goals, **options).notes
         assert first.startswith("n are people whose reports arrive")
         assert [note.partition(",")[0] for note in others] == words
 
@@ -71,7 +71,7 @@ def test_unequal_groups_need_what_the_smaller_one_needs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "options", "words"),
+    ("goal", "options", "words"),
     [
         ({"margin": 0.03}, {"population": 3000, "response": 0.5}, "3,436 people to invite, got 3,000"),
         ({"width": 0.03}, {}, "must have one of margin, detect, difference, slope, got 0 of them"),
@@ -83,19 +83,19 @@ def test_unequal_groups_need_what_the_smaller_one_needs() -> None:
         ({"difference": (0.1, 0.2), "groups": ("1/2", 0)}, {}, "shares of two groups"),
         ({"difference": (0.1, 0.2), "groups": ("1/3",) * 3}, {}, "shares of two groups, got 3 of them"),
         ("margin", {}, "must be a mapping"),
-        ([], {}, "there must be a wish"),
+        ([], {}, "there must be at least one goal"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(wish, options, words) -> None:
+def test_what_cannot_be_planned_is_refused(goal, options, words) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
-        needed(wish if isinstance(wish, list) else [wish], **options)
+        needed(goal if isinstance(goal, list) else [goal], **options)
 
 
 def test_wishes_need_a_question_and_a_guess() -> None:
-    with pytest.raises(ValueError, match="hidden questions, got 'paid': they are cheated"):
-        plan_survey({"cheated": DIE}, {"paid": WISHES}, prevalence={})
+    with pytest.raises(ValueError, match="randomized questions, got 'paid': they are cheated"):
+        plan_survey({"cheated": DIE}, {"paid": GOALS}, prevalence={})
     for designs, prevalence in ((DIE, {}), ({"cheated": DIE}, 0.1)):
-        with pytest.raises(TypeError, match="designs, wishes and guesses must be mappings"):
-            plan_survey(designs, {"cheated": WISHES}, prevalence=prevalence)
+        with pytest.raises(TypeError, match="designs, goals and guesses must be mappings"):
+            plan_survey(designs, {"cheated": GOALS}, prevalence=prevalence)
     with pytest.raises(ValueError, match="a guess for each question"):
         plan_survey({"cheated": warner("3/4")}, {"cheated": {"margin": 0.03}}, prevalence={})

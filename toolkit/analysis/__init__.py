@@ -7,7 +7,7 @@ from toolkit.analysis.homogeneity import TableTest, homogeneity
 from toolkit.analysis.latent.group_counts import Cheating, ExtendedCrosswise, Lying, ModelTest, Unknown
 from toolkit.analysis.latent.list_counts import CombinedList, ListExperiment, double_list, item_sum, list_with_direct
 from toolkit.analysis.latent.lists import ListFit, list_experiment
-from toolkit.analysis.latent.model import LatentFit
+from toolkit.analysis.latent.multiple_list import MultipleListFit, multiple_list
 from toolkit.analysis.latent.two_groups import cheater_detection, extended_crosswise, lie_detector, unknown_question
 from toolkit.analysis.mixed import MixedFit, mixed_logistic
 from toolkit.analysis.noncompliance import (
@@ -19,18 +19,26 @@ from toolkit.analysis.noncompliance import (
     tipping_point,
 )
 from toolkit.analysis.plain import plain
+from toolkit.analysis.regression.anchor import Anchor
+from toolkit.analysis.regression.anchored import AnchoredFit
+from toolkit.analysis.regression.diagnostics import GoodnessOfFit
 from toolkit.analysis.regression.fit import Comparison, Fit, PredictiveFit
+from toolkit.analysis.regression.latent_model import LatentFit
 from toolkit.analysis.regression.linear import LinearFit, linear
 from toolkit.analysis.regression.logistic import LogisticFit, logistic
 from toolkit.analysis.regression.multinomial import MultinomialFit, multinomial
 from toolkit.analysis.regression.ordinal import OrdinalFit, ordinal
 from toolkit.analysis.regression.predictor import PredictorFit, predictor
-from toolkit.analysis.regression.tables import FitTable, compare_models
+from toolkit.analysis.regression.stan import StanModel
+from toolkit.analysis.regression.tables import compare_models
 from toolkit.analysis.reports import GroupEstimate
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
+from toolkit.core.fit_table import FitTable
 
 __all__ = [
+    "Anchor",
+    "AnchoredFit",
     "Association",
     "Cheating",
     "CombinedList",
@@ -40,6 +48,7 @@ __all__ = [
     "Findings",
     "Fit",
     "FitTable",
+    "GoodnessOfFit",
     "GroupEstimate",
     "IdentificationBounds",
     "LatentFit",
@@ -51,11 +60,13 @@ __all__ = [
     "MixedFit",
     "ModelTest",
     "MultinomialFit",
+    "MultipleListFit",
     "OrdinalFit",
     "PredictiveFit",
     "PredictorFit",
     "Replicates",
     "Sample",
+    "StanModel",
     "TableTest",
     "TippingPoint",
     "Unknown",
@@ -76,6 +87,7 @@ __all__ = [
     "logistic",
     "mixed_logistic",
     "multinomial",
+    "multiple_list",
     "ordinal",
     "plain",
     "predictor",

@@ -1,8 +1,9 @@
-"""Errors and intervals of weighted shares near 0 and 1, where the reports of a sample may all agree.
+"""Standard errors and intervals for weighted shares near 0 and 1, where all reports of a sample may agree.
 
-At a share of 0 or 1, there is no sampling error, whatever the weights and clusters: only the randomization varies,
-independently for each person. A weighted sample then has the precision of (sum w)**2 / sum w**2 people of equal weight
-(Kish 1965). The counts that this many people would have reported are compared with the design.
+At a share of 0 or 1, there is no sampling error, regardless of weights and clusters: only the randomization varies,
+independently for each person. A weighted sample is then as precise as an unweighted sample of (sum w)**2 / sum w**2
+people, Kish's effective sample size (1965). The counts of reports that are expected in such an unweighted sample are
+compared with the design.
 """
 
 from collections.abc import Sequence
@@ -43,9 +44,9 @@ class Reports:
         return cls(design, sent, scores[:, None] if scores.ndim == 1 else scores, *sums)
 
     def equal_weights(self) -> tuple["EqualWeights | None", Array]:
-        """Return the estimate of shares from people of equal weight, and the variance to add if all reports agree.
+        """Return the estimate from an unweighted sample, and the variance to add if all reports agree.
 
-        The number of these people is Kish's effective number.
+        The size of this sample is Kish's effective sample size.
         """
         observed = ~np.isnan(self.scores) & (self.weights > 0)[:, None]
         weights, squares = (column @ observed for column in (self.weights, self.squares))
@@ -66,7 +67,7 @@ class Reports:
         return EqualWeights(estimate, people), cov
 
     def _number_variance(self, bounds: tuple[Fraction, Fraction], means: Array, people: Array) -> Array:
-        """Return the variance of the design at each mean, clipped to the bounds; 0 for plain answers."""
+        """Return the design's variance at each mean, after clipping the means to the bounds; 0 for plain answers."""
         if self.design.loss is None or not hasattr(self.design, "variance"):
             return np.zeros_like(means)
         low, high = map(float, bounds)
@@ -74,9 +75,9 @@ class Reports:
         return np.array([self.design.variance(float(mean), 1) for mean in nearest]) / np.maximum(people, 1)
 
     def _estimate(self, means: Array, share: Array, people: Counts) -> Estimate:
-        """Estimate the shares from the given numbers of people of equal weight.
+        """Estimate the shares from an unweighted sample with the given number of people for each score.
 
-        Reports with labels are counted by label. For other reports, the supporters of each option are counted.
+        Reports with labels are counted by label. Other reports are counted by the options that they support.
         """
         design: Any = self.design
         if design.report_options:
@@ -98,15 +99,15 @@ class Reports:
 
 @dataclass(frozen=True, eq=False)
 class EqualWeights:
-    """The estimate from people of equal weight, and Kish's effective number of people."""
+    """The estimate from an unweighted sample of the effective size, and Kish's effective sample size."""
 
     estimate: Estimate
     kish: Array
 
-    def basis(self, weighted: Estimate, variance: Array, finite: Array, n: Array, df: int) -> SampleShares | None:
-        """Return the intervals of the weighted shares; None for estimates without intervals of shares.
+    def basis(self, weighted: Estimate, variance: Array, fpc_variance: Array, n: Array, df: int) -> SampleShares | None:
+        """Return the intervals of the weighted shares; None for estimates that are not shares.
 
-        `finite` and `variance` are the variances of the shares with and without the finite population correction.
+        `fpc_variance` and `variance` are the variances of the shares with and without the finite population correction.
         """
         basis: Any = self.estimate.basis
         if isinstance(basis, BoxShares):  # all boxes have the same odds
@@ -115,21 +116,21 @@ class EqualWeights:
             return None
         value, se = np.atleast_1d(weighted.value), np.atleast_1d(weighted.se)
         kish = np.where(self.kish > 0, self.kish, np.nan)  # NaN for a box that nobody was asked about
-        one_person = value * basis.spread_given + (1 - value) * basis.spread_without - value**2
+        one_person = value * basis.spread_with + (1 - value) * basis.spread_without - value**2
         with np.errstate(divide="ignore", invalid="ignore"):
             effective = np.where((variance > 0) & (one_person > 0), one_person / variance, kish)
-            gain = np.where(variance > 0, np.minimum(variance / finite, _MOST), 1.0)
+            gain = np.where(variance > 0, np.minimum(variance / fpc_variance, _MOST), 1.0)
         plain = weighted.loss is None
         methods = ("korn-graubard", "wilson", "logit", "t") if plain else SampleShares.methods
         return SampleShares(basis, value, se, effective, kish, n, df, gain, methods)
 
 
-def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:
+def variance_if_all_changes_equal(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:
     """Return the variance of one person's difference between two yes/no questions if all differences are equal.
 
-    The observed variance of equal differences is 0, so the variance under the designs is used, at the estimated shares
-    of pairs of answers (projected to valid shares). If the differences are not equal, the result is 0. `pair` holds the
-    scores of both questions, one row per person.
+    The observed variance of equal differences is 0, so the variance is computed from the designs, at the estimated
+    shares of pairs of answers (projected to valid shares). If the differences are not equal, the result is 0. `pair`
+    holds the scores of both questions, one row per person.
     """
     first, second = designs
     observed = ~np.isnan(pair).any(axis=1) & (weights > 0)

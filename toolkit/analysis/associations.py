@@ -1,4 +1,4 @@
-"""`association`: the joint table of two randomized answers, with odds ratio, phi and a test of independence."""
+"""`association`: the joint table of two randomized answers, with the odds ratio, phi and a test of independence."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -130,7 +130,7 @@ class Association:
         observed = counts[counts.any(axis=1)][:, counts.any(axis=0)]
         if min(observed.shape) < 2 or (self.sample_test is not None and not self.sample_test.df[0]):
             rule = "both questions must have at least two different reports"
-            reject(rule, "one with a single report", "a constant has no association")
+            reject(rule, "a question with a single report", "a constant has no association")
         result = chi_squared(observed) if self.sample_test is None else self.sample_test
         return replace(result, method=f"independence: {result.method}")
 
@@ -167,7 +167,7 @@ class Association:
         """Draws from the posterior of the shares with a flat prior; draws with a share of 0 are left out."""
         if self.counts is None:
             rule = "for a sample the share of every pair must be above 0"
-            reject(rule, "one that is not", "an odds ratio needs it; see .table")
+            reject(rule, "a share of 0 or below", "an odds ratio needs it; see .table")
         counts = self.counts.ravel()
         shares = (counts + 1) / (counts + 1).sum()
         score = np.linalg.pinv(self.design.matrix)
@@ -189,7 +189,7 @@ def association(
     sample: Sample | None = None,
     missing: Sequence[Any] = (),
 ) -> Association:
-    """Estimate the association of two randomized answers of the same people.
+    """Estimate the association of two randomized answers given by the same people.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def association(
     (first_name, first), (second_name, second) = models.items()
     names = first_name, second_name
     if not (has_matrix(first) and has_matrix(second)):
-        reject("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
+        reject("both designs must have a matrix", "one without", "its reports have no joint table", TypeError)
     joint, shape = first.joint(second), (len(first.options), len(second.options))
     kinds = (len(first.report_options), len(second.report_options))
     if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 2):
@@ -256,7 +256,7 @@ def _pair_of_models(designs: Designs, questions: Sequence[str]) -> dict[str, Que
     models = {name: as_design(model) for name, model in checked_designs(selection).items()}
     if len(models) != 2:
         remedy = f"name two by questions=(…): {', '.join(map(str, models))}"[:200]
-        reject("`designs` must be two", len(models), f"an association is of two answers; {remedy}")
+        reject("`designs` must be two", len(models), f"an association concerns two answers; {remedy}")
     return models
 
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.agreement import change_variance
+from toolkit.analysis.agreement import variance_if_all_changes_equal
+from toolkit.analysis.anchored_shares import AnchoredCounts, AnchoredSample, AnchorQuestion, anchor_question
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.from_sample import SampleSource
 from toolkit.analysis.homogeneity import TableTest, homogeneity
 from toolkit.analysis.plain import question_model
+from toolkit.analysis.regression.anchor import Anchor
 from toolkit.analysis.reports import (
     Designs,
     GroupEstimate,
@@ -53,6 +55,7 @@ def estimates(
     by: Sequence[str] | str | None = None,
     *,
     sample: Sample | Replicates | None = None,
+    anchor: Anchor | str | None = None,
     missing: Sequence[Any] = (),
     method: str | None = None,
 ) -> Findings:
@@ -61,21 +64,24 @@ def estimates(
     Parameters
     ----------
     frame : frame
-        A frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis, whose engine counts the reports. With a
+        A frame from pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis, whose engine counts the reports. With a
         `sample`, the rows are read in the order of the sample.
     designs : mapping or Survey
         The randomizer of each column, {"report": forced("1/6", "1/6")}, with `plain(…)` for plain answers; or the
-        survey, whose questions are the columns. Cells are labels, in upper or lower case. For yes and no they may also
-        be booleans, 0 and 1, or the usual words. Any other cell raises an error.
+        survey, whose questions are the columns. Cells are labels, in upper or lower case. For yes/no questions, they
+        may also be booleans, 0 and 1, or the usual words for yes and no. Any other cell raises an error.
     by : str or sequence of str, optional
         Columns whose values are the groups.
     sample : Sample or Replicates, optional
         The sampling design, unless people were drawn with equal probability:
         Sample(weights="w", strata="region", clusters="school").
+    anchor : Anchor or str, optional
+        An anchor question, or its column, by which the shares are corrected for people who answered at random, as by
+        `toolkit.local.anchor.corrected`. Answers that are not randomized, and means, are not corrected.
     missing : sequence, optional
         Codes for missing answers, besides empty cells: (9, "refused").
     method : {"moment", "mle", "simplex"}, optional
-        "moment", the default, is unbiased; the other two are restricted to 0 to 1 and are for display.
+        "moment", the default, is unbiased; the other two are restricted to [0, 1] and intended for display.
 
     Returns
     -------
@@ -95,26 +101,49 @@ def estimates(
     questions, notes = _models_of(designs, names, columns)
     models = checked_designs(questions)
     if len(set(names)) < len(names):
-        reject("`by` must name each column once", "one that comes twice", "leave out the second")
+        reject("`by` must name each column once", "a repeated name", "leave out the repetition")
     if randomized := [name for name in names if name in models]:
         consequence = "people cannot be grouped by a randomized answer"
         reject("`by` must name columns without a design", ", ".join(randomized), consequence)
     if sample is not None and not isinstance(sample, Sample | Replicates):
         reject("`sample` must be a Sample or Replicates", type(sample).__name__, _SAMPLE, TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
-    readers = {name: Reader(name, model, codes) for name, model in models.items()}
+    question = None if anchor is None else anchor_question(anchor, designs, models)
+    asked = models if question is None else {question.name: question.design, **models}
+    readers = {name: Reader(name, model, codes) for name, model in asked.items()}
     estimator = checked_method(method)
-    source: CountSource | SampleSource = CountSource(frame, names, readers)
-    if sample is not None:
-        rows_in_order(frame)  # raises an error for an engine whose rows have no order
-        source = SampleSource(frame, names, readers, sample.resolve(frame))
+    source = _source(frame, names, readers, sample, question)
     if not source.groups():
         reject("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     rows = tuple(row for name in models for row in source.group_estimates(name, estimator))
-    notes = (*ungrouped_notes(source.ungrouped(), names), *notes)
+    notes = (*ungrouped_notes(source.ungrouped(), names), *notes, *_uncorrected_notes(source, models))
     if sample is None:
-        notes += _sampling_notes([name for name in columns if name not in (*names, *models)])
+        notes += _sampling_notes([name for name in columns if name not in (*names, *asked)])
     return Findings(models, names, rows, source, notes)
+
+
+def _source(
+    frame: DataFrame,
+    by: tuple[str, ...],
+    readers: Mapping[str, Reader],
+    sample: Sample | Replicates | None,
+    anchor: AnchorQuestion | None,
+) -> "CountSource | SampleSource | AnchoredCounts | AnchoredSample":
+    """Return counts or the rows of a sample, corrected by an anchor if there is one."""
+    if sample is None:
+        counts = CountSource(frame, by, readers)
+        return counts if anchor is None else AnchoredCounts(counts, anchor)
+    rows_in_order(frame)  # raises an error for an engine whose rows have no order
+    rows = SampleSource(frame, by, readers, sample.resolve(frame))
+    return rows if anchor is None else AnchoredSample(rows, anchor)
+
+
+def _uncorrected_notes(source: object, names: Iterable[str]) -> tuple[str, ...]:
+    """Return a note on questions that the anchor does not correct."""
+    if not isinstance(source, AnchoredCounts | AnchoredSample):
+        return ()
+    others = [name for name in names if name != source.anchor.name and not source.corrects(name)]
+    return (f"the anchor does not correct {', '.join(others)}: only shares under a design",) if others else ()
 
 
 def _models_of(designs: Designs, by: tuple[str, ...], columns: Sequence[Any]) -> tuple[Any, tuple[str, ...]]:
@@ -159,7 +188,7 @@ def _sampling_notes(others: Sequence[str]) -> tuple[str, ...]:
     """Return a note if the name of a column suggests weights, strata or clusters."""
     if not (names := [name for name in others if str(name).casefold() in _SAMPLING]):
         return ()
-    fact = f"the frame has {', '.join(names)}, which no error here takes into account"
+    fact = f"the frame has {', '.join(names)}, which the standard errors do not take into account"
     return (f"{fact}: give sample=Sample(…) if people were drawn with weights, in strata or in clusters",)
 
 
@@ -182,7 +211,7 @@ class CountSource:
         return tables
 
     def _batches(self) -> list[list[str]]:
-        """Return batches of questions that one query counts, because their reports have few combinations."""
+        """Return batches of questions whose reports have few combinations, so that one query counts a whole batch."""
         batches: list[list[str]] = []
         remaining = 0  # the number of combinations that a further question may have
         for name, reader in sorted(self.readers.items(), key=lambda item: len(item[1].design.report_options)):
@@ -262,14 +291,14 @@ class CountSource:
         return {group: _tally(values[group], kinds) for group in self.groups() if group in values}
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
-        """Estimate the first question minus the second, asked of the same people, in each group."""
+        """Estimate the difference between two questions to the same people (first minus second), in each group."""
         designs = [self.readers[name].design for name in (first, second)]
         scores = [design._scores_of_raw_reports(range(len(design.report_options))) for design in designs]
         pair = np.stack([table.ravel() for table in np.meshgrid(*scores, indexing="ij")], axis=1)
         gaps = {}
         for group, values in self._pairs(first, second).items():
             counts = _tally(values, len(pair))
-            gap = _mean_of(pair[:, 0] - pair[:, 1], counts, change_variance(designs, pair, counts))
+            gap = _mean_of(pair[:, 0] - pair[:, 1], counts, variance_if_all_changes_equal(designs, pair, counts))
             plain = any(design.loss is None for design in designs)
             gaps[group] = replace(gap, basis=_paired_limits(designs, pair, counts, gap)) if plain else gap
         return {group: gaps.get(group, empty_estimate(designs[0])) for group in self.groups()}
@@ -298,6 +327,12 @@ class CountSource:
                 values.setdefault(row[:-2], []).append((code * width + other, count))
         return values
 
+    def pair_tables(self, first: str, second: str) -> dict[Group, Array]:
+        """Return the table of counts of both reports, for groups in which somebody gave both."""
+        shape = [len(self.readers[name].design.report_options) for name in (first, second)]
+        pairs = self._pairs(first, second)
+        return {group: _tally(values, shape[0] * shape[1]).reshape(shape) for group, values in pairs.items()}
+
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         values = self._pairs(first, second)
         return {group: _estimate(design, values.get(group, [])) for group in self.groups()}
@@ -318,7 +353,7 @@ def _estimate(design: QuestionModel, values: Sequence[tuple[Any, int]], method: 
 
 
 def _paired_limits(designs: Sequence[QuestionModel], pair: Array, counts: Array, gap: Estimate) -> Mover:
-    """Return limits for the difference of two shares of the same people, given the limits and correlation of both.
+    """Return limits for the difference between two shares of the same people, given their limits and correlation.
 
     If a question is plain, the limits cover the difference in at least 93 % of surveys of 15 or more people, whereas t
     intervals for rare shares cover it in 37 %. For two plain questions, this is method 10 of Newcombe (1998).

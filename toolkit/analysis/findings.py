@@ -12,13 +12,14 @@ import numpy as np
 
 from toolkit import __version__
 from toolkit.analysis.homogeneity import TableTest
-from toolkit.analysis.paper_table import escape, latex, paper_rows
+from toolkit.analysis.paper_table import paper_rows
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, has_matrix, model_estimates_shares
 from toolkit.core.checks import check_choice, check_level, explain_call, reject
 from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
+from toolkit.core.fit_table import escape, latex
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
-from toolkit.core.tables import harmless
+from toolkit.core.tables import escape_formulas
 from toolkit.frames.counts import Group, sort_key
 from toolkit.local.design import Design
 from toolkit.texts.document import Block, Document
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class EstimateSource(Protocol):
-    """The data that findings are computed from: counts of reports, or the rows of a sample."""
+    """The data from which findings are computed: counts of reports, or the rows of a sample."""
 
     def groups(self) -> dict[Group, int]: ...
     def ungrouped(self) -> int: ...
@@ -151,7 +152,7 @@ class Findings:
         base = {row.question: row for row in self.group_estimates if row.group == base_group}
         others = [row for row in self.group_estimates if row.group != base_group and row.question in base]
         if not others:
-            reject("there must be another group than the reference", "none", "there is nothing to compare")
+            reject("there must be a group other than the reference", "none", "there is nothing to compare")
         for other in others:
             difference = self.source.difference(other.question, other.group, base_group)
             scalar = np.ndim(difference.value) == 0
@@ -264,7 +265,7 @@ class Findings:
 
     @cached_property
     def missing(self) -> "pd.DataFrame":
-        """Numbers of rows that were used and missing, by question and group.
+        """Numbers of rows with and without a report, by question and group.
 
         A separate row counts the rows in no group.
         """
@@ -338,7 +339,7 @@ class Findings:
         return rows
 
     def summary(self, level: float = 0.95) -> "pd.DataFrame":
-        """Return a table for a paper: percentages as text, with the digits that the errors allow.
+        """Return a table for a paper: percentages as text, with the digits that the errors justify.
 
         Parameters
         ----------
@@ -371,8 +372,8 @@ class Findings:
         table = self.summary(level)
         # Only labels are escaped; the signs of numbers must not change.
         labels = [name for name in ("question", *self.by, "answer") if name in table]
-        table[labels] = table[labels].map(harmless)
-        text: str | None = table.rename(columns=harmless).to_csv(path, index=False)
+        table[labels] = table[labels].map(escape_formulas)
+        text: str | None = table.rename(columns=escape_formulas).to_csv(path, index=False)
         return text
 
     def to_latex(self, path: str | Path | None = None, level: float = 0.95) -> str | None:
@@ -420,7 +421,7 @@ class Findings:
         blocks += [Block("table", rows=rows), Block("h2", "Methods")]
         blocks += [Block("li", f"{name}: {design.describe()}") for name, design in self.designs.items()]
         methods = "; ".join(sorted({group.estimate.method for group in self.group_estimates}))
-        suppressed = f"Nothing of fewer than {self.minimum:,} people is shown. " if self.minimum else ""
+        suppressed = f"No result from fewer than {self.minimum:,} people is shown. " if self.minimum else ""
         computed = f"{methods}. {suppressed}Computed with the privacy-survey-toolkit {__version__}."
         blocks += [Block("p", computed), *(Block("li", note) for note in self.notes())]
         return Document(tuple(blocks)).save(path)

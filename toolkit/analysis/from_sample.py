@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.agreement import Reports, change_variance, difference_covariance, with_variance
+from toolkit.analysis.agreement import Reports, difference_covariance, variance_if_all_changes_equal, with_variance
 from toolkit.analysis.homogeneity import TableTest, rao_scott, wald_f
 from toolkit.analysis.reports import (
     GroupEstimate,
@@ -18,7 +18,7 @@ from toolkit.analysis.reports import (
     model_estimates_shares,
 )
 from toolkit.analysis.sampling.replicates import Replicates
-from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
+from toolkit.analysis.sampling.sample import Sample, design_elements, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Labels, Mask
 from toolkit.core.checks import check_choice, is_missing, reject
 from toolkit.core.covers import Covers, ErrorSource
@@ -85,7 +85,8 @@ class SampleSource:
         values, index = self._read(name)
         return _scores_of(self.readers[name].design, values)[index]
 
-    def _where(self, group: Group) -> Mask:
+    def where(self, group: Group) -> Mask:
+        """Return a mask of the rows of a group."""
         codes, row_codes = self._group_codes
         return np.asarray(row_codes == codes[group])
 
@@ -93,7 +94,7 @@ class SampleSource:
         """Return an estimate from scores with the loss, method and notes of its design."""
         notes = boundary_note(estimate.value, inside=None) if model_estimates_shares(design) else ()
         if self.sample.population is not None and not model_estimates_shares(design) and design.loss is not None:
-            notes += ("the finite population is not used for a number: the error is rather too large",)
+            notes += ("no finite population correction is applied to a number: the error is conservative",)
         name = "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
         return replace(
             estimate,
@@ -110,11 +111,11 @@ class SampleSource:
         if design.loss is None:  # without randomization all variance is sampling variance
             return self.sample, {"noise": 0}
         if not model_estimates_shares(design):
-            return self._without_population, {}
+            return self.without_population, {}
         return self.sample, {"noise": "shares"}
 
     @property
-    def _without_population(self) -> Sample | Replicates:
+    def without_population(self) -> Sample | Replicates:
         """Return the sample without its finite population correction."""
         return self.sample if isinstance(self.sample, Replicates) else replace(self.sample, population=None)
 
@@ -127,13 +128,13 @@ class SampleSource:
         answered = np.array([value is not None for value in values])[index]
         last = np.array([value == 1 for value in values])[index]
         binary, estimates = len(design.report_options) == 2, []
-        weighted = bool({"weights", "known totals"} & {*described(self.sample)})
+        weighted = bool({"weights", "known totals"} & {*design_elements(self.sample)})
         for group, rows in self.groups().items():
-            where = self._where(group)
+            where = self.where(group)
             used = int(np.count_nonzero(answered & where))
             estimate = self._mean(self._reports(design, values, scores, index, where), scores[index], where)
             yes = int(np.count_nonzero(last & where)) / used if binary and used else None
-            deff = _deff(estimate, scores[index][where], weights_of(self.sample, self._rows)[where])
+            deff = design_effect(estimate, scores[index][where], weights_of(self.sample, self._rows)[where])
             estimates.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff, weighted))
         return estimates
 
@@ -163,7 +164,7 @@ class SampleSource:
         fewest = observed[:, np.argmin(np.where(n > 0, n, len(scores)))]
         finite = variance = np.diag(np.asarray(mean.cov))
         if noise:
-            statistic = partial(self._without_population.mean, where=where)
+            statistic = partial(self.without_population.mean, where=where)
             without_population = _observed_boxes(statistic, scores, labels, where)
             if without_population is not None:
                 variance = np.diag(np.asarray(without_population.cov))
@@ -171,7 +172,7 @@ class SampleSource:
         fit = equal_weights.estimate.fit
         if basis is None:
             return replace(estimate, fit=fit)
-        used = [name for name in described(sample) if name != "finite population"]
+        used = [name for name in design_elements(sample) if name != "finite population"]
         covers = Covers(estimate.covers.sources, f"({', '.join([*used, f'{basis.df} df'])})")
         notes = fit_notes(fit, basis) if fit is not None else ()
         return replace(estimate, basis=basis, fit=fit, covers=covers, notes=notes or estimate.notes)
@@ -179,12 +180,12 @@ class SampleSource:
     def _added(self, name: str, group: Group) -> Array:
         """Return the variance to add to a difference for a group whose reports all agree."""
         design, (values, index) = self.readers[name].design, self._read(name)
-        return self._reports(design, values, _scores_of(design, values), index, self._where(group)).equal_weights()[1]
+        return self._reports(design, values, _scores_of(design, values), index, self.where(group)).equal_weights()[1]
 
     def difference(self, name: str, group: Group, other: Group) -> Estimate:
         design = self.readers[name].design
         scores, (sample, noise) = self._scores(name), self._sample(design)
-        first, second = self._where(group), self._where(other)
+        first, second = self.where(group), self.where(other)
         statistic = partial(sample.difference, first=first, second=second, **noise)
         difference = _observed_boxes(statistic, scores, estimated_labels(design), first, second)
         if difference is None:
@@ -193,21 +194,25 @@ class SampleSource:
         return replace(self._add_design_details(design, difference), notes=())
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
-        """Estimate the first question minus the second, asked of the same people, in each group."""
+        """Estimate the difference between two questions to the same people (first minus second), in each group."""
         designs = [self.readers[name].design for name in (first, second)]
         pair = np.stack([self._scores(first), self._scores(second)], axis=1)
         # The randomization variance of the difference is unknown, so no finite population correction is applied.
-        sample = self._without_population
+        sample = self.without_population
         row_weights, changes = weights_of(self.sample, self._rows), {}
         for group in self.groups():
-            answered = self._where(group) & ~np.isnan(pair).any(axis=1)
+            answered = self.where(group) & ~np.isnan(pair).any(axis=1)
             if not answered.any():
                 changes[group] = empty_estimate(designs[0])
                 continue
             difference = sample.mean(pair[:, 0] - pair[:, 1], answered, labels=("difference",))
-            # `change_variance` needs weights of at least 1, so they are divided by the smallest weight.
+            # `variance_if_all_changes_equal` needs weights of at least 1, so they are divided by the smallest weight.
             weights = row_weights[answered] / row_weights[answered].min()
-            added = change_variance(designs, pair[answered], weights) * (weights**2).sum() / weights.sum() ** 2
+            added = (
+                variance_if_all_changes_equal(designs, pair[answered], weights)
+                * (weights**2).sum()
+                / weights.sum() ** 2
+            )
             changes[group] = with_variance(replace(difference, covers=_covers_of(difference.covers)), added)
         return changes
 
@@ -220,14 +225,14 @@ class SampleSource:
         kinds = len(design.report_options)
         if check_choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":
             if not kinds:
-                reject("'rao-scott' needs reports of few kinds", design.name, "use method='wald'")
-            return self._rao_scott(self._group_codes[1], self._codes(name), (len(self.groups()), kinds))
+                reject("method='rao-scott' needs a design with few distinct reports", design.name, "use method='wald'")
+            return self._rao_scott(self._group_codes[1], self.codes(name), (len(self.groups()), kinds))
         scores, (sample, noise) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
         first, *others = self.groups()
         # All differences from the first group are estimated together, with a column for each group and option.
-        members = np.stack([self._where(group) for group in others], axis=1).repeat(flat.shape[1], axis=1)
-        base = np.broadcast_to(self._where(first)[:, None], members.shape)
+        members = np.stack([self.where(group) for group in others], axis=1).repeat(flat.shape[1], axis=1)
+        base = np.broadcast_to(self.where(first)[:, None], members.shape)
         differences = sample.difference(np.tile(flat, len(others)), members, base, **noise)
         k = flat.shape[1]
         added = [self._added(name, group)[:k, :k] for group in (first, *others)]
@@ -240,9 +245,9 @@ class SampleSource:
         Reports are randomized independently, so they are independent if and only if the answers are independent.
         """
         rows, columns = (len(self.readers[name].design.report_options) for name in (first, second))
-        return self._rao_scott(self._codes(first), self._codes(second), (rows, columns))
+        return self._rao_scott(self.codes(first), self.codes(second), (rows, columns))
 
-    def _codes(self, name: str) -> Codes:
+    def codes(self, name: str) -> Codes:
         """Return the code of each row's report; -1 if it is missing."""
         values, index = self._read(name)
         return np.array([-1 if value is None else value for value in values])[index]
@@ -254,7 +259,7 @@ class SampleSource:
         observed, index = np.unique(cell[complete], return_inverse=True)
         indicators = np.zeros((self._rows, len(observed)))
         indicators[np.flatnonzero(complete), index] = 1
-        shares = self._without_population.mean(indicators, complete, labels=range(len(observed)))
+        shares = self.without_population.mean(indicators, complete, labels=range(len(observed)))
         table = np.zeros(shape[0] * shape[1])
         table[observed] = np.atleast_1d(shares.value)
         cov = np.zeros((len(table),) * 2)
@@ -267,7 +272,7 @@ class SampleSource:
         codes = [None if x is None or y is None else x * width + y for x in reports for y in other_reports]
         scores, index, estimates = _scores_of(design, codes), rows * len(other_reports) + other_rows, {}
         for group in self.groups():
-            where = self._where(group)
+            where = self.where(group)
             pairs = self._reports(design, codes, scores, index, where)
             estimates[group] = self._mean(pairs, scores[index], where)
         return estimates
@@ -328,7 +333,7 @@ def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:
     return scores
 
 
-def _deff(estimate: Estimate, scores: Array, weights: Array) -> Any:
+def design_effect(estimate: Estimate, scores: Array, weights: Array) -> Any:
     """Return the design effect: the variance relative to a simple random sample of the same size.
 
     It corresponds to deff="replace" in R's survey package.

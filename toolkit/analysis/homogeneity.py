@@ -52,7 +52,7 @@ class TableTest:
 
 
 def chi_squared(table: ArrayLike) -> TableTest:
-    """Test whether the rows of a table of counts have one distribution (Pearson); empty columns are left out."""
+    """Test whether the rows of a table of counts have the same distribution (Pearson); empty columns are left out."""
     counts = np.asarray(table, dtype=np.float64)
     counts = counts[:, counts.any(axis=0)]
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
@@ -103,7 +103,7 @@ def _max_loglike(design: Design, counts: Array) -> float:
 
 
 def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
-    """Test whether q differences d with covariance V are zero, by Wald's F with v degrees of freedom of the sample.
+    """Test whether q differences d with covariance V are zero, by Wald's F; the sample has v degrees of freedom.
 
     W = d' V**-1 d, and F = (v - q + 1) / (v q) W has q and v - q + 1 degrees of freedom.
     """
@@ -118,7 +118,7 @@ def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
 
 
 def rao_scott(shares: Array, cov: Array, n: int, df: int) -> TableTest:
-    """Test the independence of a table of weighted shares by Pearson's statistic with the correction of Rao and Scott.
+    """Test independence in a table of weighted shares by Pearson's statistic with the correction of Rao and Scott.
 
     The correction is of second order (Rao and Scott 1984): F = X**2 / tr has d and d * df degrees of freedom. Here tr
     is the sum of the design effects of all interactions, and d is tr**2 over the sum of their squares. The weights are

@@ -1,4 +1,4 @@
-"""`mixed_logistic`: regression through randomized answers with a random intercept per group; poststratification."""
+"""`mixed_logistic`: logistic regression of randomized answers with a random intercept per group; poststratification."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from toolkit.analysis.latent.group_counts import boundary_test
-from toolkit.analysis.latent.model import block_diagonal
 from toolkit.analysis.random_intercepts import (
     LEAST,
     LEAST_LOG_SD,
     MOST_NODES,
     QUADRATURE,
     GroupModel,
+    distinct_rows,
     maximum,
     maximum_without_groups,
 )
-from toolkit.analysis.regression.covariates import Covariates, standardize
+from toolkit.analysis.regression.covariates import Covariates, split_off_group, standardize
 from toolkit.analysis.regression.fit import (
     MAX_PREDICTIONS_WITH_COV,
     Comparison,
@@ -27,9 +27,11 @@ from toolkit.analysis.regression.fit import (
     provenance_of,
 )
 from toolkit.analysis.regression.margins import Effect, interval_basis
+from toolkit.analysis.regression.responses import block_diagonal
 from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_row_order, read_model_rows
-from toolkit.analysis.regression.scoring import Evaluation, negative_hessian, newton
-from toolkit.analysis.reports import Asked, Data
+from toolkit.analysis.regression.scoring import Evaluation, newton
+from toolkit.analysis.regression.stan import StanBlocks, StanVariable, covariates_in_stan, element_labels
+from toolkit.analysis.reports import Data, SurveyLike
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.estimate import Estimate
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 _POPULATION_NODES = 51
 # Standard deviations of groups up to 2.5 times the estimate, at which the marginal likelihood is computed.
 _GRID = 13
-# Gain of the log-likelihood below which coefficients at a given standard deviation are final.
+# Coefficients at a given standard deviation are final if another step would raise the log-likelihood by less than this.
 _CLOSE = 1e-8
 _NO_GROUP = np.iinfo(np.intp).min
 _NO_DIFFERENCE = "groups differ no more than by chance: their standard deviation is estimated as 0"
@@ -56,9 +58,9 @@ _NO_DIFFERENCE = "groups differ no more than by chance: their standard deviation
 
 @dataclass(frozen=True, eq=False)
 class _Mixture:
-    """Log odds that are normal given the standard deviation of groups: a mixture over its possible values.
+    """A mixture of normal distributions of log odds, one for each possible standard deviation of the intercepts.
 
-    Each row of `centers` and `spreads` belongs to one value, which has the probability in `weights`.
+    Each row of `centers` and `spreads` belongs to one standard deviation, whose probability is in `weights`.
     """
 
     centers: Array
@@ -91,7 +93,7 @@ class MixedFit(PredictiveFit):
     ----------
     group_sd : float
         Standard deviation of the groups' intercepts.
-    everything : Estimate
+    all_parameters : Estimate
         All parameters with their covariance; the last is the logarithm of `group_sd`.
     no_groups : Comparison
         The likelihood-ratio test that `group_sd` is 0, a hypothesis on the boundary. With weights, the statistic is
@@ -122,7 +124,7 @@ class MixedFit(PredictiveFit):
     """
 
     group_sd: float
-    everything: Estimate
+    all_parameters: Estimate
     no_groups: Comparison
     data: ModelRows
     group: str
@@ -154,10 +156,12 @@ class MixedFit(PredictiveFit):
         Parameters
         ----------
         data : frame, optional
-            The covariates of new people, and the column of groups for at="group"; by default, the people of the fit.
+            The covariates of new people, and the column of groups for at="group"; by default, the people in the fitted
+            data.
         at : {"population", "typical", "group"}
-            The average over the population of groups; the prevalence in a group with an intercept of 0; or that in the
-            row's own group, given its reports. A group that is new to the fit is averaged over the population.
+            The average over the population of groups; the prevalence in a group with an intercept of 0; or the
+            prevalence in the row's own group, given its reports. For a group without rows in the fitted data, the
+            average over the population is used.
 
         Returns
         -------
@@ -186,7 +190,7 @@ class MixedFit(PredictiveFit):
 
     @property
     def _margin_coefficients(self) -> Estimate:
-        return replace(self.everything, cov=np.nan_to_num(np.asarray(self.everything.cov)))
+        return replace(self.all_parameters, cov=np.nan_to_num(np.asarray(self.all_parameters.cov)))
 
     def _predictions(self, matrix: Array) -> list[Effect]:
         """Return each row's prevalence, averaged over groups, and its gradient with respect to all parameters."""
@@ -195,6 +199,32 @@ class MixedFit(PredictiveFit):
         slope = share * (1 - share) * weights
         by_log_sd = (slope * points).sum(axis=1) * self.group_sd
         return [Effect("", share @ weights, np.column_stack([matrix * slope.sum(axis=1)[:, None], by_log_sd]))]
+
+    def _stan_blocks(self) -> tuple[str, StanBlocks, People]:
+        blocks = StanBlocks(
+            labels={
+                **element_labels("beta", self.labels),
+                "group_sd": f"standard deviation of {self.group}",
+                **element_labels("z", [f"{self.group} {label}" for label in self.groups]),
+            },
+            parameters=("vector[K] beta;", "real<lower=0> group_sd;", "vector[G] z;  // standardized intercepts"),
+            model=(
+                "target += std_normal_lpdf(z);",
+                "vector[N] yes = inv_logit(X * beta + group_sd * z[group]);",
+                "matrix[N, T] share = append_col(1 - yes, yes);",
+            ),
+            data=(
+                *covariates_in_stan(self.covariates.matrix),
+                StanVariable("int<lower=1> G", len(self.groups), "groups"),
+                StanVariable(
+                    "array[N] int<lower=1, upper=G> group",
+                    1 + self._group_codes(self.covariates.data),
+                    "group of each row",
+                ),
+            ),
+        )
+        title = "Logistic regression of a trait behind randomized reports, with random intercepts"
+        return title, blocks.with_channel(self.data.channel, (0, 1)), self._people
 
     def areas(self, census: Data, *, count: str) -> "pd.DataFrame":
         """Estimate the prevalence of each group from the model and a census, next to the estimate from its own reports.
@@ -219,16 +249,16 @@ class MixedFit(PredictiveFit):
         return table.assign(**{name: [row[k] for row in direct] for k, name in enumerate(("n", "direct", "direct se"))})
 
     def poststratify(self, census: Data, *, count: str, by: str | None = None) -> Estimate:
-        """Estimate the prevalence in a population of counted cells: multilevel regression and poststratification.
+        """Estimate a population's prevalence from its cell counts, by multilevel regression and poststratification.
 
         The prevalence of each cell is predicted from its covariates and its group, given the reports of that
         group. Cells are weighted by their number of people.
 
-        The standard error is at the maximum-likelihood standard deviation of groups. The interval averages over the
-        standard deviations that are likely under a flat prior, each with its own coefficients; this matters if the
-        reports say little about the standard deviation. In 2,000 simulated surveys with a die (40 groups of 15 people,
-        a standard deviation of 0.8), 95 % intervals covered the prevalence of the population in 95.9 % of surveys, of
-        single groups in 94.6 %, and of groups without reports in 95.1 %.
+        The standard error is computed at the maximum-likelihood estimate of the groups' standard deviation. The
+        interval averages over the standard deviations that are likely under a flat prior, each with its own
+        coefficients; this matters if the reports say little about the standard deviation. In 2,000 simulated surveys
+        with a die (40 groups of 15 people, a standard deviation of 0.8), 95 % intervals covered the prevalence of the
+        population in 95.9 % of surveys, of single groups in 94.6 %, and of groups without reports in 95.1 %.
 
         Parameters
         ----------
@@ -242,7 +272,7 @@ class MixedFit(PredictiveFit):
         Returns
         -------
         Estimate
-            The prevalences, with errors of the coefficients and of the groups' intercepts.
+            The prevalences; their errors account for the coefficients and the groups' intercepts.
         """
         frame = as_frame(census)
         sizes = floats_or_none(column(frame, count, "`count`"))
@@ -280,7 +310,7 @@ class MixedFit(PredictiveFit):
         logit, logit_se = np.log(value / (1 - value)), se / np.maximum(value * (1 - value), LEAST)
         single = len(labels) == 1
         center, error = (float(logit[0]), float(logit_se[0])) if single else (logit, logit_se)
-        inner = interval_basis(self.everything, center, error, are_shares=False)
+        inner = interval_basis(self.all_parameters, center, error, are_shares=False)
         return Estimate(
             value=float(value[0]) if single else value,
             se=float(se[0]) if single else se,
@@ -362,9 +392,9 @@ class MixedFit(PredictiveFit):
         for row, weight in enumerate(weights):
             if len(groups := np.unique(codes[weight > 0])) == 1:
                 # Within one group the log odds themselves are integrated over its intercept.
-                own, code = weight > 0, groups[0]
+                in_group, code = weight > 0, groups[0]
                 u, probability = _normal_rule() if code < 0 else (nodes[code], posterior[code])
-                share = np.clip(weight[own] @ expit(eta[own, None] + sd * u), 1e-12, 1 - 1e-12)
+                share = np.clip(weight[in_group] @ expit(eta[in_group, None] + sd * u), 1e-12, 1 - 1e-12)
                 odds = np.log(share / (1 - share))
                 center[row] = odds @ probability
                 logit_variance[row] = odds**2 @ probability - (odds @ probability) ** 2
@@ -383,8 +413,8 @@ class MixedFit(PredictiveFit):
 
         The other part follows from the covariance of the parameters, by the delta method.
         """
-        params, step = np.asarray(self.everything.value) if params is None else params, 1e-5
-        cov = np.nan_to_num(np.asarray(self.everything.cov)) if cov is None else cov
+        params, step = np.asarray(self.all_parameters.value) if params is None else params, 1e-5
+        cov = np.nan_to_num(np.asarray(self.all_parameters.cov)) if cov is None else cov
         steps = step * np.eye(len(params))
         above, below = (
             np.array([weights @ self._cell_means(params + side * axis, matrix, codes, typical) for axis in steps])
@@ -430,10 +460,10 @@ class MixedFit(PredictiveFit):
             return cov
         nodes, posterior = self._nodes(params)
         for code in set(codes.tolist()) - {_NO_GROUP}:
-            own = np.flatnonzero(codes == code)
+            cells = np.flatnonzero(codes == code)
             u, probability = _normal_rule() if code < 0 else (nodes[code], posterior[code])
-            rows = np.flatnonzero(weights[:, own].any(axis=1))
-            shares = weights[np.ix_(rows, own)] @ expit(eta[own, None] + sd * u)
+            rows = np.flatnonzero(weights[:, cells].any(axis=1))
+            shares = weights[np.ix_(rows, cells)] @ expit(eta[cells, None] + sd * u)
             mean = shares @ probability
             cov[np.ix_(rows, rows)] += (shares * probability) @ shares.T - np.outer(mean, mean)
         return cov
@@ -448,9 +478,9 @@ def _normal_rule() -> tuple[Array, Array]:
 def mixed_logistic(
     formula: str,
     data: Data,
-    design: Design | Mapping[Any, Any] | Asked,
+    design: Design | Mapping[Any, Any] | SurveyLike,
     *,
-    group: str,
+    group: str | None = None,
     design_by: Values | None = None,
     weights: str | None = None,
     nodes: int = 15,
@@ -458,23 +488,23 @@ def mixed_logistic(
 ) -> MixedFit:
     r"""Regress a binary trait on covariates with a random intercept per group, from randomized reports.
 
-    Groups are schools, interviewers, or people with several items. The log odds are :math:`x'\beta + \sigma u_j` with
-    standard normal :math:`u_j`. The likelihood of a group is the integral over its intercept, which is computed by
-    adaptive Gauss–Hermite quadrature around its mode. With randomized reports, it is not log-concave; modes are
-    therefore found by damped steps, and the maximum is compared with that at :math:`\sigma = 0`. In 2,000 simulated
-    surveys with a die (40 groups of 15 people, a standard deviation of 0.8), 95 % intervals covered the two
-    coefficients in 94.9 and 96.4 % of surveys, and prevalences in the population of groups in 94.6 and 94.7 %.
+    Groups are, for example, schools, interviewers, or people who answer several items. The log odds are :math:`x'\beta
+    + \sigma u_j` with standard normal :math:`u_j`. The likelihood of a group is the integral over its intercept, which
+    is computed by adaptive Gauss–Hermite quadrature around its mode. With randomized reports, this likelihood is not
+    log-concave; modes are therefore found by damped steps, and the maximum is compared with that at :math:`\sigma = 0`.
+    In 2,000 simulated surveys with a die (40 groups of 15 people, a standard deviation of 0.8), 95 % intervals covered
+    the two coefficients in 94.9 and 96.4 % of surveys, and prevalences in the population of groups in 94.6 and 94.7 %.
 
     Parameters
     ----------
     formula : str
-        "report ~ covariates"; the random intercept is given by `group`.
+        "report ~ covariates", with the random intercept given by `group`; or "report ~ covariates + (1 | school)".
     data : frame
-        A frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+        A pandas, polars or pyarrow frame, or a mapping of names to arrays.
     design : Design or mapping
         The design; or with `design_by`, a mapping from names to designs.
-    group : str
-        The column of groups.
+    group : str, optional
+        The column of groups; left out if the formula names it.
     design_by : str or array, optional
         The name of each row's design.
     weights : str, optional
@@ -488,7 +518,8 @@ def mixed_logistic(
     Returns
     -------
     MixedFit
-        Coefficients with observed errors (clustered errors with weights), `group_sd`, `predict` and `poststratify`.
+        Coefficients with standard errors from the observed information (clustered if there are weights), `group_sd`,
+        `predict` and `poststratify`.
 
     Examples
     --------
@@ -502,7 +533,8 @@ def mixed_logistic(
     (('Intercept',), True)
     """
     if not 9 <= check_integer(nodes, "nodes") <= MOST_NODES:
-        reject(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "fewer give no gradient of the sum")
+        reject(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "with fewer, the score is inaccurate")
+    formula, group = split_off_group(formula, group)
     check_row_order(data)
     rows = read_model_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
     if len(rows.channel.options) != 2:
@@ -512,13 +544,10 @@ def mixed_logistic(
     codes = np.array([groups[label] for label in labels], dtype=np.intp)
     columns, back = standardize(rows.covariates)
     # People of one group with equal covariates and reports share a row of the model.
-    table = np.column_stack([codes, columns, *rows.channel.report_likelihood])
-    _, first, times = np.unique(table, axis=0, return_index=True, return_counts=True)
+    first, times = distinct_rows([codes, *columns.T, *rows.channel.report_likelihood])
     starts = np.searchsorted(codes[first], np.arange(len(groups)))
     group_weights = _group_weights(rows, codes, first[starts])
-    model = GroupModel(
-        columns[first], rows.channel.report_likelihood[:, first], starts, group_weights, nodes, times.astype(float)
-    )
+    model = GroupModel(columns[first], rows.channel.report_likelihood[:, first], starts, group_weights, nodes, times)
     plain = maximum_without_groups(model)
     model, point = maximum(model, plain)
     return _as_fit(rows, model, point, plain, back, group, groups, weights is not None)
@@ -545,7 +574,7 @@ def _as_fit(
     groups: Mapping[Any, int],
     weighted: bool,
 ) -> MixedFit:
-    # If groups are alike, the model without a standard deviation fits as well.
+    # If groups are alike, the model without a standard deviation fits equally well.
     zero = bool(point.params[-1] <= LEAST_LOG_SD or point.loglike <= plain.loglike + 1e-9)
     ratio = 2 * (point.loglike - plain.loglike)
     test = boundary_test(ratio / _inflation(model, plain) if weighted and ratio > 1e-9 else ratio, "groups are alike")
@@ -553,18 +582,18 @@ def _as_fit(
     notes = (*rows.notes, f"{len(groups):,} groups", *([_NO_DIFFERENCE] if zero else []))
     error_kind = "clustered" if weighted else "observed"
     method = f"{rows.channel.description}, logit link, intercepts by {group}, {model.nodes} nodes, {error_kind} errors"
-    people = rows.people if weighted else replace(rows.people, clusters=None)  # the intercepts model the clusters
+    people = rows.people if weighted else replace(rows.people, clusters=None)  # the intercepts account for them
     labels = (*rows.covariates.labels, "log sd")
-    everything = coefficient_estimate(value, cov, labels, people, rows.channel.loss, method, ())
+    all_parameters = coefficient_estimate(value, cov, labels, people, rows.channel.loss, method, ())
     provenance = provenance_of(replace(rows, people=people), "logit", error_kind, False)
     return MixedFit(
-        _without_last(everything, notes),
+        _without_last(all_parameters, notes),
         plain.loglike if zero else point.loglike,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
         replace(provenance, shared_data=(*provenance.shared_data, rows.people.clusters)),
         0.0 if zero else float(np.exp(point.params[-1])),
-        everything,
+        all_parameters,
         Comparison(test.statistic, 1, test.p, "likelihood ratio, on the edge"),
         rows,
         group,
@@ -584,8 +613,8 @@ def _direct_estimates(rows: ModelRows, group: str, groups: Mapping[Any, int]) ->
     n, total, square, design_variance = np.zeros((4, len(groups)))
     all_equal = np.ones(len(groups), dtype=bool)
     for index, design in enumerate(rows.channel.designs):
-        own, counts = rows.channel.design_index == index, np.zeros((len(groups), len(design.report_options)))
-        np.add.at(counts, (codes[own], rows.channel.codes[own]), 1)
+        from_design, counts = rows.channel.design_index == index, np.zeros((len(groups), len(design.report_options)))
+        np.add.at(counts, (codes[from_design], rows.channel.codes[from_design]), 1)
         scores, sizes = report_scores(design)[:, -1], counts.sum(axis=1)
         n, total, square = n + sizes, total + counts @ scores, square + counts @ scores**2
         are_equal = (counts > 0).sum(axis=1) < 2
@@ -599,12 +628,12 @@ def _direct_estimates(rows: ModelRows, group: str, groups: Mapping[Any, int]) ->
     return tuple(zip(n.astype(int).tolist(), (total / n).tolist(), se.tolist(), strict=True))
 
 
-def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
+def _without_last(all_parameters: Estimate, notes: tuple[str, ...]) -> Estimate:
     """Return the coefficients of the covariates alone."""
-    value, se, cov = (np.asarray(values) for values in (everything.value, everything.se, everything.cov))
-    rest: dict[str, Any] = {"labels": everything.labels[:-1], "cov": cov[:-1, :-1], "notes": notes}
-    rest["basis"] = interval_basis(everything, value[:-1], se[:-1], are_shares=False)
-    return replace(everything, value=value[:-1], se=se[:-1], **rest)
+    value, se, cov = (np.asarray(values) for values in (all_parameters.value, all_parameters.se, all_parameters.cov))
+    rest: dict[str, Any] = {"labels": all_parameters.labels[:-1], "cov": cov[:-1, :-1], "notes": notes}
+    rest["basis"] = interval_basis(all_parameters, value[:-1], se[:-1], are_shares=False)
+    return replace(all_parameters, value=value[:-1], se=se[:-1], **rest)
 
 
 def _in_own_units(model: GroupModel, point: Evaluation, back: Array, zero: bool, weighted: bool) -> tuple[Array, Array]:
@@ -618,7 +647,7 @@ def _in_own_units(model: GroupModel, point: Evaluation, back: Array, zero: bool,
 
 
 def _inflation(model: GroupModel, plain: Evaluation) -> float:
-    """Return the factor by which weights inflate the likelihood ratio if groups are alike (Rao and Scott 1984).
+    """Return the factor by which weights inflate the likelihood ratio if all groups are alike (Rao and Scott 1984).
 
     It is the sandwich variance of the estimated variance between groups, divided by its variance from the information.
     """
@@ -642,7 +671,7 @@ def _covariance(model: GroupModel, point: Evaluation, zero: bool, weighted: bool
         _, score, hessian = model.log_derivatives(model.columns @ point.params)
         bread = np.linalg.inv(-model.columns.T @ (model.columns * (model.row_weights * hessian)[:, None]))
     else:
-        bread = np.linalg.inv(negative_hessian(lambda at: model.evaluate(at).score, point.params))
+        bread = np.linalg.inv(point.information)
     if weighted:
         scores = model.group_sums(model.columns * score[:, None]) if zero else model.group_scores(point.params)[1]
         weighted_scores, n_groups = scores * model.weights[:, None], len(model.starts)

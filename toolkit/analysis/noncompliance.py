@@ -1,4 +1,4 @@
-"""Noncompliance: the effects on estimates if people do not follow the instructions.
+"""Noncompliance: how estimates change if some people do not follow the instructions.
 
 `tipping_point` is for a share, and `compliance_sensitivity` is for differences, coefficients and margins.
 `identification_bounds` makes no assumption about these people.
@@ -95,7 +95,7 @@ def tipping_point(
     estimate : Estimate
         An estimate from a design with two answers and two reports.
     null : number
-        The alternative value of the true share: for example 0, or the share of yes to direct questions.
+        The alternative value of the true share: for example 0, or the share of yes answers to direct questions.
     design : Design, optional
         The design, if the estimate does not follow from the design alone, as with a sample.
     level : float
@@ -138,16 +138,16 @@ def _last_report(estimate: object, design: Design | None) -> tuple[float, float]
         remedy = "as design.estimate(…) or estimates(…)['question'] returns it"
         reject("the estimate must be an Estimate", type(estimate).__name__, remedy, TypeError)
     if np.ndim(estimate.value):
-        reject("the estimate must be of one share", f"{len(estimate.labels)} values", "take two answers together")
+        reject("the estimate must be of one share", f"{len(estimate.labels)} values", "merge answers until two remain")
     if design is not None:
         if design.matrix.shape != (2, 2):
             rule = "`design` must have two answers and two reports"
             reject(rule, f"shape {design.matrix.shape}", "join answers or reports")
         return float(design.matrix[0, 1]), float(design.matrix[1, 1])
     basis = estimate.basis
-    if not isinstance(basis, Shares) or basis.given.shape != (1, 2):
+    if not isinstance(basis, Shares) or basis.probs_with.shape != (1, 2):
         reject("the estimate must be made by a design of two answers and two reports", "another", "give design=…")
-    return float(basis.without[0, 0]), float(basis.given[0, 0])  # the basis lists the last report first
+    return float(basis.probs_without[0, 0]), float(basis.probs_with[0, 0])  # the basis lists the last report first
 
 
 def _noncompliant_report(row: tuple[float, float], behavior: str) -> float:
@@ -159,7 +159,7 @@ def _noncompliant_report(row: tuple[float, float], behavior: str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _UsedDesign:
-    """A design as people really used it, with the attributes that a model reads."""
+    """A design as people actually used it, with the attributes that a model reads."""
 
     matrix: Array
     options: tuple[Any, ...]
@@ -254,6 +254,11 @@ class ComplianceSensitivity:
     level: float
     source: Any
 
+    @property
+    def is_share(self) -> bool:
+        """Whether the estimate is a share or a difference of two shares, rather than a result of a fitted model."""
+        return isinstance(self.source, _ShareSource)
+
     def at(self, *shares: float) -> Estimate:
         """Return the estimate if these shares of people do not follow the instructions.
 
@@ -324,12 +329,12 @@ class ComplianceSensitivity:
             points[name] = TippingPoint(self.null, self.level, explains, {self.behavior: doubt})
         return points
 
-    def plot(self, most: float = 0.2, ax: Any = None) -> Any:
-        """Draw the estimate against the shares: contours for two groups, a band for one.
+    def plot(self, max_share: float = 0.2, ax: Any = None) -> Any:
+        """Draw the estimate against the shares: contours for two groups, a line with a band for one group.
 
         Parameters
         ----------
-        most : float
+        max_share : float
             The largest share that is drawn.
         ax : matplotlib.axes.Axes, optional
             Axes to draw on.
@@ -341,7 +346,7 @@ class ComplianceSensitivity:
         """
         from toolkit.show.fits import noncompliance
 
-        return noncompliance(self, max_share=most, ax=ax)
+        return noncompliance(self, max_share=max_share, ax=ax)
 
     def __repr__(self) -> str:
         tips = [
@@ -356,7 +361,7 @@ def _percent(share: float) -> str:
 
 
 def _root(function: Callable[[float, int], float], column: int) -> float:
-    """Return the smallest share at which a function changes its sign, by a scan and the Illinois method."""
+    """Return the smallest share at which a function changes sign, by a scan and the Illinois method."""
     before, start = 0.0, function(0.0, column)
     for after in (*np.linspace(0, 1, 21)[1:-1], 0.999):
         end = function(float(after), column)
@@ -448,7 +453,7 @@ def compliance_sensitivity(
         return ComplianceSensitivity(tuple(map(str, estimates)), behavior, float(null), level, source)
     if quantity is None:
         remedy = f"give a label such as {result.labels[-1]!r}, or a function of the fit"
-        reject("`quantity` must say which result of the fit to follow", "nothing", remedy)
+        reject("`quantity` must name the result of the fit to examine", "nothing", remedy)
     names, groups = _two_groups(result, by)
     source = _FitSource(result, groups, quantity if callable(quantity) else itemgetter(quantity))
     return ComplianceSensitivity(names, behavior, float(null), level, source)
@@ -464,7 +469,7 @@ def _two_groups(fit: AnswerFit, by: Values | None) -> tuple[tuple[str, ...], Cod
         reject("`by` must have one value for each row of the fit", f"{len(values)} for {rows}", "align it with the fit")
     names, groups = np.unique(values.astype(str), return_inverse=True)
     if len(names) != 2:
-        reject("`by` must make two groups", len(names), "join its values into two")
+        reject("`by` must have two values", len(names), "combine its values into two groups")
     label = f"{by} = " if isinstance(by, str) else ""
     return tuple(f"{label}{name}" for name in names), groups.reshape(-1)
 
@@ -476,7 +481,7 @@ class IdentificationBounds:
     Parameters
     ----------
     low, high : float
-        The smallest and the largest share that agree with the reports.
+        The smallest and the largest share that are consistent with the reports.
     interval : Interval
         An interval for the range, which includes the error of the reports.
 
@@ -518,7 +523,7 @@ def identification_bounds(
 
     In 432 enumerated cases, the 95 % interval covers the share in at least 94.7 % of surveys. The cases have a die or a
     crosswise design, 30 to 400 people, shares of 0.01 to 0.5, and 5 to 20 % of noncompliant people, who behave in the
-    worst ways.
+    worst possible way.
 
     Parameters
     ----------
@@ -537,12 +542,12 @@ def identification_bounds(
     Returns
     -------
     IdentificationBounds
-        The range within 0 to 1; for several arms, the range that agrees with all of them.
+        The range within [0, 1]; for several arms, the range that is consistent with all of them.
 
     Raises
     ------
     ValueError
-        If no share agrees with all arms.
+        If no share is consistent with all arms.
 
     Examples
     --------
@@ -556,7 +561,7 @@ def identification_bounds(
         limits = share.interval(level_of_each)
         if np.isnan([*limits]).any():
             reason = (
-                describe_random_share(share, level_of_each) if limits.empty else "its reports say nothing of the error"
+                describe_random_share(share, level_of_each) if limits.empty else "its reports do not reveal its error"
             )
             reject("an anchor must have an interval", "none", reason)
         ends = [min(max(1 - float(limit), 0.0), 1.0) for limit in limits]
@@ -571,7 +576,7 @@ def identification_bounds(
         float(pick(values)) for pick, values in zip((max, min, max, min), zip(*ranges, strict=True), strict=True)
     )
     if least > most:
-        remedy = "more people do not follow, or they behave otherwise: raise `share` or change `behavior`"
+        remedy = "more people may not comply, or may behave differently: raise `share` or change `behavior`"
         reject("the arms must have a share in common", "none at this level", remedy)
     # If the ranges of the arms do not overlap, but their intervals do, the midpoint of the gap is taken.
     low, high = (low, high) if low <= high else ((low + high) / 2,) * 2

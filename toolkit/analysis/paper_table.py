@@ -1,34 +1,13 @@
-"""Tables of findings for a paper: percentages with the digits that the errors allow, as text and as LaTeX."""
+"""Tables of findings for a paper: percentages with the digits that the errors justify, as text and as LaTeX."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolkit.analysis.reports import GroupEstimate, QuestionModel, model_estimates_shares
-from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\N{MINUS SIGN}": "$-$",
-    "ε": r"$\varepsilon$",
-    "∞": r"$\infty$",
-    "—": "---",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "×": r"$\times$",
-}
+from toolkit.core.inference.digits import decimals_of, format_fixed, format_fixed_range
 
 
 @dataclass(frozen=True)
@@ -49,25 +28,25 @@ class TableRow:
 
 
 def is_outside(shares: Any) -> Any:
-    """Return whether shares lie outside 0 to 1 by more than rounding error, entry by entry."""
+    """Return, entry by entry, whether shares lie outside [0, 1] by more than rounding error."""
     return (np.asarray(shares) < -1e-9) | (np.asarray(shares) > 1 + 1e-9)
 
 
-def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -> list[TableRow]:
-    """Return the rows of one question: shares in percent with errors in points, and no limits if no value fits."""
-    scale, unit = (100.0, " %") if share else (1.0, "")
+def format_rows(estimates: Iterable[GroupEstimate], level: float, *, are_shares: bool) -> list[TableRow]:
+    """Return the rows of one question: shares in percent with errors in points; an empty interval has no limits."""
+    scale, unit = (100.0, " %") if are_shares else (1.0, "")
     rows = [(finding, *row) for finding in estimates for row in _numbers(finding, level, scale)]
     decimals = decimals_of([numbers for _, _, numbers, empty, *_ in rows if empty is None])
     return [
         TableRow(
             finding,
             option,
-            fixed(numbers[0], decimals, unit),
-            fixed(numbers[1], decimals, " points" if share else ""),
-            empty or fixed_between(numbers[2], numbers[3], decimals, unit),
+            format_fixed(numbers[0], decimals, unit),
+            format_fixed(numbers[1], decimals, " points" if are_shares else ""),
+            empty or format_fixed_range(numbers[2], numbers[3], decimals, unit),
             method,
             deff,
-            share and bool(is_outside(numbers[0] / scale)),
+            are_shares and bool(is_outside(numbers[0] / scale)),
         )
         for finding, option, numbers, empty, method, deff in rows
     ]
@@ -83,7 +62,7 @@ def _numbers(
     estimate, interval = finding.estimate, finding.estimate.interval(level)
     columns = [np.atleast_1d(column) for column in (estimate.value, estimate.se, interval.low, interval.high)]
     empty = np.broadcast_to(interval.empty, len(estimate.labels))
-    reason = f"no {'value' if estimate.fit is None else estimate.fit.of} fits"
+    reason = f"no {'value' if estimate.fit is None else estimate.fit.quantity} fits"
     return [
         (
             option,
@@ -123,8 +102,8 @@ def paper_rows(
             "ε": f"{design.epsilon:.3g}".replace("inf", "∞"),
         }
         for name, design in designs.items()
-        for line in lines_of(
-            [row for row in findings if row.question == name], level, share=model_estimates_shares(design)
+        for line in format_rows(
+            [row for row in findings if row.question == name], level, are_shares=model_estimates_shares(design)
         )
     ]
 
@@ -134,26 +113,3 @@ def _sample_columns(line: TableRow) -> dict[str, Any]:
     df = "—" if line.finding.df is None else f"{line.finding.df:,}"
     deff = "—" if np.isnan(line.deff) else f"{line.deff:.2f}"
     return {"weighted": "yes" if line.finding.weighted else "no", "df": df, "deff": deff}
-
-
-def latex(
-    blocks: Iterable[Iterable[Iterable[str]]], columns: str, comments: Iterable[str], path: str | Path | None
-) -> str | None:
-    """Write a LaTeX tabular of blocks of escaped cells, with a rule above each block and comments below.
-
-    Without a path, the text is returned.
-    """
-    lines = [rf"\begin{{tabular}}{{{columns}}}"]
-    for index, block in enumerate(blocks):
-        lines += [r"\midrule" if index else r"\toprule", *(" & ".join(row) + r" \\" for row in block)]
-    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {' '.join(comment.split())}" for comment in comments)]
-    text = "\n".join(lines) + "\n"
-    if path is None:
-        return text
-    Path(path).write_text(text, encoding="utf-8")
-    return None
-
-
-def escape(text: str) -> str:
-    """Escape the characters of a text that LaTeX would interpret."""
-    return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -15,7 +15,7 @@ from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Shares, Student
 from toolkit.local.design import Design
-from toolkit.local.protocol import AnswerKind, is_code, is_set
+from toolkit.local.protocol import AnswerKind, is_code, is_code_set
 
 _COVERS = Covers([ErrorSource.SAMPLING])
 _PLAIN = "plain answers"
@@ -43,7 +43,7 @@ class Plain:
     def _accepts(self, report: object) -> bool:
         """Return whether a report is an answer: a code, a list of ticked codes, or a number within the bounds."""
         if self.bounds is None:
-            return (is_set if self.answer_kind == "ticks" else is_code)(report, len(self.options))
+            return (is_code_set if self.answer_kind == "ticks" else is_code)(report, len(self.options))
         number = isinstance(report, int | float) and not isinstance(report, bool) and np.isfinite(report)
         return bool(number) and self.bounds[0] <= exact_fraction(report, "answer") <= self.bounds[1]  # type: ignore[arg-type]
 
@@ -66,7 +66,7 @@ class Plain:
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: object = "moment", /
     ) -> Estimate:
         """Estimate the shares of the options, or the mean of a number."""
-        del method  # all methods agree: the unbiased estimate lies inside 0 to 1 and has maximum likelihood
+        del method  # all methods agree: the unbiased estimate lies within [0, 1] and maximizes the likelihood
         counts = np.ones(len(reports), dtype=np.int64) if times is None else np.asarray(times, dtype=np.int64)
         if self.answer_kind == "number":
             return _mean(self.scores(reports), counts)
@@ -78,7 +78,7 @@ class Plain:
 def plain(
     options: Sequence[str | int] | None = None, *, bounds: tuple[Number, Number] | None = None, multiple: bool = False
 ) -> Plain:
-    """Declare a column of plain answers for `estimates`: one option, several options, or a number.
+    """Declare a column of plain (not randomized) answers for `estimates`: a choice, several choices, or a number.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def question_model(question: AnalyzedQuestion) -> QuestionModel:
 
 
 def _shares(codes: Codes, times: Counts, options: Labels) -> Estimate:
-    """Estimate shares by the design with the identity matrix, whose intervals are those of counted shares."""
+    """Estimate shares with the identity matrix as the design, and intervals for shares of directly observed counts."""
     counts = np.zeros(len(options), dtype=np.int64)
     np.add.at(counts, codes, times)
     direct = as_design(Plain("choice", tuple(range(len(counts)))))

@@ -25,7 +25,7 @@ from toolkit.core.loss import Pure
 from toolkit.frames.counts import Group
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import NO_WORDS, YES_WORDS, yes_no_codes
+from toolkit.local.matrix.encoding import NO_WORDS, YES_WORDS, format_labels, yes_no_codes
 from toolkit.local.oracles.support import COVARIANCE_LIMIT
 from toolkit.local.protocol import AnswerKind
 
@@ -73,7 +73,7 @@ class AnalyzedQuestion(Protocol):
     def design(self) -> QuestionModel | None: ...
 
 
-class Asked(Protocol):
+class SurveyLike(Protocol):
     """The part of a survey that an analysis uses."""
 
     @property
@@ -82,14 +82,14 @@ class Asked(Protocol):
 
 Data: TypeAlias = DataFrame | Mapping[str, Values]
 """A frame, or a mapping of names to arrays."""
-Designs: TypeAlias = Mapping[str, Any] | Asked
+Designs: TypeAlias = Mapping[str, Any] | SurveyLike
 """The design of each column, or the dictionary of its `to_dict`; or the survey that asked the questions."""
 if not TYPE_CHECKING:  # `help` shows the names
     Data, Designs = NewType("Data", object), NewType("Designs", object)
 
 
 def checked_designs(designs: object) -> dict[str, QuestionModel]:
-    """Return the randomizer of each column, which may be given as the dictionary of its `to_dict`."""
+    """Return the randomizer of each column, which may be given as the dictionary from its `to_dict`."""
     if not isinstance(designs, dict) or not designs:
         reject("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
     models = {}
@@ -129,7 +129,7 @@ def is_single(model: QuestionModel) -> bool:
     return len(estimated_labels(model)) == 1 and model.answer_kind != "ticks" and not hasattr(model, "_labels")
 
 
-STRANGE = object()
+UNREADABLE = object()
 """A marker for a cell that is not a report of the design."""
 
 
@@ -137,7 +137,7 @@ STRANGE = object()
 class Reader:
     """A reader of a column's cells as reports of a design.
 
-    `missing` are codes for missing answers, besides empty cells; `advice` is the remedy in the error about cells that
+    `missing` holds codes for missing answers, besides empty cells; `advice` is the remedy in the error about cells that
     are not reports.
     """
 
@@ -168,7 +168,7 @@ class Reader:
         return yes_no_codes(self.design.report_options)
 
     def read(self, cell: object) -> Any:
-        """Return the code, number or list of a report; None if it is missing, STRANGE if it is not a report."""
+        """Return the code, number or list of a report; None if it is missing, UNREADABLE if it is not a report."""
         if isinstance(cell, list | np.ndarray):
             return self._sent([code.item() if isinstance(code, np.generic) else code for code in cell])
         if is_missing(cell):
@@ -184,7 +184,7 @@ class Reader:
         # True is a label only if a label is a boolean: the text "true" is another label.
         may_be_label = not isinstance(value, bool) or value in [label for label in labels if isinstance(label, bool)]
         code = self._labels.get(cell_key(value)) if may_be_label else None
-        return code if code is not None else self._by_word(value, STRANGE)
+        return code if code is not None else self._by_word(value, UNREADABLE)
 
     def _by_word(self, value: object, otherwise: object = None) -> Any:
         """Return the code of a boolean, 0 or 1, or a word for yes or no."""
@@ -199,21 +199,21 @@ class Reader:
             try:
                 value = json.loads(value)
             except (ValueError, RecursionError):
-                return STRANGE
-        return value if not isinstance(value, bool) and self.design._accepts(value) else STRANGE
+                return UNREADABLE
+        return value if not isinstance(value, bool) and self.design._accepts(value) else UNREADABLE
 
     def read_all(self, cells: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
         """Return the report of each cell (None if missing) with its number of rows; reject any other cell."""
         reports = [(self.read(cell), count) for cell, count in cells]
-        strange = sum(count for value, count in reports if value is STRANGE)
+        strange = sum(count for value, count in reports if value is UNREADABLE)
         if strange:
             self._reject(strange, sum(count for _, count in reports))
         return reports
 
     def _reject(self, strange: int, rows: int) -> None:
         labels = self.design.report_options
-        first_labels = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
-        rule = f"the column {self.name!r} must hold reports of its design{f' ({first_labels})' if labels else ''}"
+        expected = f" {format_labels(labels)}" if labels else ""
+        rule = f"the column {self.name!r} must hold reports of its design{expected}"
         # Only the user knows the meaning of a code: 1 is yes in one file and the first option in another.
         yes_code, quoted = self._says_yes, [repr(label) for label in labels[:3]]
         if yes_code is not None:

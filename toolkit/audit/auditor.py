@@ -20,7 +20,7 @@ import numpy as np
 from toolkit.audit.bounds import delta_bound, epsilon_and_delta, epsilon_bound, p_value
 from toolkit.audit.coding import Coding
 from toolkit.audit.events import Event, search
-from toolkit.audit.running import FEWEST, Law, Pair, Runner, law_of, loss_of, named_pairs, pairs_for, protocol
+from toolkit.audit.running import MIN_RUNS, Law, Pair, Runner, law_of, loss_of, named_pairs, pairs_for, protocol
 from toolkit.audit.verdict import Trial, Verdict
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, check_integer, check_level, reject
@@ -37,7 +37,7 @@ _MIN_EXPECTED = 10
 
 @dataclass(frozen=True)
 class ExactAudit:
-    """The largest epsilon of all pairs, by enumeration and rounded up, and whether it refutes the claim."""
+    """The largest exact epsilon over all pairs, rounded up, and whether it refutes the claim."""
 
     epsilon: float
     violated: bool
@@ -74,7 +74,7 @@ def exact_epsilon(first: Law, second: Law) -> float:
 
 
 def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
-    """Compute delta: the largest excess of an event's probability over e**epsilon times that on the neighbor.
+    """Compute delta: the maximum over events of Pr[event] minus e**epsilon times the probability on the neighbor.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[floa
     return ExactAudit(epsilon, violated)
 
 
-def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | None:
+def misfit_p_value(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | None:
     """Return the Bonferroni-corrected p-value of Pearson's tests that outputs follow the declared distribution."""
     run, run_many = protocol(mechanism)
     values = list(dict.fromkeys(value for pair in pairs.values() for value in pair))
@@ -147,7 +147,7 @@ def _pearson(law: Law, outputs: list[Any]) -> float:
     return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
 
 
-_MAX_FINALISTS = 3  # the number of pairs that half of the runs select and the other half examine
+_MAX_FINALISTS = 3  # the number of pairs that half of the runs select for examination with the other half
 _MAX_CONFIRMED = 2
 
 Outputs = dict[object, list[Any]]
@@ -162,7 +162,7 @@ class Candidate:
     forward: list[Event]
     back: list[Event]
 
-    def best(self, measure: str) -> float:
+    def best_value(self, measure: str) -> float:
         return max(float(getattr(event, measure)) for event in (*self.forward, *self.back))
 
 
@@ -177,46 +177,48 @@ class Search:
     last_bits: bool = True
 
     def __call__(self, runs: int) -> tuple[Coding, list[Candidate]]:
-        """Return the coding of outputs and the best one or two pairs of neighbors, in order."""
+        """Return the coding of outputs and the one or two best pairs of neighbors, best first."""
         if len(self.pairs) <= _MAX_FINALISTS:
-            coding, candidates = self._search(self.pairs, self.outputs(self.pairs.values(), runs))
+            coding, candidates = self._search(self.pairs, self.collect_outputs(self.pairs.values(), runs))
             return coding, candidates[:_MAX_CONFIRMED]
-        outputs = self.outputs(self.pairs.values(), runs // 2)
+        outputs = self.collect_outputs(self.pairs.values(), runs // 2)
         finalists = {
             candidate.name: candidate.pair for candidate in self._search(self.pairs, outputs)[1][:_MAX_FINALISTS]
         }
-        more = self.outputs(finalists.values(), runs - runs // 2)
+        more = self.collect_outputs(finalists.values(), runs - runs // 2)
         coding, candidates = self._search(finalists, {key: outputs[key] + further for key, further in more.items()})
         return coding, candidates[:_MAX_CONFIRMED]
 
-    def outputs(self, pairs: Iterable[Pair], runs: int) -> Outputs:
+    def collect_outputs(self, pairs: Iterable[Pair], runs: int) -> Outputs:
         """Return the outputs for each input, from `runs` runs in total; pairs that share an input share its outputs."""
         inputs = distinct_inputs(pairs)
-        return {key: self.run(value, max(runs // len(inputs), FEWEST)) for key, value in inputs.items()}
+        return {key: self.run(value, max(runs // len(inputs), MIN_RUNS)) for key, value in inputs.items()}
 
     def _search(self, pairs: dict[str, Pair], outputs: Outputs) -> tuple[Coding, list[Candidate]]:
         coding = Coding.of(list(chain.from_iterable(outputs.values())), self.features)
         tables = {key: coding.table(rows) for key, rows in outputs.items()}
         candidates = []
         for name, (a, b) in pairs.items():
-            first, second = tables[identity(a)], tables[identity(b)]
+            first, second = tables[input_key(a)], tables[input_key(b)]
             events = search(first, second, coding.names, target=self.target, last_bits=self.last_bits)
             candidates.append(Candidate(name, (a, b), *events))
         return coding, _rank_candidates(candidates)
 
 
 def _rank_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Interleave two rankings of the pairs, so that near misses are tried if no pair exceeds the claim."""
-    orders = [sorted(candidates, key=lambda candidate: -candidate.best(measure)) for measure in ("excess", "promise")]
+    """Interleave the rankings by excess and by promise, so that promising pairs are tried if none exceeds the claim."""
+    orders = [
+        sorted(candidates, key=lambda candidate: -candidate.best_value(measure)) for measure in ("excess", "promise")
+    ]
     return list({candidate.name: candidate for rank in zip(*orders, strict=True) for candidate in rank}.values())
 
 
 def distinct_inputs(pairs: Iterable[Pair]) -> dict[object, Any]:
-    """Return the distinct inputs of all pairs, by identity."""
-    return {identity(value): value for value in chain.from_iterable(pairs)}
+    """Return the distinct inputs of all pairs, by key."""
+    return {input_key(value): value for value in chain.from_iterable(pairs)}
 
 
-def identity(value: object) -> object:
+def input_key(value: object) -> object:
     """Return a key for equal inputs: the repr of a number or string, the bytes of an array, otherwise the id."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.dtype.str, value.shape, value.tobytes()
@@ -225,9 +227,9 @@ def identity(value: object) -> object:
 
 
 _TIMED_INPUTS = 4
-_SECOND_PAIR_SHARE = 0.4  # the share of the confirming runs for the second pair of neighbors, if any
+_SECOND_PAIR_SHARE = 0.4  # the share of the confirmation runs that the second pair of neighbors gets, if any
 _ZCDP_DELTA = 1e-3
-_MISFIT_ERROR_SHARE = 0.1  # the share of the error for the comparison of outputs with a declared distribution
+_MISFIT_ERROR_SHARE = 0.1  # the share of the error probability for the comparison with a declared distribution
 
 Target = tuple[float, float]
 
@@ -261,14 +263,15 @@ def audit(
     runs : int
         The total number of runs: half for the search, half for the confirmation.
     seconds : float
-        The time limit. If a few runs at the beginning show that all runs would exceed it, fewer runs are made, and a
-        note says so. The result depends on the clock only in this case, and never with `math.inf`.
+        The time limit. If the first few runs show that it would be exceeded, fewer runs are made, and a note says so.
+        The result depends on the clock only in this case, and never with `math.inf`.
     level : Number
         The confidence of the bounds and of the verdict: a true claim is refuted with probability at most 1 - level.
     features : dict, optional
         Further features of an output by name, each a function from an output to a number.
     last_bits : bool
-        Whether to examine the last bits of floats, which reveal almost all noise that was generated in floating point.
+        Whether to examine the last bits of floats, which expose almost every mechanism that generates its noise in
+        floating point.
     rng : Generator, optional
         A generator, which makes the audit reproducible; the default audits the randomness of real releases.
 
@@ -297,13 +300,13 @@ def audit(
     target = epsilon_and_delta(claim, _ZCDP_DELTA)
     confidence = check_level(level)
     run = Runner(mechanism, check_rng(rng))
-    affordable, notes = _affordable_runs(run, pairs, check_integer(runs, "runs", minimum=4 * FEWEST), seconds)
+    affordable, notes = _affordable_runs(run, pairs, check_integer(runs, "runs", minimum=4 * MIN_RUNS), seconds)
     search_target = target or (math.inf, 0.0)
     coding, candidates = Search(run, pairs, search_target, features, last_bits)(affordable // 2)
     error = (1 - _MISFIT_ERROR_SHARE) * (1 - confidence)
     trials = _confirm(run, coding, candidates, affordable - affordable // 2, error, search_target)
     exact = enumerate_laws(mechanism, pairs, target)
-    misfit = law_misfit(mechanism, pairs, check_rng(rng)) if exact else None
+    misfit = misfit_p_value(mechanism, pairs, check_rng(rng)) if exact else None
     violated, evidence = _judge(trials, exact, misfit, 1 - confidence, has_claim=target is not None)
     return Verdict(
         claim=claim,
@@ -332,12 +335,12 @@ def _affordable_runs(run: Runner, pairs: dict[str, Pair], runs: int, seconds: fl
     """Estimate from a few runs how many runs fit into the time limit; return this number and notes."""
     if seconds == math.inf:
         return runs, ()
-    pace = run.pace(list(distinct_inputs(pairs.values()).values())[:_TIMED_INPUTS], runs // 100)
+    pace = run.seconds_per_run(list(distinct_inputs(pairs.values()).values())[:_TIMED_INPUTS], runs // 100)
     if pace * runs <= seconds:
         return runs, ()
-    fewer = max(int(seconds / pace), 4 * FEWEST)
+    fewer = max(int(seconds / pace), 4 * MIN_RUNS)
     note = (
-        f"{fewer:,} runs instead of {runs:,}: at the pace of the first ones, more would take longer than {seconds:g} s"
+        f"{fewer:,} runs instead of {runs:,}: at the speed of the first runs, more would take longer than {seconds:g} s"
     )
     return fewer, (note,)
 
@@ -351,12 +354,12 @@ def _confirm(
     for candidate, share in zip(candidates, shares, strict=True):
         for key, value in distinct_inputs([candidate.pair]).items():
             if key not in tables:
-                tables[key] = coding.table(run(value, max(int(share * runs / 2), FEWEST)))
+                tables[key] = coding.table(run(value, max(int(share * runs / 2), MIN_RUNS)))
     trials = []
     for name, event, (a, b), share in _split_error(candidates):
-        first, second = tables[identity(a)], tables[identity(b)]
+        first, second = tables[input_key(a)], tables[input_key(b)]
         counts = (event.count(first), len(first), event.count(second), len(second))
-        trials.append(_trial(name, event.words, counts, share, share * error, target))
+        trials.append(_trial(name, event.description, counts, share, share * error, target))
     return trials
 
 
@@ -373,12 +376,12 @@ def _split_error(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, fl
 
 
 def _trial(
-    pair: str, words: str, counts: tuple[int, int, int, int], share: float, error: float, target: Target
+    pair: str, event: str, counts: tuple[int, int, int, int], share: float, error: float, target: Target
 ) -> Trial:
     epsilon, delta = target
     return Trial(
         pair,
-        words,
+        event,
         *counts,
         epsilon=epsilon_bound(*counts, delta=delta, error=error),
         delta=delta_bound(*counts, epsilon=epsilon, error=error),
@@ -390,15 +393,15 @@ def _trial(
 def _judge(
     trials: list[Trial], exact: ExactAudit | None, misfit: float | None, error: float, *, has_claim: bool
 ) -> tuple[bool, str]:
-    """Decide whether the claim is refuted, and why; nine tenths of the error are for events, one tenth for outputs."""
+    """Decide whether the claim is refuted, and why; events get 90 % of the error probability, outputs 10 %."""
     if exact is not None and exact.violated:
-        return True, "a proof: the law it tells breaks the claim, by exact enumeration"
+        return True, "a proof: the declared distribution violates the claim, by exact enumeration"
     if misfit is not None and misfit <= _MISFIT_ERROR_SHARE * error:
-        return True, "its draws do not follow the law that it tells"
+        return True, "the outputs do not follow the declared distribution"
     if not has_claim:
-        return False, "a bound only, as nothing was claimed"
+        return False, "only a bound, because nothing was claimed"
     best = min(trial.p_value / trial.share for trial in trials)
     if best >= 1:
-        return False, "nothing seen speaks against the claim"
+        return False, "no evidence against the claim"
     is_refuted = best <= (1 - _MISFIT_ERROR_SHARE) * error
     return is_refuted, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"

@@ -30,7 +30,7 @@ def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array
     n : int
         The total number of runs.
     tail : float
-        The largest probability with which each of the two bounds is wrong.
+        The largest probability that the lower bound is wrong, and likewise for the upper bound.
 
     Returns
     -------
@@ -72,8 +72,8 @@ def p_value(count: int, n: int, other: int, m: int, *, epsilon: float, delta: fl
     def fisher(log_value: float) -> float:
         return max(_MIN_P_VALUE, min(1.0, (1 - log_value) * math.exp(max(log_value, -700.0))))
 
-    most = (1 - delta) / power  # any larger q has p = 1, and only the other factor still falls
-    return fisher(_largest(log_product, 0.0, most, lambda log_value: fisher(log_value) > above))
+    max_q = (1 - delta) / power  # for larger q, p stays at 1 and the product decreases
+    return fisher(_maximize(log_product, 0.0, max_q, lambda log_value: fisher(log_value) > above))
 
 
 def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0, error: float) -> float:
@@ -106,12 +106,13 @@ def epsilon_bound(count: int, n: int, other: int, m: int, *, delta: float = 0.0,
     """
     if count / n <= delta:
         return 0.0
-    most = math.log((count / n - delta) * m / max(other, 0.5))  # any larger epsilon is consistent with the counts
+    # Any larger epsilon is consistent with the counts.
+    max_epsilon = math.log((count / n - delta) * m / max(other, 0.5))
 
-    def rejected(epsilon: float) -> bool:
+    def is_rejected(epsilon: float) -> bool:
         return p_value(count, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error
 
-    return _last(rejected, max(most, 0.0))
+    return _largest_where(is_rejected, max(max_epsilon, 0.0))
 
 
 def delta_bound(count: int, n: int, other: int, m: int, *, epsilon: float, error: float) -> float:
@@ -142,7 +143,7 @@ def delta_bound(count: int, n: int, other: int, m: int, *, epsilon: float, error
     >>> round(delta_bound(500, 1000, 100, 1000, epsilon=1, error=0.01), 2)
     0.14
     """
-    return _last(
+    return _largest_where(
         lambda delta: p_value(count, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error, count / n
     )
 
@@ -166,22 +167,22 @@ def _divergence(share: float, p: Array) -> Array:
     return np.asarray(kl_div(share, p) + kl_div(1 - share, 1 - p))
 
 
-def _largest(function: Callable[[Array], Array], low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """Return the maximum of a log-concave function, or a smaller value for which `enough` holds."""
+def _maximize(function: Callable[[Array], Array], low: float, high: float, is_enough: Callable[[float], bool]) -> float:
+    """Return the maximum of a log-concave function, or a smaller value for which `is_enough` is true."""
     best = -math.inf
     for _ in range(_ROUNDS):
         grid = np.linspace(low, high, _POINTS)
         values = function(grid)
         peak = int(np.argmax(values))
         low, high, best = (grid[max(peak - 1, 0)], grid[min(peak + 1, _POINTS - 1)], max(best, float(values[peak])))
-        if enough(best):
+        if is_enough(best):
             break
     return best
 
 
-def _last(holds: Callable[[float], bool], high: float) -> float:
-    """Return the largest number up to `high` at which `holds` is true, rounded down to five digits, or 0."""
-    return float(bisect(lambda number: not holds(number), 0.0, high, rtol=1e-5)[0]) if holds(0.0) else 0.0
+def _largest_where(is_true: Callable[[float], bool], high: float) -> float:
+    """Return the largest number up to `high` for which `is_true` holds, rounded down to five digits, or 0."""
+    return float(bisect(lambda number: not is_true(number), 0.0, high, rtol=1e-5)[0]) if is_true(0.0) else 0.0
 
 
 def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:

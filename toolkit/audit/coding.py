@@ -1,4 +1,4 @@
-"""The coding of outputs as rows of numbers, which the outputs of the search determine for all later runs.
+"""The coding of outputs as rows of numbers; the outputs of the search determine the coding of all later runs.
 
 An output may be a number, a string, None, or a list, a mapping or an array of these. Each leaf of an output has a path.
 Each path has a column for its numbers, and a column for its kind or label if these vary. The shape of the output has a
@@ -25,7 +25,7 @@ Feature = Callable[[Any], float]
 
 # This number replaces NaN, which cannot be compared; differences of two such numbers are still finite.
 NAN = 8e307
-WIDEST = 512
+MAX_COLUMNS = 512
 _LARGEST = NAN / 4  # larger numbers are clipped; infinity is coded as twice this number
 _OTHER = -1.0  # the code of all labels that occurred at most once in the search
 _ABSENT = "absent"
@@ -54,15 +54,15 @@ class Coding:
         """Make a coding of everything that varies among these outputs, except labels that occur only once."""
         named_features, shape = tuple((features or {}).items()), _shape(outputs)
         if shape is not None:
-            return cls(tuple(np.ndindex(*shape))[:WIDEST], {}, shape, named_features)
+            return cls(tuple(np.ndindex(*shape))[:MAX_COLUMNS], {}, shape, named_features)
         numbers, label_counts = dict[Path, None](), {cast("Path | None", None): Counter[Hashable]()}
         for output, times in _tally(outputs):
             leaves, form = leaves_of(output)
             label_counts[None][form] += times
             for path, leaf in leaves.items():
-                if path in label_counts or len(label_counts) <= WIDEST:
-                    label_counts.setdefault(path, Counter())[label(leaf)] += times
-                    if number(leaf) is not None:
+                if path in label_counts or len(label_counts) <= MAX_COLUMNS:
+                    label_counts.setdefault(path, Counter())[leaf_label(leaf)] += times
+                    if leaf_number(leaf) is not None:
                         numbers[path] = None
         labels = {path: _codes(counts) for path, counts in label_counts.items() if len(counts) > 1}
         return cls(
@@ -94,20 +94,20 @@ class Coding:
         return np.column_stack([*np.array(extra), body]) if extra else body
 
     def _array_table(self, outputs: Sequence[Any]) -> Array | None:
-        """Return all rows in one step if every output is an array with the shape of the search, otherwise None."""
+        """Return all rows in one step if every output is an array of the shape found in the search, otherwise None."""
         array = _array(outputs) if self.shape is not None else None
         if array is None or array.shape[1:] != self.shape:
             return None
-        table = array.astype(float).reshape(len(outputs), -1)[:, :WIDEST]
+        table = array.astype(float).reshape(len(outputs), -1)[:, :MAX_COLUMNS]
         finite = np.where(np.isinf(table), np.copysign(NAN / 2, table), np.clip(table, -_LARGEST, _LARGEST))
         return np.asarray(np.where(np.isnan(table), NAN, finite))
 
     def _row(self, output: object) -> list[float]:
         leaves, form = leaves_of(output)
-        values = (number(leaves[path]) if path in leaves else None for path in self.paths)
+        values = (leaf_number(leaves[path]) if path in leaves else None for path in self.paths)
         row = [NAN if value is None else value for value in values]
         for path, codes in self.labels.items():
-            entry = form if path is None else label(leaves[path]) if path in leaves else _ABSENT
+            entry = form if path is None else leaf_label(leaves[path]) if path in leaves else _ABSENT
             row.append(codes.get(entry, _OTHER))
         return row
 
@@ -149,7 +149,7 @@ def _inside(part: object) -> dict[Hashable, Any] | None:
     return dict(enumerate(items)) if isinstance(items, list) else None
 
 
-def number(leaf: object) -> float | None:
+def leaf_number(leaf: object) -> float | None:
     """Return a number as a finite float, or the first number in a string; return None if there is no number."""
     if type(leaf) is float:
         return _finite(leaf)
@@ -166,7 +166,7 @@ def number(leaf: object) -> float | None:
         return NAN
 
 
-def label(leaf: object) -> Hashable:
+def leaf_label(leaf: object) -> Hashable:
     """Return a label of a leaf: the kind of a number, the string itself, or the repr of anything else."""
     kind = _kind(type(leaf))
     return kind if kind is not None else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
@@ -193,7 +193,7 @@ def _finite(value: float) -> float:
 
 
 def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
-    """Return codes that do not depend on the order of outputs; rare labels share a code with unknown labels."""
+    """Return a code for each label, independent of the order of outputs; rare and unknown labels share a code."""
     common = sorted((entry for entry, times in counts.items() if times > 1), key=repr)
     return {entry: float(code) for code, entry in enumerate([*common, _ABSENT])}
 

@@ -32,48 +32,50 @@ _MOST_TOGETHER = 7
 _ROUNDS = 8
 
 
-def features(first: Array, second: Array, names: Sequence[str], *, last_bits: bool) -> Iterator[tuple[str, Column]]:
-    """Yield the features of outputs by name; these runs determine their cells and weights."""
+def iterate_features(
+    first: Array, second: Array, names: Sequence[str], *, last_bits: bool
+) -> Iterator[tuple[str, Column]]:
+    """Yield the features of outputs by name; the given runs determine the cells and weights of the features."""
     pooled = np.concatenate([first, second])
     varied = [i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])] or [0]
     for i in varied:
-        yield names[i], _entry(i)
+        yield names[i], _entry_feature(i)
     for i in varied[: _MOST_BITS * last_bits]:
         if np.any((pooled[:, i] != np.floor(pooled[:, i])) | (np.signbit(pooled[:, i]) & (pooled[:, i] == 0))):
-            yield f"the last bits of {names[i]}", _bits(i)
+            yield f"the last bits of {names[i]}", _low_bits_feature(i)
     if len(varied) == 1:
         return
     for i, j in pairwise(varied):
-        yield f"{names[i]} less {names[j]}", _difference(i, j)
+        yield f"{names[i]} minus {names[j]}", _difference_feature(i, j)
     yield "the sum of the entries", lambda table: np.asarray(np.where(np.abs(table) < 1e300, table, 0).sum(axis=1))
     yield "the largest entry", lambda table: np.asarray(table.max(axis=1))
     yield "the smallest entry", lambda table: np.asarray(table.min(axis=1))
-    yield "the place of the largest entry", lambda table: np.asarray(table.argmax(axis=1), dtype=float)
-    yield "the place of the smallest entry", lambda table: np.asarray(table.argmin(axis=1), dtype=float)
+    yield "the index of the largest entry", lambda table: np.asarray(table.argmax(axis=1), dtype=float)
+    yield "the index of the smallest entry", lambda table: np.asarray(table.argmin(axis=1), dtype=float)
     yield "all entries together", fingerprint
     for i, j in combinations(varied, 2) if len(varied) <= _MOST_TOGETHER else pairwise(varied):
-        yield f"{names[i]} and {names[j]} together", _together(pooled, i, j)
-    yield "the likelihood of all entries", _likelihood(first[:, varied], second[:, varied], varied)
+        yield f"{names[i]} and {names[j]} together", _pair_feature(pooled, i, j)
+    yield "the likelihood of all entries", _likelihood_feature(first[:, varied], second[:, varied], varied)
 
 
-def cells(column: Array, edges: Array) -> npt.NDArray[np.intp]:
-    """Return the cell of each number: the number of edges that are not above it."""
+def cell_indices(column: Array, edges: Array) -> npt.NDArray[np.intp]:
+    """Return the index of the cell that contains each number: the number of edges that are not above the number."""
     return np.searchsorted(edges, column, side="right")
 
 
-def shares(column: Array, most: int) -> Array:
-    """Return the edges of cells: one cell per value for up to `most` values, otherwise cells of about equal shares."""
+def cell_edges(column: Array, max_cells: int) -> Array:
+    """Return the edges of cells: one cell per value if there are few values, otherwise cells of about equal shares."""
     values = np.unique(column)
-    if len(values) <= most:
+    if len(values) <= max_cells:
         return values
-    return np.unique(np.quantile(column, np.linspace(0, 1, most + 1)[1:-1], method="lower"))
+    return np.unique(np.quantile(column, np.linspace(0, 1, max_cells + 1)[1:-1], method="lower"))
 
 
-def _entry(i: int) -> Column:
+def _entry_feature(i: int) -> Column:
     return lambda table: table[:, i]
 
 
-def _bits(i: int) -> Column:
+def _low_bits_feature(i: int) -> Column:
     """Return a feature of the lowest set bit and the exponent; floats near zero can reveal the exact value."""
 
     def column(table: Array) -> Array:
@@ -86,14 +88,15 @@ def _bits(i: int) -> Column:
     return column
 
 
-def _difference(i: int, j: int) -> Column:
+def _difference_feature(i: int, j: int) -> Column:
     return lambda table: table[:, i] - table[:, j]
 
 
 def fingerprint(table: Array) -> Array:
     """Return a hash of each row: the sum of the bits of its entries, each mixed with a key for its column.
 
-    The low bits of small integers as floats are all zero, and remain zero in a product, so the bits are also shifted.
+    The low bits of a small integer that is stored as a float are all zero, and remain zero in a product, so the bits
+    are also shifted.
     """
     keys = np.random.default_rng(0).integers(1, 2**62, table.shape[1], dtype=np.uint64)
     mixed = np.ascontiguousarray(table + 0.0).view(np.uint64).reshape(table.shape) ^ keys
@@ -102,30 +105,30 @@ def fingerprint(table: Array) -> Array:
     return np.asarray(mixed.sum(axis=1, dtype=np.uint64) >> np.uint64(11), dtype=float)
 
 
-def _together(pooled: Array, i: int, j: int) -> Column:
-    """Return a feature of two entries, each in a few cells; one entry may matter only if the other is large."""
-    edges = [shares(pooled[:, k], _FINE) for k in (i, j)]
+def _pair_feature(pooled: Array, i: int, j: int) -> Column:
+    """Return a feature of two entries, each divided into a few cells; one may matter only if the other is large."""
+    edges = [cell_edges(pooled[:, k], _FINE) for k in (i, j)]
     return lambda table: np.asarray(
-        (len(edges[1]) + 1) * cells(table[:, i], edges[0]) + cells(table[:, j], edges[1]), dtype=float
+        (len(edges[1]) + 1) * cell_indices(table[:, i], edges[0]) + cell_indices(table[:, j], edges[1]), dtype=float
     )
 
 
-def _likelihood(first: Array, second: Array, columns: list[int]) -> Column:
+def _likelihood_feature(first: Array, second: Array, columns: list[int]) -> Column:
     """Return the log-likelihood ratio of all entries as a feature.
 
     The log-ratio of each entry is estimated from a few cells, and logistic regression finds the weights of the entries.
     Weights of 1 are optimal if the entries are independent (B. Bichsel et al., DP-Sniper, 2021).
     """
     pooled = np.concatenate([first, second])
-    edges = [shares(column, _COARSE) for column in pooled.T]
+    edges = [cell_edges(column, _COARSE) for column in pooled.T]
 
     def counts(column: Array, e: Array) -> Array:
-        return np.asarray(np.bincount(cells(column, e), minlength=len(e) + 1) + 1.0, dtype=float)
+        return np.asarray(np.bincount(cell_indices(column, e), minlength=len(e) + 1) + 1.0, dtype=float)
 
     logs = [np.log(counts(a, e) / counts(b, e)) for a, b, e in zip(first.T, second.T, edges, strict=True)]
 
     def ratios(table: Array) -> Array:
-        return np.column_stack([log[cells(x, e)] for x, e, log in zip(table.T, edges, logs, strict=True)])
+        return np.column_stack([log[cell_indices(x, e)] for x, e, log in zip(table.T, edges, logs, strict=True)])
 
     weights = _logistic(ratios(pooled), np.arange(len(pooled)) < len(first))
     return lambda table: np.asarray(np.round(ratios(table[:, columns]) @ weights, 9))
@@ -171,48 +174,50 @@ class Event:
     feature: str
     column: Column
     edges: Array
-    selected: npt.NDArray[np.bool_]
-    words: str
+    is_selected: npt.NDArray[np.bool_]
+    description: str
     promise: float
     excess: float
 
     def count(self, table: Array) -> int:
-        return int(self.selected[cells(self.column(table), self.edges)].sum())
+        return int(self.is_selected[cell_indices(self.column(table), self.edges)].sum())
 
 
 def search(
     first: Array, second: Array, names: Sequence[str], *, target: tuple[float, float], last_bits: bool
 ) -> tuple[list[Event], list[Event]]:
-    """Return the best events that are likelier on the first input, and the best that are likelier on the second.
+    """Return the best events that are likelier on the first input, and the best events that are likelier on the second.
 
     The best events have the largest promise or excess. Every second run determines the cells and the input on which
     they are likelier; the other runs evaluate the events.
     """
     forward: list[Event] = []
     back: list[Event] = []
-    for name, column in features(first[::2], second[::2], names, last_bits=last_bits):
+    for name, column in iterate_features(first[::2], second[::2], names, last_bits=last_bits):
         a, b = column(first), column(second)
-        edges = cut(a[::2], b[::2])
-        counts = [np.bincount(cells(x[start::2], edges), minlength=len(edges) + 1) for x in (a, b) for start in (0, 1)]
+        edges = event_edges(a[::2], b[::2])
+        counts = [
+            np.bincount(cell_indices(x[start::2], edges), minlength=len(edges) + 1) for x in (a, b) for start in (0, 1)
+        ]
         forward += _best(name, column, edges, (counts[0], counts[2]), (counts[1], counts[3]), target)
         back += _best(name, column, edges, (counts[2], counts[0]), (counts[3], counts[1]), target)
-    return _foremost(forward), _foremost(back)
+    return _select_best(forward), _select_best(back)
 
 
-def _foremost(events: list[Event]) -> list[Event]:
+def _select_best(events: list[Event]) -> list[Event]:
     """Return the best events by either measure, most promising first; events with equal measures count once."""
-    unlike = {(event.promise, event.excess): event for event in reversed(events)}.values()
-    events_by_place: dict[int, Event] = {}
+    distinct = {(event.promise, event.excess): event for event in reversed(events)}.values()
+    selected: dict[int, Event] = {}
     for measure in ("promise", "excess"):
-        of_feature: dict[str, Event] = {}
-        for event in sorted(unlike, key=lambda event: -float(getattr(event, measure))):
-            of_feature.setdefault(event.feature, event)
-        events_by_place |= {id(event): event for event in list(of_feature.values())[:_KEPT]}
-    return list(events_by_place.values())
+        best_by_feature: dict[str, Event] = {}
+        for event in sorted(distinct, key=lambda event: -float(getattr(event, measure))):
+            best_by_feature.setdefault(event.feature, event)
+        selected |= {id(event): event for event in list(best_by_feature.values())[:_KEPT]}
+    return list(selected.values())
 
 
-def cut(first: Array, second: Array) -> Array:
-    """Return the edges of cells: one cell per value if there are few, otherwise equal shares that shrink in the tails.
+def event_edges(first: Array, second: Array) -> Array:
+    """Return the edges of cells: one per value if there are few, otherwise equal shares that shrink in the tails.
 
     A frequent value gets its own cell, and so does the range beyond all outputs of the other input.
     """
@@ -244,10 +249,16 @@ def _best(
         direction, last = np.unravel_index(int(np.argmax(measure)), measure.shape)  # the first maximum in case of ties
         selected = np.zeros(len(observed), dtype=bool)
         selected[orders[direction][: last + 1]] = True
-        words = f"{name} {_worded(directions[direction], edges, orders[direction], int(last))}"
+        description = f"{name} {_describe_cells(directions[direction], edges, orders[direction], int(last))}"
         events.append(
             Event(
-                name, column, edges, selected, words, float(promises[direction, last]), float(excesses[direction, last])
+                name,
+                column,
+                edges,
+                selected,
+                description,
+                float(promises[direction, last]),
+                float(excesses[direction, last]),
             )
         )
     return events
@@ -274,7 +285,7 @@ def _wilson(count: Array, n: int, z: float) -> Array:
     return np.asarray((middle + z * np.sqrt(count * (n - count) / n + z * z / 4)) / lead)
 
 
-def _worded(direction: str, edges: Array, order: npt.NDArray[np.intp], last: int) -> str:
+def _describe_cells(direction: str, edges: Array, order: npt.NDArray[np.intp], last: int) -> str:
     if direction == "among":
         return f"in the {last + 1} of {len(order)} cells where it was likelier"
     cell = order[last]

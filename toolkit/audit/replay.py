@@ -1,8 +1,8 @@
 """Record and replay: runs of a mechanism on two neighbors with the same noise.
 
-Noise hides a difference. With the same noise, the difference is visible after one run instead of thousands. For
-mechanisms that add noise, the difference of the two outputs is the difference of the statistics, which must not exceed
-the declared sensitivity.
+Independent noise hides the effect of one person. With the same noise, the effect is visible after one run instead of
+thousands. For mechanisms that add noise, the difference of the two outputs is the difference of the statistics, which
+must not exceed the declared sensitivity.
 """
 
 import copy
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.audit.running import named_pairs, pairs_for, protocol, takes_rng, value_of
+from toolkit.audit.running import named_pairs, pairs_for, protocol, takes_rng, unwrap_estimate
 from toolkit.core.checks import Number, check_choice, exact_fraction, reject
 from toolkit.core.inference.digits import concise
 
@@ -52,7 +52,12 @@ class Replay:
 
 
 def replay(
-    mechanism: object, neighbors: object = None, *, sensitivity: Number | None = None, norm: str = "l1", seeds: int = 5
+    mechanism: object,
+    neighbors: object = None,
+    *,
+    sensitivity: Number | None = None,
+    norm: str = "l1",
+    n_seeds: int = 5,
 ) -> list[Replay]:
     """Run a mechanism on neighbors with the same noise, and measure how far the output moves.
 
@@ -66,8 +71,8 @@ def replay(
         The declared sensitivity; the default is the sensitivity of the mechanism.
     norm : str
         The norm of the sensitivity, "l1" or "l2".
-    seeds : int
-        The number of seeds.
+    n_seeds : int
+        The number of seeds; each seed gives different noise.
 
     Returns
     -------
@@ -80,7 +85,7 @@ def replay(
 
     Examples
     --------
-    >>> def mean(salaries, rng):  # said to be of numbers from 0 to 100, and not clamped
+    >>> def mean(salaries, rng):  # assumes numbers from 0 to 100, but does not clamp them
     ...     return np.mean(salaries) + rng.laplace(scale=100 / len(salaries))
     >>> replay(mean, ([20, 30], [20, 9000]), sensitivity=50)[0].exceeds
     True
@@ -90,22 +95,23 @@ def replay(
         reject("`mechanism` must take `rng`", "none", "its noise cannot be replayed", TypeError)
     declared = sensitivity if sensitivity is not None else getattr(mechanism, "sensitivity", None)
     if declared is None:
-        reject("`sensitivity` must be given", "none", "the distance is compared with it", TypeError)
+        reject("`sensitivity` must be given", "none", "the distance of the outputs is compared with it", TypeError)
     limit = float(exact_fraction(declared, "sensitivity"))
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     run, _ = protocol(mechanism)
     replays = []
     for name, (a, b) in pairs.items():
-        trials = [_frozen(run, a, b, seed, norm) for seed in range(seeds)]
+        trials = [_replay_pair(run, a, b, seed, norm) for seed in range(n_seeds)]
         moved = [distance for distance, same in trials if same] or [distance for distance, _ in trials]
         replays.append(Replay(name, max(moved), limit, any(same for _, same in trials)))
     return replays
 
 
-def _frozen(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool]:
+def _replay_pair(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool]:
+    """Return the distance of the outputs with the same noise, and whether both runs used the same randomness."""
     first = np.random.default_rng(seed)
     second = copy.deepcopy(first)
-    outputs = [np.asarray(value_of(run(*given)), dtype=float) for given in ((a, first), (b, second))]
+    outputs = [np.asarray(unwrap_estimate(run(*given)), dtype=float) for given in ((a, first), (b, second))]
     same = bool(first.bit_generator.state == second.bit_generator.state)
     if outputs[0].shape != outputs[1].shape or not np.all(np.isfinite(np.concatenate([x.ravel() for x in outputs]))):
         return np.inf, True

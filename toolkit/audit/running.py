@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.audit.coding import WIDEST
+from toolkit.audit.coding import MAX_COLUMNS
 from toolkit.core.arrays import Values
 from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.estimate import Estimate
@@ -35,11 +35,13 @@ def named_pairs(neighbors: object) -> dict[str, Pair]:
     elif isinstance(neighbors, list) and neighbors:
         pairs = {f"pair {i + 1}": pair for i, pair in enumerate(neighbors)}
     else:
-        rule = "`neighbors` must be two inputs in a tuple, or a list of such"
-        reject(rule, type(neighbors).__name__, "see shapes", TypeError)
+        rule = "`neighbors` must be a tuple of two inputs, or a list or mapping of such tuples"
+        reject(rule, type(neighbors).__name__, "see help(toolkit.audit.audit)", TypeError)
     if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs.values()):
         reject(
-            "each of `neighbors` must be two inputs", "another number", "one person changes the first into the second"
+            "each pair of `neighbors` must have two inputs",
+            "another number",
+            "one person changes the first into the second",
         )
     return {name: (pair[0], pair[1]) for name, pair in pairs.items()}
 
@@ -61,7 +63,7 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
 
 
 def shapes(size: int, *, sensitivity: float = 1.0) -> dict[str, Pair]:
-    """Return pairs of answers to `size` queries, at most `sensitivity` apart, that expose broken selections.
+    """Return pairs of answers to `size` queries, at most `sensitivity` apart, that expose broken selection mechanisms.
 
     The shapes are those of Ding et al. (2018).
     """
@@ -98,8 +100,8 @@ def replacements(values: Values, bounds: tuple[float, float], *, options: Sequen
 
 Law = dict[Any, Fraction]
 
-FEWEST = 100
-_PACED = 20
+MIN_RUNS = 100
+_N_TIMED_RUNS = 20
 _CHUNK = 4096
 
 
@@ -107,51 +109,53 @@ class Runner:
     """A function that runs a mechanism repeatedly on a value and counts all runs."""
 
     def __init__(self, mechanism: object, rng: Rng) -> None:
-        self._once, self._batch = protocol(mechanism)
+        self._run_once, self._run_many = protocol(mechanism)
         self._rng, self.runs = rng, 0
 
     def __call__(self, value: object, count: int) -> list[Any]:
         outputs: list[Any] = []
         while len(outputs) < count:
-            outputs += self._some(value, min(_CHUNK, count - len(outputs)))
+            outputs += self._run_batch(value, min(_CHUNK, count - len(outputs)))
         self.runs += count
         return outputs
 
-    def pace(self, values: Sequence[Any], most: int) -> float:
-        """Return the seconds per run, from the fastest of three tries of up to `most` runs on each value.
+    def seconds_per_run(self, values: Sequence[Any], max_runs: int) -> float:
+        """Return the seconds per run, from the fastest of three tries of up to `max_runs` runs on each value.
 
         The number of runs does not depend on a clock, so a generator is in the same state afterwards on any machine.
         """
-        size = min(_CHUNK // 4 if self._batch is not None else _PACED, most)
-        return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
+        size = min(_CHUNK // 4 if self._run_many is not None else _N_TIMED_RUNS, max_runs)
+        return float(np.mean([min(self._time_runs(value, size) for _ in range(3)) for value in values])) / size
 
-    def _timed(self, value: object, count: int) -> float:
+    def _time_runs(self, value: object, count: int) -> float:
         start = time.perf_counter()
         self(value, count)
         return time.perf_counter() - start
 
-    def _some(self, value: object, count: int) -> list[Any]:
-        if self._batch is None:
-            return [_cut(self._once(value, self._rng)) for _ in range(count)]
+    def _run_batch(self, value: object, count: int) -> list[Any]:
+        if self._run_many is None:
+            return [_truncate(self._run_once(value, self._rng)) for _ in range(count)]
         many = np.repeat(value[None], count, axis=0) if isinstance(value, np.ndarray) else [value] * count
-        outputs = self._batch(many, self._rng)
+        outputs = self._run_many(many, self._rng)
         if not isinstance(outputs, np.ndarray):
-            return [_cut(output) for output in outputs]
+            return [_truncate(output) for output in outputs]
         if outputs.dtype == np.uint8 and outputs.ndim == 2:  # packed bits
-            outputs = np.unpackbits(outputs[:, : WIDEST // 8], axis=1, bitorder="little")
-        rows = outputs if outputs.ndim == 1 else outputs.reshape(len(outputs), -1)[:, :WIDEST]
+            outputs = np.unpackbits(outputs[:, : MAX_COLUMNS // 8], axis=1, bitorder="little")
+        rows = outputs if outputs.ndim == 1 else outputs.reshape(len(outputs), -1)[:, :MAX_COLUMNS]
         return list(rows) if rows.ndim > 1 and rows.dtype.kind in "biuf" else list(rows.tolist())
 
 
-def value_of(output: Any) -> Any:
+def unwrap_estimate(output: Any) -> Any:
     """Return the value of an estimate, and anything else unchanged."""
     return output.value if isinstance(output, Estimate) else output
 
 
-def _cut(output: object) -> Any:
+def _truncate(output: object) -> Any:
     """Return the value, truncated if it is a long array, because the outputs of many runs are held in memory."""
-    output = value_of(output)
-    return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
+    output = unwrap_estimate(output)
+    return (
+        output.ravel()[:MAX_COLUMNS].copy() if isinstance(output, np.ndarray) and output.size > MAX_COLUMNS else output
+    )
 
 
 def protocol(mechanism: object) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:

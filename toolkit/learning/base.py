@@ -30,7 +30,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.frames.engines.column import Column
-from toolkit.learning.tables import Examples, Scale, Table, examples, scale, table, target_column
+from toolkit.learning.tables import Examples, Scale, Table, make_examples, make_scale, make_table, target_column
 
 PROMISES = {
     "replace": "whatever one person's row is replaced by",
@@ -40,9 +40,9 @@ SIMULATED = "simulated, no privacy claim"
 FILLS = {"drop": "leave their row out", "middle": "count as the middle of the bounds"}
 
 
-def randomness_of(ledger: Any, rng: Rng) -> Rng:
+def resolve_randomness(ledger: Any, rng: Rng) -> Rng:
     if not hasattr(ledger, "charge"):
-        reject("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
+        reject("`ledger` must be a Ledger", type(ledger).__name__, "it is charged: Ledger(Pure(1.0))", TypeError)
     source: Rng = ledger.source(rng)
     return source
 
@@ -74,10 +74,10 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
     def _claimed_loss(self) -> Loss:
         if (self.epsilon is None) == (self.rho is None):
             received = "neither" if self.epsilon is None else "both"
-            reject("exactly one of `epsilon` and `rho` must be given", received, "a fit costs what they say")
+            reject("exactly one of `epsilon` and `rho` must be given", received, "it is the cost of a fit")
         if self.rho is not None:
             if self.delta is not None:
-                reject("`delta` goes with `epsilon`", "it with `rho`", "a Zcdp has none")
+                reject("`delta` must be given only with `epsilon`", "both `rho` and `delta`", "a Zcdp has no delta")
             return Zcdp(check_positive(self.rho, "rho"))
         amount = check_positive(self.epsilon, "epsilon", "at 0 no finite noise is enough")  # type: ignore[arg-type]
         if self.delta is None:
@@ -89,11 +89,11 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
     def _validate_data(self, x: DataFrame | ArrayLike, y: object, *, target: bool = True) -> Examples:
         """Return rows and targets after checking only types and shapes; store the column names, which are public."""
-        pairs, relation = examples(x, y, target=target), check_neighbors(self.neighbors)
+        pairs, relation = make_examples(x, y, target=target), check_neighbors(self.neighbors)
         rows = pairs.rows
         if relation == "replace" and rows.count() == 0:
-            reject("there must be rows", "0 sample(s) while a minimum of 1 is required", "nobody to replace")
-        self.n_features_in_ = rows.columns
+            reject("there must be rows", "0 sample(s) while a minimum of 1 is required", "nothing to replace")
+        self.n_features_in_ = rows.n_columns
         if rows.names is not None:
             self.feature_names_in_ = np.array(rows.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -104,21 +104,21 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         """Return the public scales of a table; `missing` is required because a missing number can change X's type."""
         if self.missing is None:
             reject(
-                "`missing` must say what a missing number counts as",
+                "`missing` must state how missing numbers are treated",
                 "nothing",
-                'write missing="drop" to leave such rows out, "middle" for the middle of the bounds, or the '
-                "number to put there",
+                'write missing="drop" to leave such rows out, "middle" to insert the middle of the bounds, or the '
+                "number to insert",
             )
         if not isinstance(self.missing, Real | Fraction):
             check_choice(self.missing, "missing", tuple(FILLS))
-        settings: dict[str, Any] = {"features": rows.columns, "names": rows.names, "intercept": intercept}
-        return scale(self.bounds, self.row_norm, **settings, missing=self.missing)
+        settings: dict[str, Any] = {"features": rows.n_columns, "names": rows.names, "intercept": intercept}
+        return make_scale(self.bounds, self.row_norm, **settings, missing=self.missing)
 
     def _charge_and_compute(self, cost: object, kind: str, compute: Callable[[Rng], Result]) -> Result:
         """Charge the cost, then compute; if the computation fails, only the fact that it failed is revealed."""
         source = check_rng(self.rng)
         if self.ledger is not None:
-            source = randomness_of(self.ledger, self.rng)
+            source = resolve_randomness(self.ledger, self.rng)
             self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors, unit="row")
         elif source is None:
             warn_if_weak(self._claimed_loss())
@@ -130,13 +130,13 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         name = type(self).__name__
         if not hasattr(self, "loss_"):
             reject(f"{name} must be fitted first", "no weights", "call `fit`", NotFittedError)
-        rows, expected = table(x), getattr(self, "feature_names_in_", None)
+        rows, expected = make_table(x), getattr(self, "feature_names_in_", None)
         if expected is not None and rows.names is not None and list(expected) != list(rows.names):
             rule = "The feature names should match those that were passed during fit"
-            reject(rule, "others or another order", "weights would meet the wrong columns")
-        if rows.columns != self.n_features_in_:
-            rule = f"X has {rows.columns} features, but {name} is expecting {self.n_features_in_} features as input"
-            reject(rule, f"{rows.columns}", "weights would meet the wrong columns")
+            reject(rule, "other names or another order", "weights would apply to the wrong columns")
+        if rows.n_columns != self.n_features_in_:
+            rule = f"X has {rows.n_columns} features, but {name} is expecting {self.n_features_in_} features as input"
+            reject(rule, f"{rows.n_columns}", "weights would apply to the wrong columns")
         return rows
 
     def __sklearn_clone__(self) -> Any:
@@ -159,7 +159,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return []
 
     def _missing_items(self) -> list[tuple[str, str]]:
-        words = "not said yet" if self.missing is None else FILLS.get(str(self.missing), f"count as {self.missing}")
+        words = "not stated yet" if self.missing is None else FILLS.get(str(self.missing), f"count as {self.missing}")
         facts = [("missing numbers", words)]
         if hasattr(self, "labeled_rows_"):
             about = f"about {float(self.labeled_rows_):,.0f} (standard error {self.labeled_rows_.se:.2g}"
@@ -171,8 +171,8 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         try:
             cost: object = getattr(self, "loss_", None) or self._claimed_loss()
         except (TypeError, ValueError):
-            cost = "not said yet"
-        promise = f"{PROMISES.get(self.neighbors, 'not said')} ({self.neighbors})"
+            cost = "not stated yet"
+        promise = f"{PROMISES.get(self.neighbors, 'not stated')} ({self.neighbors})"
         head = [("cost" if fitted else "each fit costs", str(cost)), ("promise", promise)]
         if fitted and self.simulated_:
             head = [("cost", SIMULATED)]

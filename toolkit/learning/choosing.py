@@ -12,7 +12,7 @@ from toolkit.core.checks import Number, check_neighbors, check_positive, check_p
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
 from toolkit.frames.engines.cells import MISSING_KEY, key
-from toolkit.learning.base import randomness_of
+from toolkit.learning.base import resolve_randomness
 from toolkit.learning.tables import target_column
 
 Candidate = TypeVar("Candidate")
@@ -69,11 +69,11 @@ def choose_classifier(
     classifiers, relation = list(candidates), check_neighbors(neighbors)
     if not classifiers or not all(callable(getattr(classifier, "predict", None)) for classifier in classifiers):
         received = "none" if not classifiers else "one without `predict`"
-        reject("`candidates` must be fitted classifiers", received, "the best of them is sought", TypeError)
+        reject("`candidates` must be fitted classifiers", received, "the best candidate is chosen", TypeError)
     truth = target_column(y).column
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
     if ledger is not None:
-        source = randomness_of(ledger, rng)
+        source = resolve_randomness(ledger, rng)
         ledger.charge(mechanism, "choice of a classifier", neighbors=relation, unit="row")
     scores = quietly(lambda: count_correct(classifiers, X, truth.cells()), consequence="the charge remains")
     index: int = mechanism.choose(range(len(classifiers)), scores, rng=source)
@@ -124,7 +124,7 @@ def best_of(
 
     The cost is the same for any number of runs. The function stops after each run with probability `stop`, so the mean
     number of runs is 1 / stop. The number of runs is random and must remain secret: if it is fixed or revealed, each
-    run costs epsilon. Somebody who observes the running time learns something about this number.
+    run costs epsilon. Anyone who observes the running time learns something about this number.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def best_of(
         reject("`stop` must lie strictly between 0 and 1", stop, "the number of runs must be random")
     relation, source = check_neighbors(neighbors), check_rng(rng)
     if ledger is not None:
-        source = randomness_of(ledger, rng)
+        source = resolve_randomness(ledger, rng)
         ledger.charge(
             Pure(3 * run_epsilon), "best of several runs", mechanism="best_of", neighbors=relation, unit="row"
         )

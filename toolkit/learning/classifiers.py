@@ -99,29 +99,30 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         else:
             ridge = 1 / float(check_positive(self.C, "C"))
         if not 1e-6 <= ridge <= 1e9:
-            reject("`C` must lie between 1e-9 and 1e6", self.C, "no solver could tell the minimum")
+            reject("`C` must lie between 1e-9 and 1e6", self.C, "no solver could locate the minimum")
         if self.method == "output":
             return OutputPerturbation(loss, ridge, margin_loss, size, n_rows, self.neighbors)
         if self.method == "descent":
             return self._descent(loss, ridge, size, n_rows)
         if self.neighbors != "replace":
             rule = "method='objective' needs neighbors='replace'"
-            reject(rule, self.neighbors, "its tolerance needs a public number of rows; method='output' takes both")
+            reject(rule, self.neighbors, "its tolerance needs a public number of rows; method='output' allows both")
         if isinstance(loss, Zcdp):
             rule = "method='objective' needs `epsilon`, with or without `delta`"
-            reject(rule, "rho", "its cost is no Zcdp; method='output' takes all three")
+            reject(rule, "rho", "its cost is not a Zcdp; method='output' accepts all three")
         return ObjectivePerturbation(loss, ridge, margin_loss, size, n_rows, scaling.max_entry)
 
     def _descent(self, loss: Loss, ridge: float, size: int, n_rows: int) -> NoisyGradientDescent:
         if self.neighbors == "replace":
             n_people = n_rows
         elif self.people is None:
-            reject("`people` must be said where their number is private", "none", "a guess sets the pace")
+            rule = "`people` must be given if the number of people is private"
+            reject(rule, "none", "a guess determines the step size")
         else:
             n_people = check_integer(self.people, "people")
         sampling_rate = check_probability(self.rate, "rate")
         if sampling_rate == 0:
-            reject("`rate` must be above 0", self.rate, "nobody would take part")
+            reject("`rate` must be above 0", self.rate, "no one would take part")
         return NoisyGradientDescent(
             loss,
             ridge,
@@ -166,10 +167,10 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
         return np.asarray(self.classes_[second.astype(int)])
 
     def _repr_items(self) -> list[tuple[str, str]]:
-        where = WHERE.get(self.method, "not said")
+        where = WHERE.get(self.method, "not stated")
         classes_given = self.classes if isinstance(self.classes, tuple | list | np.ndarray) else ()
-        classes = " and ".join(str(label) for label in classes_given) or "not said"
-        labels = ("classes", f"{classes}, as they are written; other labels pull at nothing")
+        classes = " and ".join(str(label) for label in classes_given) or "not stated"
+        labels = ("classes", f"{classes}, spelled exactly; rows with other labels are ignored")
         if not hasattr(self, "coef_"):
             return [("noise", where), labels]
         size = f"{self.n_features_in_} columns, C = {self.C_:.3g}"
@@ -186,8 +187,12 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateSupervisedLearner):  # typ
 class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression with differential privacy for every person in the data.
 
-    The weights minimize the penalized loss w . w / 2 + C sum of ln(1 + e**(-y w . x)), where public scales limit the
-    norm of each row x to 1. One person changes the minimizing weights by at most 2 C, and noise hides this change.
+    The weights minimize the penalized loss, w . w / 2 plus C times the sum of ln(1 + e**(-y w . x)), where public
+    scales limit the norm of each row x to 1. One person changes the minimizing weights by at most 2 C, and noise hides
+    this change.
+
+    There are no standard errors: they need the second derivatives of the loss, which depend on all rows and are not
+    released.
 
     The guarantee does not cover results that earlier steps of a pipeline learn from the data, such as the means of
     StandardScaler (pass `bounds` instead) or the categories that an encoder finds (list them). Nor does it cover a
@@ -218,10 +223,10 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         The largest norm of a row, in units of half the width of the bounds or, without bounds, in the units of X.
         Longer rows are shortened to this norm.
     missing : str or Number, optional
-        The treatment of missing numbers: "drop" omits the row, "middle" inserts the middle of the bounds (0 without
-        bounds), and a number replaces missing numbers. A fit always requires this parameter, because the type of X must
-        not matter: pandas converts a column of integers to floats if a single integer is missing. In predictions,
-        "drop" inserts the middle.
+        The treatment of missing numbers: "drop" omits the row, "middle" replaces them with the midpoint of the bounds
+        (0 without bounds), and a number replaces them with this number. A fit always requires this parameter, because
+        the type of X must not matter: pandas converts a column of integers to floats if a single integer is missing. In
+        predictions, "drop" works like "middle".
     fit_intercept : bool
         Whether to add a constant column, which is penalized like the other columns.
     steps : int
@@ -230,7 +235,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         The probability that a person takes part in a step of "descent". A rate below 1 requires "add_remove" and
         `delta`.
     people : int, optional
-        A guess of the number of people for "descent", if this number is private.
+        A guess at the number of people for "descent", if this number is private.
     neighbors : str
         The neighbor relation: "replace" or, except for "objective", "add_remove".
     ledger : Ledger, optional
@@ -310,7 +315,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         Returns
         -------
         Array
-            The probabilities, with one row per row of X and one column per class.
+            The log-probabilities, with one row per row of X and one column per class.
         """
         score = self.decision_function(X)
         return -np.column_stack([np.logaddexp(0.0, score), np.logaddexp(0.0, -score)])
@@ -402,10 +407,10 @@ def _check_rows(rows: int) -> None:
 def _two_classes(classes: Sequence[Label]) -> tuple[Any, Any]:
     """Return the two classes as Python values."""
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
-        reject("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)
+        reject("`classes` must be two labels", type(classes).__name__, "they are not read from the data", TypeError)
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
     if not all(isinstance(label, str | int | float) for label in labels):
         reject("`classes` must be texts or numbers", "others", "labels are compared with them", TypeError)
     if len(labels) != 2 or labels[0] == labels[1]:
-        reject("`classes` must be two labels", f"{len(labels)}", "a linear score tells two classes apart")
+        reject("`classes` must be two labels", f"{len(labels)}", "a linear score separates two classes")
     return labels[0], labels[1]

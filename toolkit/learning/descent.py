@@ -1,4 +1,4 @@
-"""Noisy gradient descent, with noise on the sum of gradients over all people or a random subsample in each step.
+"""Noisy gradient descent: each step adds noise to the sum of gradients over all people or a random subsample.
 
 The gradient of a row has a norm of at most 1, so it need not be clipped. Gradients are rounded to whole steps, their
 sums are exact, and discrete Gaussian noise is added. The weights depend on the data only through noisy sums, so they
@@ -38,7 +38,7 @@ class NoisyGradientDescent:
     """Noisy gradient descent with a fixed number of steps.
 
     A step is w <- w - learning rate * ((sum of gradients + noise) / (sampling rate * people) + w / (C * people)).
-    `n_people` is public: the number of people under "replace", or a guess of this number under "add_remove".
+    `n_people` is public: the number of people under "replace", or a guess at this number under "add_remove".
     """
 
     loss: Loss
@@ -53,12 +53,16 @@ class NoisyGradientDescent:
     def __post_init__(self) -> None:
         if isinstance(self.loss, Pure) or (self.sampling_rate < 1 and isinstance(self.loss, Zcdp)):
             needed = "`rho`, or `epsilon` with `delta`" if self.sampling_rate == 1 else "`epsilon` with `delta`"
-            reject(f"method='descent' at this rate needs {needed}", self.loss, "Gaussian noise costs that")
+            reject(f"method='descent' at this rate needs {needed}", self.loss, "the cost of its noise has this form")
         if self.sampling_rate < 1 and self.neighbors != "add_remove":
             rule = "a `rate` below 1 needs neighbors='add_remove'"
-            reject(rule, self.neighbors, "what a random part of the people costs is known for those who come or go")
+            reject(rule, self.neighbors, "the cost of subsampling is known only if a person is added or removed")
         if self.sampling_rate < 1 and self._grid_delta > _FOR_GRID * self._slack:
-            reject("`delta` must be larger for so many steps", float(self._slack), "a grid is no normal law")
+            reject(
+                "`delta` must be larger for so many steps",
+                float(self._slack),
+                "part of it covers the rounding to a grid",
+            )
 
     @property
     def _slack(self) -> Fraction:

@@ -15,7 +15,7 @@ from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, check_integer, check_positive, exact_fraction, quietly, reject
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.learning.base import randomness_of
+from toolkit.learning.base import resolve_randomness
 from toolkit.learning.tables import TargetColumn, target_column
 
 _UNITS = 2**20  # scores are rounded to multiples of 1 / _UNITS
@@ -98,7 +98,7 @@ class Thresholdout:
         self.loss = Pure(2 * self.answers * epsilon_per_answer)
         source = check_rng(rng)
         if ledger is not None:
-            source = randomness_of(ledger, rng)
+            source = resolve_randomness(ledger, rng)
             ledger.charge(self.loss, "reusable holdout", mechanism="Thresholdout", neighbors="replace", unit="row")
         self._threshold_test = AboveThreshold(
             self.threshold,
@@ -142,14 +142,17 @@ class Thresholdout:
             If the holdout has already given its last answer.
         """
         if os.getpid() != self._process:
-            reject("`ask` must stay in its process", "another process", "both would use the same noise")
+            rule = "`ask` must be called in the process that made the object"
+            reject(rule, "another process", "both would use the same noise")
         training_scores, holdout_scores = _scores(training, "training"), _scores(holdout, "holdout")
-        if holdout_scores.rows != self.n:
-            reject("`holdout` must have a score for each of its rows", holdout_scores.rows, f"there are {self.n}")
+        if holdout_scores.n_rows != self.n:
+            rule = "`holdout` must have a score for each of its rows"
+            reject(rule, holdout_scores.n_rows, f"there are {self.n} rows")
         with self._lock:
             if not self._threshold_test.open:
-                rule = "a question must come before the last answer of the holdout"
-                reject(rule, f"one after {self.answers}", "the formal loss covers that number", RuntimeError)
+                rule = "`ask` must not be called after the last answer of the holdout"
+                received = f"a question after {self.answers} answers"
+                reject(rule, received, "the formal loss covers this number of answers", RuntimeError)
             mean, other = _mean(training_scores), _mean(holdout_scores)
             self.queries += 1
             if not self._threshold_test.ask(abs(other - mean)):
@@ -158,7 +161,7 @@ class Thresholdout:
             return Answered(float(self._noise.release(other, rng=self._rng)), True)
 
     def __reduce__(self) -> NoReturn:
-        reject("a Thresholdout must not be copied or pickled", "a copy", "both would answer", TypeError)
+        reject("a Thresholdout must not be copied or pickled", "a copy", "both would use the same noise", TypeError)
 
     def __repr__(self) -> str:
         mark = "" if self._rng is None else "; simulated, no privacy claim"
@@ -172,8 +175,8 @@ def _scores(scores: ArrayLike, name: str) -> TargetColumn:
     """Return a column of numbers or booleans, after checking its type."""
     target = target_column(scores)
     target.column.require_numbers(f"`{name}`, a column of scores,")
-    if target.rows == 0:
-        reject(f"`{name}` must have scores", "none", "their mean is asked for", TypeError)
+    if target.n_rows == 0:
+        reject(f"`{name}` must have scores", "none", "their mean is computed", TypeError)
     return target
 
 
@@ -181,4 +184,4 @@ def _mean(scores: TargetColumn) -> Fraction:
     """Return the mean of scores in multiples of 2**-20; a score that is not a number counts as 0."""
     numbers: Array = quietly(scores.column.floats)
     cut = np.nan_to_num(np.clip(numbers, 0.0, 1.0), nan=0.0)
-    return Fraction(int(np.rint(cut * _UNITS).astype(np.int64).sum()), _UNITS * scores.rows)
+    return Fraction(int(np.rint(cut * _UNITS).astype(np.int64).sum()), _UNITS * scores.n_rows)

@@ -8,6 +8,12 @@ most 1. Replacing a row changes them by at most sqrt(2), because |x x' - y y'|**
 Together with the products t x for a target t in [-1, 1], these bounds are sqrt(2) and sqrt(9/2). With q = |x . y|, the
 squared change for a replaced row is at most 2 - 2 q**2 + 2 + 2 q, which is largest at q = 1/2.
 
+The standard errors of a regression also need the sums of 1 - t**2 and of 1 over the rows with a target. Under
+"replace", they do not increase the sensitivity: with a = t**2 and b = s**2 for the two targets, the squared change is
+at most 2 + a + b + a b / 2 + (a - b)**2, which is convex in a and in b and so largest at a = b = 1, where it is 9/2. If
+one of the rows has no target, it is at most 1 + a + (1 - a)**2 + 1, which is at most 3. Under "add_remove", the last
+term is 1/16 instead of 1, because the number of rows is multiplied by 1/4, and the bound is 2 + 1/16.
+
 Each product is rounded to a step of 2**-30 before it is summed, so that sums are exact and the noise is an integer
 number of steps.
 """
@@ -17,25 +23,36 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, index_of_largest
 from toolkit.core.checks import Number, check_integer, reject
+from toolkit.core.covers import Covers, ErrorSource
+from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.extras import extra
+from toolkit.core.fit_table import FitTable, coefficient_rows
 from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.engines.column import Column
 from toolkit.learning.base import PrivateLearner, PrivateSupervisedLearner
+from toolkit.learning.moment_equations import MomentEquations, RegressionMoments
 from toolkit.learning.perturbation import additive_mechanism
 from toolkit.learning.tables import Table, checked_limits
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 STEPS = 2**30
 
-_SQUARED = {("replace", False): 2, ("add_remove", False): 1, ("replace", True): 4.5, ("add_remove", True): 2}
+_SQUARED = {("replace", False): 2, ("add_remove", False): 1, ("replace", True): 4.5, ("add_remove", True): 2 + 1 / 16}
+_RIDGE = "a ridge was necessary: coefficients are drawn towards 0 and have no standard error; intervals do without"
+_COUNT_WEIGHT = {"replace": 1.0, "add_remove": 0.25}  # the factor of the number of rows with a target
 
 
 @dataclass(frozen=True)
@@ -45,23 +62,23 @@ class Moments:
     loss: Loss
     size: int
     neighbors: str
-    target: bool = False
+    has_target: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Approx | Zcdp):
-            remedy = "for so many numbers Gaussian noise is the least, and it is not purely private"
+            remedy = "Gaussian noise is the smallest for so many numbers, and has no pure loss"
             reject("moments need `rho`, or `epsilon` with `delta`", self.loss, remedy)
 
     @property
-    def entries(self) -> int:
-        return self.size * (self.size + 1) // 2 + (self.size if self.target else 0)
+    def n_entries(self) -> int:
+        return self.size * (self.size + 1) // 2 + (self.size + 2 if self.has_target else 0)
 
     @cached_property
     def sensitivity(self) -> Fraction:
         """The sensitivity in steps: the rounded-up sensitivity of the products, plus the rounding error of two rows."""
-        squared = Fraction(_SQUARED[self.neighbors, self.target])
+        squared = Fraction(_SQUARED[self.neighbors, self.has_target])
         exact = Fraction(math.isqrt(math.ceil(squared * STEPS**2)) + 1)
-        rounding = Fraction(math.isqrt(self.entries) + 1) * Fraction(1001, 1000)
+        rounding = Fraction(math.isqrt(self.n_entries) + 1) * Fraction(1001, 1000)
         return exact + rounding
 
     @cached_property
@@ -73,29 +90,44 @@ class Moments:
         """The standard deviation of the noise on the diagonal; off the diagonal, it is divided by sqrt(2)."""
         return self.mechanism.scale / STEPS
 
-    def release(self, batches: Iterable[tuple[Array, Array | None]], rng: Rng) -> tuple[Array, Array]:
-        """Return the noisy moments of the columns and the target, from batches with one column per person."""
-        sums = np.zeros(self.entries, dtype=np.int64)
+    def release(self, batches: Iterable[tuple[Array, Array | None]], rng: Rng) -> RegressionMoments:
+        """Return the noisy moments, from batches with one column per person, whose target is NaN if it is missing."""
+        count_weight = _COUNT_WEIGHT[self.neighbors]
+        sums = np.zeros(self.n_entries, dtype=np.int64)
         for rows, target in batches:
-            sums += whole_moments(rows, target)
+            sums += whole_moments(rows, target, count_weight)
         noisy = np.asarray(self.mechanism._perturb(sums, rng)) / STEPS
         upper_triangle = np.zeros((self.size, self.size))
         indices = np.triu_indices(self.size)
         count = len(indices[0])
         upper_triangle[indices] = noisy[:count]
         off_diagonal = upper_triangle - np.diag(upper_triangle.diagonal())
-        return np.diag(upper_triangle.diagonal()) + (off_diagonal + off_diagonal.T) / math.sqrt(2), noisy[count:]
+        matrix = np.diag(upper_triangle.diagonal()) + (off_diagonal + off_diagonal.T) / math.sqrt(2)
+        if not self.has_target:
+            return RegressionMoments(matrix, np.zeros(0), math.nan, math.nan, math.nan, self.sigma)
+        *products, deficit, weighted_count = noisy[count:]
+        n = weighted_count / count_weight
+        square_sd = self.sigma * math.hypot(1, 1 / count_weight)
+        return RegressionMoments(matrix, np.array(products), n - deficit, square_sd, n, self.sigma)
 
 
-def whole_moments(rows: Array, target: Array | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the sums in steps: the upper triangle by rows, off-diagonal sums times sqrt(2), then the target's sums."""
+def whole_moments(
+    rows: Array, target: Array | None, count_weight: float = 1.0
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the sums in steps: the upper triangle by rows, off-diagonal sums times sqrt(2), then the target's sums.
+
+    A row without a target must be all zeros.
+    """
     sums = []
     for column, row in enumerate(rows):
         products = row * rows[column:]
         products[1:] *= math.sqrt(2)
         sums.append(_whole(products))
     if target is not None:
-        sums.append(_whole(rows * target))
+        present = ~np.isnan(target)
+        known_target = np.where(present, target, 0.0)
+        sums.append(_whole(rows * known_target))
+        sums.append(_whole(np.array([present * (1 - known_target**2), present * count_weight])))
     return np.concatenate(sums)
 
 
@@ -110,6 +142,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
     together with Gaussian noise, and results computed from the released sums have no further cost. Among these results
     is the ridge that prevents a singular matrix: the smallest ridge that raises the smallest eigenvalue to the size of
     the noise.
+
+    The released sums also give standard errors, intervals and tests (`bse`, `conf_int`, `pvalues`, `summary`), which
+    cover sampling and noise for errors of equal variance.
 
     The guarantee does not cover results that earlier steps of a pipeline, such as StandardScaler, learn from the data.
 
@@ -186,29 +221,149 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         Returns
         -------
         Self
-            The learner, with `coef_`, `intercept_` and `loss_`.
+            The learner, with `coef_`, `intercept_`, `coefficients_` and `loss_`.
         """
         pairs, (low, high) = self._validate_data(X, y), _checked_target_bounds(self.target_bounds)
         scaling, half = self._scale(pairs.rows, intercept=bool(self.fit_intercept)), (high - low) / 2
         assert pairs.target is not None
         pairs.target.require_numbers("y")
-        moments = Moments(self._claimed_loss(), scaling.size, self.neighbors, target=True)
+        moments = Moments(self._claimed_loss(), scaling.size, self.neighbors, has_target=True)
 
         def scale_batch(cells: Array, column: Any) -> tuple[Array, Array]:
-            target = column.floats()
-            present = ~np.isnan(target)
-            scaled_target = np.where(present, (np.clip(target, low, high) - low - half) / half, 0.0)
-            return scaling.rows(cells) * present, scaled_target
+            target = (np.clip(column.floats(), low, high) - low - half) / half
+            target[~scaling.complete(cells)] = np.nan
+            return scaling.rows(cells) * ~np.isnan(target), target
 
-        def learn(source: Rng) -> tuple[Array, Array]:
+        def learn(source: Rng) -> RegressionMoments:
             return moments.release((scale_batch(*pair) for pair in pairs.read_batches()), source)
 
         words = f"moments of {scaling.size} weights and a target"
-        matrix, products = self._charge_and_compute(moments.mechanism, words, learn)
-        slopes, constant = scaling.coefficients(_solve_ridge(matrix, products, moments.sigma))
+        released = self._charge_and_compute(moments.mechanism, words, learn)
+        slopes, constant = scaling.coefficients(released.solve(released.ridge))
         self.coef_, self.intercept_ = slopes * half, constant * half + low + half
         self._scaling, self.loss_ = scaling, None if self.simulated_ else moments.loss
+        self.coefficients_ = self._estimate(released, half, low + half)
         return self
+
+    def _estimate(self, released: RegressionMoments, half: float, middle: float) -> Estimate:
+        """Return the coefficients with the errors that the released moments justify."""
+        columns = [self._scaling.coefficients(unit) for unit in np.eye(self._scaling.size)]
+        transform = half * np.array([[constant, *slopes] for slopes, constant in columns]).T
+        names = getattr(self, "feature_names_in_", [f"x{i + 1}" for i in range(self.n_features_in_)])
+        labels, value = ("Intercept", *map(str, names)), np.array([self.intercept_, *self.coef_])
+        first = 0 if self._scaling.intercept else 1
+        offset = np.array([middle, *np.zeros(len(names))])
+        equations = MomentEquations(released, transform[first:], offset[first:])
+        has_ridge = released.ridge > 0
+        cov = np.full((len(labels) - first,) * 2, np.nan) if has_ridge else equations.cov
+        notes = (*([_RIDGE] if has_ridge else []), *([SIMULATED] if self.simulated_ else []))
+        return Estimate(
+            value[first:],
+            np.sqrt(np.diag(cov)),
+            labels[first:],
+            cov,
+            None,
+            self.loss_,
+            Covers([ErrorSource.SAMPLING, ErrorSource.NOISE]),
+            "least squares from noisy moments, for errors of equal variance",
+            notes,
+            basis=equations,
+        )
+
+    @property
+    def bse(self) -> "pd.Series[Any]":
+        """The standard errors by label, for sampling and noise; NaN if a ridge was necessary, whose bias is unknown."""
+        return self._series(self._coefficients().se)
+
+    @property
+    def pvalues(self) -> "pd.Series[Any]":
+        """The p-values of the tests that each coefficient is 0, which agree with the intervals."""
+        return self._series(self._coefficients().test().p)
+
+    def conf_int(self, *, level: float = 0.95, alpha: float | None = None) -> "pd.DataFrame":
+        """Return the limits of each coefficient, from the released moments and at no further cost.
+
+        The intervals cover sampling and noise, and hold whether or not the fit needed a ridge. They are unbounded if
+        the noise may be as large as the smallest eigenvalue of the moments. They do not cover the effect of clipping
+        to the bounds. Without noise, they are the t intervals of least squares with errors of equal variance; robust
+        errors need fourth moments, which are not released. If the variance of the errors depends on the columns, the
+        intervals may cover less where sampling matters more than noise.
+
+        Parameters
+        ----------
+        level : float
+            The confidence level.
+        alpha : float, optional
+            One minus the level, as in statsmodels.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A frame with the columns low and high.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(1)
+        >>> x = rng.uniform(0, 1, (20_000, 1))
+        >>> model = PrivateLinearRegression(rho=0.5, bounds=(0, 1), target_bounds=(0, 10), missing="drop")
+        >>> limits = model.fit(x, 2 + 3 * x[:, 0] + rng.normal(size=20_000)).conf_int(level=0.999999)
+        >>> bool(limits.low["x1"] < 3 < limits.high["x1"])
+        True
+        """
+        frame = self._coefficients().to_frame(level if alpha is None else 1 - alpha)
+        return frame[["low", "high"]]
+
+    def summary(self, level: float = 0.95) -> FitTable:
+        """Return a printable table of the coefficients, with methods `to_latex`, `to_html` and `to_frame`.
+
+        Parameters
+        ----------
+        level : float
+            The confidence level of the intervals.
+
+        Returns
+        -------
+        FitTable
+            The coefficients with standard errors, tests and intervals as in `conf_int`, the noisy number of rows with
+            a target, the privacy loss, and notes.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(1)
+        >>> x = rng.uniform(0, 1, (20_000, 1))
+        >>> y = 2 + 3 * x[:, 0] + rng.normal(size=20_000)
+        >>> model = PrivateLinearRegression(rho=0.5, bounds=(0, 1), target_bounds=(0, 10), missing="drop", rng=rng)
+        >>> print(model.fit(x, y).summary())
+        Private linear regression
+                              estimate     se       t        p   95 % interval
+        Intercept                1.983  0.014  137.75  < 0.001  1.955 to 2.011
+        x1                       3.021  0.025  122.15  < 0.001  2.972 to 3.070
+        ----------------------------------------------------------------------
+        n                 about 19,997
+        privacy loss  no privacy claim
+        covers sampling and noise; least squares from noisy moments, for errors of equal variance
+        note: simulated: drawn with a generator, so without any protection; ...
+        """
+        coefficients = self._coefficients()
+        rows = tuple(coefficient_rows(coefficients, self.conf_int(level=level).to_numpy()))
+        head = ("", "estimate", "se", "t", "p", f"{100 * level:g} % interval")
+        loss = "no privacy claim" if coefficients.loss is None else str(coefficients.loss)
+        count = f"about {cast('MomentEquations', coefficients.basis).moments.n:,.0f}"
+        measures = tuple((name, text, "", "", "", "") for name, text in (("n", count), ("privacy loss", loss)))
+        notes = (
+            f"covers {coefficients.covers}; {coefficients.method}",
+            *(f"note: {note}" for note in coefficients.notes),
+        )
+        return FitTable("Private linear regression", head, rows, measures, notes)
+
+    def _coefficients(self) -> Estimate:
+        if not hasattr(self, "coefficients_"):
+            reject(f"{type(self).__name__} must be fitted first", "no weights", "call `fit`", NotFittedError)
+        return self.coefficients_
+
+    def _series(self, values: object) -> "pd.Series[Any]":
+        labels = list(self._coefficients().labels)
+        return extra("pandas").Series(np.atleast_1d(np.asarray(values, dtype=float)), index=labels)
 
     def _label_filter(self, y: Column) -> Callable[[Column], Mask]:
         y.require_numbers("y")
@@ -220,8 +375,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         Parameters
         ----------
         X : array-like
-            Rows with the same columns as in the fit. Missing numbers are treated according to `missing`; "drop" inserts
-            the middle of the bounds.
+            Rows with the same columns as in the fit. Missing numbers are treated according to `missing`; with "drop",
+            the midpoint of the bounds replaces them.
 
         Returns
         -------
@@ -241,18 +396,10 @@ class PrivateLinearRegression(RegressorMixin, PrivateSupervisedLearner):  # type
         return tags
 
 
-def _solve_ridge(matrix: Array, products: Array, sigma: float) -> Array:
-    """Solve a ridge regression with eigenvalues of at least sigma sqrt(2 k), about the noise's largest eigenvalue."""
-    eigenvalues, eigenvectors = np.linalg.eigh(matrix)
-    min_eigenvalue = sigma * np.sqrt(2 * len(matrix))
-    shifted_eigenvalues = eigenvalues + max(0.0, min_eigenvalue - float(eigenvalues[0]))
-    return np.asarray(eigenvectors @ ((eigenvectors.T @ products) / shifted_eigenvalues))
-
-
 def _checked_target_bounds(bounds: object) -> tuple[float, float]:
     if bounds is None or isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
-        reject("`target_bounds` must be (low, high)", "none", "one person's y could move everything")
-    return checked_limits(bounds, "target_bounds", "y is cut to them")
+        reject("`target_bounds` must be (low, high)", "none", "a single y could move the result without limit")
+    return checked_limits(bounds, "target_bounds", "y is clipped to them")
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearner):  # type: ignore[misc]
@@ -336,17 +483,18 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         """
         pairs = self._validate_data(X, None, target=False)
         rows = pairs.rows
-        features = rows.columns
+        features = rows.n_columns
         count = features if self.n_components is None else check_integer(self.n_components, "n_components")
         if count > features:
             reject("`n_components` must be at most the number of columns", count, f"X has {features}")
         scaling = self._scale(rows)
         moments = Moments(self._claimed_loss(), features + 1, self.neighbors)
-        matrix, _ = self._charge_and_compute(
+        released = self._charge_and_compute(
             moments.mechanism,
             f"moments of {features} columns",
             lambda source: moments.release(((scaling.rows(cells), None) for cells, _ in pairs.read_batches()), source),
         )
+        matrix = released.matrix
         people = self._people(matrix, rows)
         unit = scaling.row_norm / math.sqrt(features / (features + 1))
         mean = matrix[:-1, -1] / people * unit * math.sqrt(features + 1)

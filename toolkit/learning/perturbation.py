@@ -7,18 +7,18 @@ of at most 1 and every slope is at most 1, so a person's gradient has a norm of 
 most 2 / ridge = 2 C. If a person is added or removed, it changes by at most C. Twice the error of the solver is added
 to both bounds.
 
-**Objective perturbation.** Add a random linear term push . w, which masks one person's gradient, then minimize. The
-weights w and the data determine the push. For a neighboring table, the push differs by at most 2 in norm, and in each
-entry by at most twice the largest entry of a row. The density of w contains the determinant of the Hessian as a factor
-(the Jacobian). Let H be the Hessian of all other rows plus the ridge. One row changes it to H + a x x', and det(H + a x
-x') / det(H) lies between 1 and 1 + curvature / ridge. So the determinants cost at most ln(1 + curvature / ridge), and
-the rest of epsilon covers the shift. A ridge so small that the determinants would cost more than half of epsilon is
-raised.
+**Objective perturbation.** Add a linear term push . w with a random vector `push`, which masks one person's gradient,
+then minimize. The weights w and the data determine `push`. For a neighboring table and the same w, `push` differs by at
+most 2 in norm, and in each entry by at most twice the largest entry of a row. The density of w contains the determinant
+of the Hessian as a factor (the Jacobian). Let H be the Hessian of all other rows plus the ridge. One row changes it to
+H + a x x', and det(H + a x x') / det(H) lies between 1 and 1 + curvature / ridge. So the determinants cost at most ln(1
++ curvature / ridge), and the rest of epsilon covers the shift. If the ridge is so small that the determinants would
+cost more than half of epsilon, it is raised.
 
-The push is drawn on a grid. Spread evenly over a cell of the grid, the push has a density, whose logarithm changes by
-at most the epsilon of the push; this epsilon takes the cells into account. The cell and the tolerance of the solver
-change the weights by a bounded amount. Noise that covers this amount is added to the weights, at a cost of a 64th of
-epsilon.
+The vector `push` is drawn on a grid. If it is spread evenly over a cell of the grid, it has a density, whose logarithm
+changes by at most the epsilon of `push`; this epsilon takes the cells into account. The cell and the tolerance of the
+solver change the weights by a bounded amount. Noise that covers this amount is added to the weights, at a cost of a
+64th of epsilon.
 """
 
 import math
@@ -48,7 +48,7 @@ from toolkit.core.search import bisect, bracket, smallest_where
 # Newton's method finds the minimum to a tolerance that does not depend on the data. It takes the full step if this
 # halves the gradient; otherwise it uses a line search. The second derivative is at least `ridge` in every direction, so
 # at a gradient with norm t, the minimum is at most t / ridge away. The rounding error of the gradient is bounded in
-# advance (`tolerance`) and is part of the sensitivity.
+# advance (`gradient_tolerance`) and is part of the sensitivity.
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def in_memory(read_batches: RowBatches) -> Array:
     return batches[0] if len(batches) == 1 else np.concatenate(batches, axis=1)
 
 
-def tolerance(n_rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
+def gradient_tolerance(n_rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
     """Return the tolerance for the norm of the gradient: four times a bound on its rounding error.
 
     At the minimum, ridge / 2 |w|**2 <= n_rows + push |w|, which bounds |w|. A margin then has an error of at most size
@@ -126,12 +126,12 @@ def tolerance(n_rows: int, loss: MarginLoss, ridge: float, size: int, push: floa
     return 4 * _ROUNDING * (n_roundings + 8 * (ridge * max_norm + push) + 1)
 
 
-def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
+def minimize_objective(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
     """Minimize the sum of loss(w . row) plus ridge / 2 |w|**2 + push . w; each column of `rows` is a row times y."""
     weights = np.zeros(len(rows))
     if rows.shape[1] > _SUBSAMPLE_ABOVE:
         subsample = np.ascontiguousarray(rows[:, ::16])
-        weights = minimum(subsample, loss, ridge / 16, push / 16, 1e-3 * subsample.shape[1])
+        weights = minimize_objective(subsample, loss, ridge / 16, push / 16, 1e-3 * subsample.shape[1])
     gradient = _gradient(rows, loss, ridge, push, weights)
     for round_number in range(_MAX_ROUNDS):
         if np.linalg.norm(gradient) <= tolerance and _gradient_norm(rows, loss, ridge, push, weights) <= tolerance / 2:
@@ -179,14 +179,14 @@ def _gradient_norm(rows: Array, loss: MarginLoss, ridge: float, push: Array, wei
     return float(np.linalg.norm(sums + ridge * weights + push))
 
 
-# There are three distributions for the push. `Ball` and `Cube` satisfy Pure(epsilon). For `Ball`, one person shifts the
-# push by at most 2 in norm; the norm of the push is nearly Gamma(d, 2 / epsilon) and its direction nearly uniform. For
-# `Cube`, one person shifts each entry by at most 2 `max_entry`, because no row has an entry above `max_entry`; the
-# largest entry of the push is nearly Gamma(d, 2 max_entry / epsilon). For columns with bounds, no entry exceeds 1 /
-# sqrt(d), and the variance of `Cube` is a third of the variance of `Ball`: the best norm is the one that matches the
-# possible changes (Awan and Slavković 2021). `GaussianPerturbation` satisfies Approx, with discrete Gaussian noise on
-# each entry. Pure(epsilon) implies Approx(epsilon, delta), so the distribution with the smallest variance is chosen
-# among all that satisfy the loss.
+# There are three distributions for the vector `push` of the random linear term. `Ball` and `Cube` satisfy
+# Pure(epsilon). For `Ball`, one person shifts the vector by at most 2 in norm; its norm is nearly Gamma(d, 2 / epsilon)
+# and its direction nearly uniform. For `Cube`, one person shifts each entry by at most 2 `max_entry`, because no row
+# has an entry above `max_entry`; the largest entry of the vector is nearly Gamma(d, 2 max_entry / epsilon). For columns
+# with bounds, no entry exceeds 1 / sqrt(d), and the variance of `Cube` is a third of the variance of `Ball`: the best
+# norm is the one that matches the possible changes (Awan and Slavković 2021). `GaussianPerturbation` satisfies Approx,
+# with discrete Gaussian noise on each entry. Pure(epsilon) implies Approx(epsilon, delta), so the distribution with the
+# smallest variance is chosen among all that satisfy the loss.
 
 # The cost of Gaussian noise in the objective follows from Rényi divergences of all orders, and so does the noise for a
 # given cost.
@@ -196,8 +196,8 @@ def _gradient_norm(rows: Array, loss: MarginLoss, ridge: float, push: Array, wei
 #
 #     determinants + 4 / (2 sigma**2) + ln E[e**(t |N(0, 4 / sigma**2)|)] / t,
 #
-# because the push p changes by g x - g' x' with |g|, |g'| at most 1. The proof uses |p . (g x - g' x')| <= |p . x| +
-# |p . x'| and the inequality of Cauchy and Schwarz. E[e**(t |N|)] is at most 2 e**(2 t**2 / sigma**2), also for the
+# because the random vector p changes by g x - g' x' with |g|, |g'| at most 1. The proof uses |p . (g x - g' x')| <=
+# |p . x| + |p . x'| and the Cauchy–Schwarz inequality. E[e**(t |N|)] is at most 2 e**(2 t**2 / sigma**2), also for the
 # discrete Gaussian on a grid. On the grid, the change is a whole number of cells. Each of its coordinates is off by up
 # to a cell, which adds |p_1| + … + |p_k| cells. Hölder's inequality, with the exponent 2**-20 for this sum, gives the
 # small terms below.
@@ -231,7 +231,7 @@ def objective_epsilon(sigma: float, delta: float, determinants: float, size: int
 
 
 @lru_cache(maxsize=64)
-def least_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
+def smallest_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
     """Return the smallest sigma, to nine digits, that costs at most epsilon at delta, or infinity if none does."""
 
     def is_sufficient(sigma: float) -> bool:
@@ -245,11 +245,11 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
 #
 # This is the noise for vectors in which one person can change every entry by a bounded amount. The cubes {-r … r}**d
 # are nested, and e**(-m / scale) is (1 - q) times the sum of q**r over all r >= m, with q = e**(-1 / scale). So a
-# radius r is drawn with weight (2 r + 1)**d q**r, and then a vector of its cube, uniformly.
+# radius r is drawn with weight (2 r + 1)**d q**r, and then a vector is drawn uniformly from its cube.
 #
 # **The radius.** The nonnegative draws of the two-sided distribution have Pr[g] proportional to q**g. The sum of d + 1
-# such draws is r with weight (r + 1) (r + 2) … (r + d) q**r / d!. The sum is accepted with a probability of the product
-# of (2 r + 1) / (2 r + 2 i) over i = 1 … d, so that the weight becomes (2 r + 1)**d q**r times a constant.
+# such draws is r with weight (r + 1) (r + 2) … (r + d) q**r / d!. The sum is accepted with a probability equal to the
+# product of (2 r + 1) / (2 r + 2 i) over i = 1 … d, so that the weight becomes (2 r + 1)**d q**r times a constant.
 
 
 def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
@@ -312,9 +312,9 @@ class Ball:
 class Cube:
     """Noise for a shift of at most 2 `max_entry` in each entry, on a grid.
 
-    The noise is the push of objective perturbation, spread evenly over its cell. One person changes each entry by at
-    most `shift` cells, where `shift` is rounded up. So a density proportional to e**(-largest entry / scale), with
-    entries in cells, changes by a factor of at most e**(shift / scale).
+    The noise is the vector `push` of objective perturbation, spread evenly over its cell. One person changes each entry
+    by at most `shift` cells, where `shift` is rounded up. So a density proportional to e**(-largest entry / scale),
+    with entries in cells, changes by a factor of at most e**(shift / scale).
     """
 
     epsilon: Fraction
@@ -361,7 +361,7 @@ class GaussianPerturbation:
 
     @cached_property
     def sd(self) -> float:
-        return least_sigma(float(self.epsilon), self.delta, self.determinants, self.size)
+        return smallest_sigma(float(self.epsilon), self.delta, self.determinants, self.size)
 
     @property
     def length_bound(self) -> float:
@@ -407,7 +407,7 @@ class OutputPerturbation:
     def tolerance(self) -> float:
         """The tolerance for the norm of the gradient; a private number of rows is replaced by its maximum."""
         n_rows = self.n_rows if self.neighbors == "replace" else MAX_ROWS
-        return tolerance(n_rows, self.margin_loss, self.ridge, self.size)
+        return gradient_tolerance(n_rows, self.margin_loss, self.ridge, self.size)
 
     @cached_property
     def sensitivity(self) -> Fraction:
@@ -425,7 +425,9 @@ class OutputPerturbation:
         return self.mechanism
 
     def weights(self, read_batches: RowBatches, rng: Rng) -> Array:
-        weights = minimum(in_memory(read_batches), self.margin_loss, self.ridge, np.zeros(self.size), self.tolerance)
+        weights = minimize_objective(
+            in_memory(read_batches), self.margin_loss, self.ridge, np.zeros(self.size), self.tolerance
+        )
         return np.asarray(self.mechanism._perturb(weights, rng))
 
 
@@ -462,19 +464,22 @@ class ObjectivePerturbation:
 
     @cached_property
     def push_noise(self) -> PushNoise:
-        """The distribution of the push, which costs epsilon minus the cost of the determinants."""
+        """The distribution of `push`, which costs epsilon minus the cost of the determinants."""
         delta = float(self.loss.slack) if isinstance(self.loss, Approx) else 0.0
         return best_push_noise(self.epsilon_for_objective, self.determinants, self.size, self.max_entry, delta)
 
     @property
     def tolerance(self) -> float:
-        """The tolerance for the norm of the gradient, which includes half a cell of the push.
+        """The tolerance for the norm of the gradient, which includes half a cell of `push`.
 
-        The norm of the push is assumed to be at most `length_bound`. The factor of four in `tolerance` also covers four
-        times this norm, which the push exceeds with probability below e**-100.
+        The norm of `push` is assumed to be at most `length_bound`. The factor of four in `gradient_tolerance` also
+        covers four times this norm, which `push` exceeds with probability below e**-100.
         """
         cell = math.sqrt(self.size) * max(2.0, 2 * self.push_noise.sd) * 2.0**-GRID
-        return tolerance(self.n_rows, self.margin_loss, self.ridge, self.size, self.push_noise.length_bound) + cell
+        return (
+            gradient_tolerance(self.n_rows, self.margin_loss, self.ridge, self.size, self.push_noise.length_bound)
+            + cell
+        )
 
     @cached_property
     def mechanism(self) -> Laplace:
@@ -487,7 +492,7 @@ class ObjectivePerturbation:
         return self.loss
 
     def weights(self, read_batches: RowBatches, rng: Rng) -> Array:
-        weights = minimum(
+        weights = minimize_objective(
             in_memory(read_batches), self.margin_loss, self.ridge, self.push_noise.draw(rng), self.tolerance
         )
         return np.asarray(self.mechanism._perturb(weights, rng))

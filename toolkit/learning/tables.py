@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
-from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number_or_nan, object_array
+from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, Mask, number_or_nan, object_array
 from toolkit.core.checks import check_bounds, check_positive, exact_fraction, quietly, reject
 from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
@@ -32,7 +32,7 @@ _LENGTH_FACTOR = 1 - 2.0**-40  # covers the rounding error of a norm, so that no
 class Table:
     """Rows and columns of numbers that are read only on demand."""
 
-    columns: int
+    n_columns: int
     names: tuple[str, ...] | None
     cells: Callable[[], Array]
     count: Callable[[], int]
@@ -58,10 +58,10 @@ class TargetColumn:
     """A column that is read only on demand, and its number of cells."""
 
     column: Column
-    rows: int
+    n_rows: int
 
 
-def table(x: DataFrame | ArrayLike) -> Table:
+def make_table(x: DataFrame | ArrayLike) -> Table:
     """Convert a matrix, a list of rows, or a frame to a `Table`, after checking only its type and shape."""
     if issparse(x):
         reject("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
@@ -73,24 +73,24 @@ def table(x: DataFrame | ArrayLike) -> Table:
         x = np.asarray(x) if hasattr(x, "__array__") else _matrix(_as_list(x))
     kind, shape = x.dtype.kind, x.shape
     if kind == "c":
-        reject("X must hold real numbers", "complex ones", "Complex data not supported")
+        reject("X must hold real numbers", "complex numbers", "Complex data not supported")
     if kind not in "biufO":
-        reject("X must be a table of numbers", f"dtype {x.dtype}", "text and dates have no size")
+        reject("X must be a table of numbers", f"dtype {x.dtype}", "text and dates are not numbers")
     if x.ndim != 2 or shape[1] == 0:
         shortage = f"{shape[1]} feature(s) (shape={shape}) while a minimum of 1 is required" if x.ndim == 2 else ""
         reject("X must have rows and columns", shortage or f"shape {shape}", "Reshape your data")
-    return Table(shape[1], None, lambda: numbers(x), lambda: shape[0])
+    return Table(shape[1], None, lambda: to_floats(x), lambda: shape[0])
 
 
-def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
+def make_examples(x: Any, y: Any, *, target: bool = True) -> Examples:
     """Return rows and targets; if `y` is a string, it names the target column of the frame `x`."""
     by_name = target and isinstance(y, str)
     if not by_name and engine_of(x) not in ENGINE_TABLES:
-        rows = table(x)
+        rows = make_table(x)
         column = target_column(y, rows.count()).column if target else None
         return Examples(rows, column, lambda: iter([(rows.read(), column)]))
     if target and not by_name:
-        remedy = "rows of an engine have no order that another column could follow: fit(frame, 'target')"
+        remedy = "the rows of an engine have no order, so write fit(frame, 'target')"
         reject("y must name a column of X", type(y).__name__, remedy, TypeError)
     frame = Frame(x)
     target_columns = [frame.column(y)] if by_name else []
@@ -103,10 +103,10 @@ def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
     return Examples(rows, target_columns[0] if target_columns else None, read_batches)
 
 
-def numbers(cells: npt.NDArray[Any]) -> Array:
+def to_floats(cells: npt.NDArray[Any]) -> Array:
     """Return cells as floats, with NaN for missing cells and for other types; never raise an error."""
     if isinstance(cells, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(cells), np.nan, numbers(cells.data))
+        return np.where(np.ma.getmaskarray(cells), np.nan, to_floats(cells.data))
     with np.errstate(all="ignore"):
         if cells.dtype.kind == "O":
             flat = np.fromiter((number_or_nan(cell) for cell in cells.ravel()), dtype=float, count=cells.size)
@@ -120,7 +120,7 @@ def class_codes(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], 
     if plain is not None:
         targets: Sequence[Any] = plain[1]
     else:
-        selected = [values.value_of(label, "a class") for label in classes]
+        selected = [values.parse_value(label, "a class") for label in classes]
         values.check_kinds(selected, column.kind, "y")
         targets = [values.to_stored_value(value, column.kind, "y") for value in selected]
     return lambda labels: values.value_codes(labels, targets, as_days=False)
@@ -129,7 +129,7 @@ def class_codes(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], 
 def target_column(y: Any, rows: int | None = None) -> TargetColumn:
     """Return the target with one cell per row; each entry of a list is a cell."""
     if y is None:
-        reject("a learner requires y to be passed, but the target y is None", "None", "nothing is learnt")
+        reject("a learner requires y to be passed, but the target y is None", "None", "there is nothing to learn")
     if issparse(y):
         reject("y must be a column", "a sparse matrix", "write y.toarray()", TypeError)
     if isinstance(y, np.ndarray) and y.ndim == 1:
@@ -142,10 +142,10 @@ def target_column(y: Any, rows: int | None = None) -> TargetColumn:
             y = np.asarray(y) if hasattr(y, "__array__") else object_array(_as_list(y))
             column = numpy_column(y)
         target = TargetColumn(column, len(y))
-    if rows is not None and target.rows != rows:
-        _refuse_shape(getattr(y, "shape", (target.rows,)))
+    if rows is not None and target.n_rows != rows:
+        _refuse_shape(getattr(y, "shape", (target.n_rows,)))
     if isinstance(y, np.ndarray) and y.dtype.kind == "c":
-        reject("y must hold labels or real numbers", "complex ones", "Complex data not supported")
+        reject("y must hold labels or real numbers", "complex numbers", "Complex data not supported")
     return target
 
 
@@ -164,7 +164,7 @@ def _single_column(y: Any) -> TargetColumn:
 
 
 def _refuse_shape(shape: tuple[int, ...]) -> None:
-    reject("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
+    reject("y should be a 1d array with one cell for each row of X", f"shape {shape}", "rows and cells form no pairs")
 
 
 def _as_list(x: DataFrame | ArrayLike) -> list[Any]:
@@ -191,7 +191,7 @@ def _frame(frame: Frame, target: str | None = None) -> Table:
     ]
     columns = [column.require_numbers(f"{name} of X") for column, name, _ in selected]
     if not columns:
-        reject("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
+        reject("X must have columns", "0 feature(s) while a minimum of 1 is required", "there is nothing to learn")
     texts = tuple(label for *_, label in selected if isinstance(label, str))
     names = texts if len(texts) == len(columns) else None
     return Table(len(columns), names, lambda: _cells(columns), lambda: len(frame))
@@ -205,7 +205,7 @@ def _cells(columns: Sequence[Column]) -> Array:
 class Scale:
     """The map from a person's numbers to a row with a norm of at most 1, and from weights back to coefficients.
 
-    A column is clipped to its bounds and scaled to [-1, 1], and missing numbers are filled. If the norm of a row
+    A column is clipped to its bounds and scaled to [-1, 1], and missing numbers are filled in. If the norm of a row
     exceeds `row_norm`, the row is shortened to this norm. The constant is as large as one of d equal columns, and is
     part of the row: (sqrt(d) x, 1) / sqrt(d + 1) for a row x with a norm of at most 1. With `drop`, a row with a
     missing number becomes all zeros.
@@ -229,7 +229,7 @@ class Scale:
         """The largest possible entry of a row.
 
         Both bounds of each column are scaled in the same way as its cells, because the middle of two floats may not be
-        a float. `_LENGTH_FACTOR` leaves more room than all other rounding needs.
+        a float. `_LENGTH_FACTOR` more than covers all other rounding errors.
         """
         scaled_limits = np.abs((np.array([self.low, self.high]) - self.middle) / self.half)
         max_scaled_entry = min(1.0, float(scaled_limits.max()) / self.row_norm)
@@ -249,8 +249,12 @@ class Scale:
         if self.intercept:
             rows[-1] = _LENGTH_FACTOR / math.sqrt(self.size)
         if self.drop:
-            rows *= ~missing.any(axis=1)
+            rows *= self.complete(cells)
         return rows
+
+    def complete(self, cells: Array) -> Mask:
+        """Return whether each row is used: with `drop`, a row with a missing number is not."""
+        return np.asarray(~(np.isnan(cells).any(axis=1) & self.drop))
 
     def impute(self, cells: Array) -> Array:
         """Return numbers from which a score can be computed, without missing or excessively large numbers."""
@@ -267,7 +271,7 @@ class Scale:
         return math.sqrt(len(self.low) / self.size) if self.intercept else 1.0
 
 
-def scale(
+def make_scale(
     bounds: object,
     row_norm: Any,
     *,
@@ -278,8 +282,8 @@ def scale(
 ) -> Scale:
     """Return the scale from one pair of bounds for all columns, a pair for each column, or a mapping by name."""
     if bounds is None and row_norm is None:
-        consequence = "how far one person can move the weights depends on them, and they must not be read from data"
-        reject("`bounds` or `row_norm` must be said", "neither", consequence)
+        consequence = "they limit how far one person can move the weights, and must not be read from the data"
+        reject("`bounds` or `row_norm` must be given", "neither", consequence)
     low, high = np.array(_bounds_by_column(bounds, features, names), dtype=float).T
     if bounds is None:
         middle, half = np.zeros(features), np.ones(features)
@@ -289,12 +293,12 @@ def scale(
         middle, half = np.zeros(features), np.maximum(np.abs(low), np.abs(high))
     max_length = math.sqrt(features) if row_norm is None else float(check_positive(row_norm, "row_norm"))
     if not 1e-100 <= max_length <= _MAX_MAGNITUDE:
-        reject("`row_norm` must lie between 1e-100 and 1e100", row_norm, "its square must be a float")
+        reject("`row_norm` must lie between 1e-100 and 1e100", row_norm, "its square must fit into a float")
     fill = (
         (low + high) / 2 if isinstance(missing, str) else np.full(features, float(exact_fraction(missing, "missing")))
     )
     if not np.all((low <= fill) & (fill <= high)):
-        reject("a number for `missing` must lie within all bounds", missing, "numbers are cut to them")
+        reject("a number for `missing` must lie within all bounds", missing, "numbers are clipped to them")
     return Scale(low, high, middle, half, max_length, intercept, fill, drop=missing == "drop")
 
 
@@ -311,7 +315,7 @@ def _bounds_by_column(bounds: Any, features: int, names: Sequence[str] | None) -
         pairs = [tuple(pairs)] * features
     if len(pairs) != features:
         reject("`bounds` must be a pair, or a pair for each column", f"{len(pairs)}", f"X has {features}")
-    return [checked_limits(pair, "bounds", "numbers are cut to them") for pair in pairs]
+    return [checked_limits(pair, "bounds", "numbers are clipped to them") for pair in pairs]
 
 
 def checked_limits(pair: Any, name: str, consequence: str) -> tuple[float, float]:
@@ -319,6 +323,6 @@ def checked_limits(pair: Any, name: str, consequence: str) -> tuple[float, float
     low, high = map(float, check_bounds(pair, name, consequence))
     if not -_MAX_MAGNITUDE <= low < high <= _MAX_MAGNITUDE:
         reject(
-            f"`{name}` must lie within ±{_MAX_MAGNITUDE:g}, and apart as floats", f"{low:g} and {high:g}", consequence
+            f"`{name}` must lie within ±{_MAX_MAGNITUDE:g} and differ as floats", f"{low:g} and {high:g}", consequence
         )
     return low, high

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, ArrayLike
-from toolkit.core.checks import Number, exact_fraction, reject
+from toolkit.core.checks import Number, check_integer, exact_fraction, reject
 from toolkit.core.inference.special import bdtr, betainc, ndtr, ndtri, rel_entr
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
@@ -52,7 +52,7 @@ class ScoreTest:
         return self._rejection_probability(n, self._threshold(n))
 
     def upper_bound(self, n: int) -> float:
-        """Return an upper bound on the power, whose threshold is lower by one report."""
+        """Return an upper bound on the power: the power of the test with its threshold lowered by one report."""
         return self._rejection_probability(n, max(self._threshold(n) - 1, 0))
 
     def _max_accepted_count(self, n: int) -> int:
@@ -61,7 +61,7 @@ class ScoreTest:
 
     def _threshold(self, n: int) -> float:
         edge = n * self.null + self.critical * math.sqrt(n * self.null * (1 - self.null))
-        return edge + 1e-12 * (1 + edge)  # a count equal to the threshold does not reject
+        return edge + 1e-12 * (1 + edge)  # a count equal to the threshold does not lead to rejection
 
     def _rejection_probability(self, n: int, accepted: float) -> float:
         """Return the probability of more than `accepted` reports for the alternative, never rounded up."""
@@ -150,12 +150,12 @@ class Precision(Protocol):
     def power(self, n: ArrayLike) -> Any: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VarianceSources:
     """The variance of one person's contribution, by source, with one entry for each option.
 
-    `noise_if_equal` is given for a mean whose standard deviation is unknown: the noise variance if all answers were
-    equal. Some randomizers have their largest noise in this case, and a finite population does not reduce it.
+    `noise_if_equal` is set only for a mean whose standard deviation is unknown. It is the noise variance if all answers
+    are equal: some randomizers have their largest noise in this case, and a finite population does not reduce it.
     """
 
     noise: Array
@@ -199,7 +199,7 @@ class AssuredMargin:
         return np.where(limit >= 0.25, 1.0, sum(tails))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Accuracy:
     """The precision of n reports of one randomizer.
 
@@ -219,10 +219,10 @@ class Accuracy:
     assured_margin: AssuredMargin | None = None
     direct_assured_margin: AssuredMargin | None = None
 
-    def variance(self, n: ArrayLike, spread: VarianceSources | None = None) -> Array:
+    def variance(self, n: ArrayLike, sources: VarianceSources | None = None) -> Array:
         """Return the variance of the estimate from n people; n may be an array, and the last axis holds the options."""
         people = np.asarray(n, dtype=np.float64)[..., None]
-        variance = (spread or self.at_guess).total(self.field.sampling_factor(people))
+        variance = (sources or self.at_guess).total(self.field.sampling_factor(people))
         return np.asarray(variance / self.field.effective_n(people))
 
     def margin(self, n: ArrayLike) -> Any:
@@ -253,7 +253,7 @@ class Accuracy:
         return float(power) if np.ndim(n) == 0 else power
 
     def without_noise(self) -> "Accuracy":
-        """Return the precision that direct questions would have if everybody told the truth."""
+        """Return the precision of direct questions that everybody answers truthfully."""
         return replace(
             self.with_noise(0.0), exact_test=self.direct_exact_test, assured_margin=self.direct_assured_margin
         )
@@ -264,6 +264,14 @@ class Accuracy:
         at_guess = VarianceSources(noise, self.at_guess.sampling)
         at_detect = self.at_detect and VarianceSources(noise, self.at_detect.sampling)
         return replace(self, at_guess=at_guess, at_detect=at_detect, exact_test=None, assured_margin=None)
+
+
+def check_sides(sides: int) -> int:
+    """Check that a test is one-sided or two-sided."""
+    count = check_integer(sides, "sides")
+    if count not in (1, 2):
+        reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
+    return count
 
 
 def critical_value(level: float, sides: int) -> float:
@@ -331,7 +339,7 @@ class PlanInputs:
             return None, None
         if not has_matrix(randomizer) or randomizer.matrix.shape != (2, 2) or np.ndim(self.prevalence):
             rule = "`assurance` must be for one yes/no question with two reports"
-            reject(rule, randomizer.name, "leave it out: the margin is then that of the expected width")
+            reject(rule, randomizer.name, "leave it out: the margin is then half the expected width")
         (no, yes), share = randomizer.matrix[:, 1], float(self.prevalence)
         assured_margin = AssuredMargin(self.assurance, float(no + (yes - no) * share), float(yes - no))
         return assured_margin, AssuredMargin(self.assurance, share, 1.0)
@@ -362,7 +370,7 @@ def variance_sources(randomizer: Randomizer, truth: Any, sd: Number | None) -> V
     if randomizer.bounds is None:
         return _variance_sources(randomizer, truth)
     if "sd" not in inspect.signature(randomizer.variance).parameters:
-        advice = "this one estimates a distribution: plan it by `plan_by_simulation`"
+        advice = "this randomizer estimates a distribution: use `plan_by_simulation`"
         reject("a plan must be for shares or for a mean", randomizer.name, advice)
     if sd is not None:
         return _variance_sources(randomizer, truth, sd=sd)

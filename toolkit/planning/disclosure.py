@@ -56,7 +56,7 @@ class Posterior:
 
 
 def learned(design: Design, prior: Number) -> tuple[Posterior, ...]:
-    """Compute what an observer concludes from each report.
+    """Compute an observer's posterior probability of yes after each possible report.
 
     Parameters
     ----------
@@ -162,12 +162,12 @@ def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
     """
     share, factor = read_shares(false_alarms, "false_alarms"), math.exp(_check_epsilon(epsilon))
     if np.any((share < 0) | (share > 1)):
-        reject("`false_alarms` must lie between 0 and 1", "others", "write shares such as 0.05")
+        reject("`false_alarms` must lie between 0 and 1", "another value", "write shares such as 0.05")
     return np.minimum(factor * share, 1 - (1 - share) / factor)
 
 
 def roc(design: Design) -> Array:
-    """Return the corners of the ROC curve: rows of (false alarms, yes detected), from (0, 0) to (1, 1)."""
+    """Return the corners of the ROC curve: rows of (false-alarm rate, detection rate), from (0, 0) to (1, 1)."""
     if len(design.options) != 2:
         reject("`design` must have two options", len(design.options), "give a yes/no design")
     no, yes = design.matrix

@@ -1,4 +1,4 @@
-"""Families of randomizers: functions that make a randomizer for `epsilon`, whose loss is checked."""
+"""Families of randomizers: functions that make a randomizer for a given `epsilon`, and a check of its loss."""
 
 import inspect
 import math
@@ -59,9 +59,7 @@ def make_randomizer(family: Family, epsilon: float) -> Randomizer:
         reject("a family must make a randomizer", type(randomizer).__name__, "warner(epsilon=1.0) is one", TypeError)
     if not randomizer.epsilon <= epsilon:
         rule = "a family must make a randomizer that costs at most the epsilon it is given"
-        reject(
-            rule, f"{randomizer.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it"
-        )
+        reject(rule, f"{randomizer.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "it would break the promise")
     return randomizer
 
 

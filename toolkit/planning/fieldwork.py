@@ -20,7 +20,7 @@ def whole_people(number: float) -> int:
 
 @dataclass(frozen=True)
 class Field:
-    """The conditions of a survey in the field. Here n is always the number of people whose reports arrive.
+    """The conditions of a survey in the field; n is always the number of people whose reports arrive.
 
     Parameters
     ----------
@@ -32,10 +32,10 @@ class Field:
         The share of invited people who answer.
     questions : int
         The number of questions.
-    one_each : bool
+    one_question_each : bool
         Whether each person answers one of the questions, drawn at random.
     compliance : Compliance, optional
-        People who do not follow the instructions.
+        The shares of people who do not follow the instructions.
     deff : float
         The design effect, 1 + (people per cluster - 1) * intraclass correlation. It multiplies the sampling variance,
         not the variance of the randomization.
@@ -70,7 +70,7 @@ class Field:
         return 1 if self.one_question_each else self.questions
 
     def effective_n(self, n: object) -> Any:
-        """Return the effective sample size: people in the smallest subgroup per question, over `weighting`."""
+        """Return the effective sample size: people in the smallest subgroup per question, divided by `weighting`."""
         return self._group_size(n) / self.weighting
 
     def _group_size(self, n: Any) -> Any:

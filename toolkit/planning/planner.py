@@ -12,7 +12,7 @@ from toolkit.core.checks import Number, check_integer, check_level, check_positi
 from toolkit.core.extras import extra
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.accuracy import Accuracy, PlanInputs
+from toolkit.planning.accuracy import Accuracy, PlanInputs, check_sides
 from toolkit.planning.families import Family, check_family, is_randomizer, round_down
 from toolkit.planning.fieldwork import Compliance, Field, check_field
 from toolkit.planning.search import (
@@ -20,9 +20,9 @@ from toolkit.planning.search import (
     Target,
     epsilon_for,
     format_margin,
+    margin_with_tolerance,
     people_for,
-    rounded_margin,
-    rounded_power,
+    power_with_tolerance,
 )
 from toolkit.planning.trust_models import TrustModel, check_delta, default_guesses, solutions_at, trust_models
 
@@ -62,7 +62,7 @@ class Plan:
         estimate.
     notes : tuple of str
         Caveats of the plan.
-    case : Case
+    case : PlanInputs
         The question and the conditions in the field.
     target : Target
         The margin or power that was requested, or that is attained.
@@ -96,7 +96,7 @@ class Plan:
 
     @property
     def _direct_margin(self) -> float:
-        """The margin that direct questions to n people would have if everybody told the truth."""
+        """The margin of direct questions to n people, if everybody answers truthfully."""
         return float(self.case.accuracy(self.epsilon).without_noise().margin(self.n))
 
     def trust_models(self, delta: float = 1e-6) -> tuple[TrustModel, ...]:
@@ -162,7 +162,7 @@ class Plan:
         return self.design.bounds is None
 
     def direct_n(self) -> int:
-        """Compute the number of people that direct questions would need if everybody told the truth.
+        """Compute the number of people that direct questions would need if everybody answered truthfully.
 
         Returns
         -------
@@ -174,16 +174,16 @@ class Plan:
     def _rows(self) -> list[tuple[str, str]]:
         rows = [
             ("people whose reports must arrive", f"{self.n:,}"),
-            ("epsilon, what one person loses at most", f"{self.epsilon:.4g}"),
+            ("epsilon, the largest loss of one person", f"{self.epsilon:.4g}"),
             (f"margin at {100 * self.level:g} %", format_margin(self.margin, is_share=self._is_share)),
-            ("the same, asked directly", format_margin(self._direct_margin, is_share=self._is_share)),
+            ("margin of direct questions", format_margin(self._direct_margin, is_share=self._is_share)),
         ]
         if self.invited != self.n:
             rows.insert(1, ("people to invite", f"{self.invited:,}"))
         if self.power is not None:
             rows.append((f"power to detect {self.detect}", f"{self.power:.3g}"))
         if self.bias:
-            rows.append(("bias if nobody corrects for those who do not comply", f"{self.bias:+.3g}"))
+            rows.append(("bias without a correction for noncompliance", f"{self.bias:+.3g}"))
         return rows
 
     def __repr__(self) -> str:
@@ -195,7 +195,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        names = {"n": "people whose", "epsilon": "epsilon,", "margin": "margin", "power": "power"}
+        names = {"n": "people whose", "epsilon": "epsilon,", "margin": "margin at", "power": "power"}
         cells = "".join(
             _html_row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows()
         )
@@ -253,8 +253,7 @@ def plan(
     Parameters
     ----------
     design : callable or Randomizer
-        A family (a function with the parameter `epsilon`, such as `warner`), or a randomizer, which has its own
-        epsilon.
+        A family (a function with the parameter `epsilon`, such as `warner`), or a randomizer, whose epsilon is fixed.
     prevalence : number or sequence
         The guessed truth: a share, one share per option, or a mean.
     epsilon : number, optional
@@ -280,7 +279,7 @@ def plan(
     response : number
         The share of invited people who answer; nobody in a population is invited twice.
     questions : int
-        The number of questions for the same people.
+        The number of questions that the same people answer.
     compliance : mapping, optional
         The shares of people who do not follow the instructions, as {"self_protective": share, "random": share}.
     deff : number
@@ -322,7 +321,7 @@ def plan(
     field = check_field(subgroup, population, response, questions, compliance, deff, weighting)
     truth, alternative = _parse_truth(prevalence, "prevalence"), _parse_truth(detect, "detect")
     sure = _check_assurance(assurance, alternative)
-    case = PlanInputs(design, truth, check_level(level), alternative, sd, field, _check_sides(sides), sure)
+    case = PlanInputs(design, truth, check_level(level), alternative, sd, field, check_sides(sides), sure)
     goal = _check_goals(case, goals, solved)
     return _solve(case, goal) if field.questions == 1 or case.is_fixed else _better_plan(case, goal)
 
@@ -341,7 +340,7 @@ def _solved_quantity(design: object, goals: Mapping[str, Any], *, testing: bool)
     """Return the name of the quantity that was left out."""
     goal, idle = ("power", "margin") if testing else ("margin", "power")
     if goals[idle] is not None:
-        missing = "" if testing else "; give `detect`, what the power is for"
+        missing = "" if testing else "; give `detect`, the share that the test should detect"
         rule = f"`{idle}` must be left out {'with' if testing else 'without'} `detect`"
         reject(rule, goals[idle], f"plan a margin or a test{missing}")
     names = ["epsilon", "n", goal]
@@ -364,11 +363,11 @@ def _solved_quantity(design: object, goals: Mapping[str, Any], *, testing: bool)
 def _check_goals(case: PlanInputs, goals: Mapping[str, Any], solved: str) -> _Goal:
     """Return the given quantities as numbers; reject contradictions."""
     if (margin := goals["margin"]) is not None:
-        margin = float(check_positive(margin, "margin", "no number of people has no error"))
+        margin = float(check_positive(margin, "margin", "every sample has an error"))
     people = None if goals["n"] is None else check_integer(goals["n"], "n")
     epsilon = float(case.design_or_family.epsilon) if case.is_fixed else None  # type: ignore[union-attr]
     if goals["epsilon"] is not None:
-        epsilon = round_down(check_positive(goals["epsilon"], "epsilon", "at 0 a report says nothing"))
+        epsilon = round_down(check_positive(goals["epsilon"], "epsilon", "at 0 a report carries no information"))
     power = None if goals["power"] is None else exact_fraction(goals["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
         rule = f"`power` must lie between {1 - case.level:.3g} and 1"
@@ -379,8 +378,8 @@ def _check_goals(case: PlanInputs, goals: Mapping[str, Any], solved: str) -> _Go
         consequence = "a share lies between 0 and 1, and 3 percentage points are 0.03"
         reject("`margin` must be below 1", goals["margin"], consequence)
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
-        rule = "`detect` must be written as `prevalence` is"
-        reject(rule, "another number of shares", "give as many shares as `prevalence` has")
+        rule = "`detect` must have as many shares as `prevalence`"
+        reject(rule, "another number", "both describe the same options")
     accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):
         reject("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
@@ -389,14 +388,14 @@ def _check_goals(case: PlanInputs, goals: Mapping[str, Any], solved: str) -> _Go
 
 
 def _check_people(field: Field, n: int | None) -> None:
-    """Reject a number of people above the number who answer when the whole population is invited once."""
+    """Reject an n above the number of people who answer when the whole population is invited once."""
     most = field.max_respondents()
     if n is None or most is None or n <= most:
         return
     if n > (field.population or 0):
         reject(f"`n` must be at most the population, {field.population:,}", f"{n:,}", "nobody is asked twice")
     consequence = f"{field.invited(n):,} would have to be invited, and nobody is invited twice"
-    rule = f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited"
+    rule = f"`n` must be at most {most:,}, the number who answer when all {field.population:,} are invited"
     reject(rule, f"{n:,}", consequence)
 
 
@@ -405,8 +404,8 @@ def _solve(case: PlanInputs, goal: _Goal) -> Plan:
     epsilon = goal.epsilon or epsilon_for(case, target, goal.n or 0)  # at most one of epsilon and n is missing
     accuracy = case.accuracy(epsilon)
     people = goal.n or people_for(accuracy, target)
-    power = None if case.detect is None else rounded_power(accuracy, people)
-    margin = target.margin if target.margin is not None else rounded_margin(accuracy, people)
+    power = None if case.detect is None else power_with_tolerance(accuracy, people)
+    margin = target.margin if target.margin is not None else margin_with_tolerance(accuracy, people)
     randomizer, compliance = case.randomizer(epsilon), case.field.compliance
     bias = compliance.bias(randomizer, case.prevalence) if compliance and has_matrix(randomizer) else 0.0
     reached = {"power": power} if solved == "power" else {"margin": margin} if power is None else {}
@@ -429,7 +428,7 @@ def _solve(case: PlanInputs, goal: _Goal) -> Plan:
 
 
 def _better_plan(case: PlanInputs, goal: _Goal) -> Plan:
-    """Plan for one random question per person and for all questions with a divided budget; return the better plan."""
+    """Plan for one random question per person, and for all questions with a divided budget; return the better plan."""
     solved = goal.solved
     plans: list[Plan] = []
     for one_question_each in (True, False):
@@ -446,7 +445,8 @@ def _better_plan(case: PlanInputs, goal: _Goal) -> Plan:
 
     plans.sort(key=cost)
     if len(plans) == 1:
-        return replace(plans[0], notes=(*plans[0].notes, "the other way to ask several questions cannot reach this"))
+        note = "the other way of asking several questions cannot reach the target"
+        return replace(plans[0], notes=(*plans[0].notes, note))
     second_best = getattr(plans[1], solved)
     words = f"{second_best:,}" if solved == "n" else f"{second_best:.3g}"
     if solved == "margin":
@@ -468,7 +468,7 @@ def _notes(case: PlanInputs) -> tuple[str, ...]:
     if field.population:
         notes.append(f"drawn from a population of {field.population:,}")
     if field.deff != 1:
-        notes.append(f"what comes from sampling has a design effect of {field.deff:.3g}, randomization has none")
+        notes.append(f"the design effect of {field.deff:.3g} applies to the sampling variance, not to randomization")
     if field.weighting != 1:
         notes.append(f"weights multiply every variance by {field.weighting:.4g}")
     if case.assurance is not None:
@@ -486,11 +486,13 @@ def _test_note(case: PlanInputs, accuracy: Accuracy, target: Target, n: int) -> 
     test = f"{'two-sided' if case.sides == 2 else 'one-sided'} test at {100 * (1 - case.level):.3g} %"
     if not Target(power=target.power).has_exact_power(accuracy, n):
         return (f"{test}, power by the normal approximation",)
-    message = f"{test}, power counted from the binomial law"
+    message = f"{test}, power computed from the binomial distribution"
     if target.power is None or accuracy.exact_test is None:
         return (message,)
     first, stays = accuracy.exact_test.first_n(target.power), accuracy.exact_test.sustained_n(target.power)
-    return (f"{message}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
+    return (
+        f"{message}: {target.power:.3g} is first reached with {first:,} people, and by every size from {stays:,} on",
+    )
 
 
 def _check_assurance(assurance: Number | None, detect: object) -> float | None:
@@ -501,12 +503,6 @@ def _check_assurance(assurance: Number | None, detect: object) -> float | None:
         rule = "`assurance` must be from 0.5 to below 1, for a margin and not with `detect`"
         reject(rule, assurance, "write assurance=0.9 if nine of ten surveys should keep the margin")
     return share
-
-
-def _check_sides(sides: object) -> int:
-    if check_integer(sides, "sides") not in (1, 2):
-        reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
-    return int(sides)  # type: ignore[call-overload, no-any-return]
 
 
 def _parse_truth(value: Any, name: str) -> Any:

@@ -22,7 +22,7 @@ _ROUND_UP = 1 + 1e-12  # exceeds the rounding error of a margin
 
 
 class OutOfReach(ValueError):  # noqa: N818  named after the target
-    """The error if no number of people, or no epsilon, reaches the target; its message states the attainable limit."""
+    """The error raised if no number of people, or no epsilon, reaches the target; it states what is attainable."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Target:
         return self.shortfall(accuracy, n) <= 0
 
     def is_sustained(self, accuracy: Precision, n: int) -> bool:
-        """Whether n people and every larger number reach the target: an exact power is a sawtooth in n."""
+        """Whether n people and every larger number reach the target, since an exact power is a sawtooth in n."""
         if not self.is_reached(accuracy, n) or not self.has_exact_power(accuracy, n):
             return self.is_reached(accuracy, n)
         return accuracy.exact_test.is_sustained(float(self.power or 0), n)  # type: ignore[union-attr]
 
     def has_exact_power(self, accuracy: Precision, n: int) -> bool:
-        """Whether the power of n people is exact, and not an approximation."""
+        """Whether the power with n people is computed exactly rather than approximated."""
         return self.margin is None and accuracy.exact_test is not None and n <= MAX_EXACT_N
 
     def __str__(self) -> str:
@@ -69,11 +69,11 @@ class Target:
         )
 
 
-def rounded_margin(accuracy: Precision, n: int) -> float:
+def margin_with_tolerance(accuracy: Precision, n: int) -> float:
     return float(accuracy.margin(n)) * _ROUND_UP
 
 
-def rounded_power(accuracy: Precision, n: int) -> float:
+def power_with_tolerance(accuracy: Precision, n: int) -> float:
     return max(0.0, float(accuracy.power(n)) - 1e-12)
 
 
@@ -129,7 +129,7 @@ def epsilon_for(case: PlanInputs, target: Target, n: int) -> float:
     exact = target.has_exact_power(best, n)
     if not target.is_sustained(best, n):
         # An exact power is not monotone in epsilon, so the search may have missed an isolated epsilon that reaches it.
-        none = "no epsilon was found that keeps" if exact else "no epsilon reaches"
+        none = "no epsilon was found that reaches" if exact else "no epsilon reaches"
         remedy = f"even direct questioning has {target.format_attained(best, n)}; ask more people"
         reject(f"{none} the target with {n:,} people", target, remedy, OutOfReach)
 
@@ -193,7 +193,7 @@ _Point = tuple[float, float]
 
 
 def _bracket_epsilon(shortfall_at: Callable[[float], float]) -> tuple[_Point | None, _Point | None]:
-    """Search outward from 1 for a point that misses the target and a point that reaches it, or None."""
+    """Search outward from 1 for a point that misses the target and a point that reaches it; None if there are none."""
     start = (1.0, shortfall_at(1.0))
     low, high = (start, None) if start[1] > 0 else (None, start)
     while high is None and low and low[0] < MAX_EPSILON:

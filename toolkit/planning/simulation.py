@@ -60,7 +60,7 @@ class SimulatedPlan:
 
 @explain_call(
     'plan_by_simulation(warner("3/4").estimate, lambda n, rng: rng.random(n) < 0.4, n=500, repeats=200)',
-    truth="a function of n and a generator that invents a survey",
+    truth="a function of n and a random generator that returns the data of one survey",
 )
 def plan_by_simulation(
     analysis: Callable[[Any], Any],
@@ -77,9 +77,9 @@ def plan_by_simulation(
     Parameters
     ----------
     analysis : callable
-        The analysis of a survey's data. It returns an `Estimate` (tested against `null`), an object with a p-value `p`,
-        a p-value, or True if something was detected. If the analysis raises a ValueError, for example because a fit
-        has no maximum, the survey counts as no detection.
+        The function that analyzes the data of a survey. It returns an `Estimate` (tested against `null`), an object
+        with a p-value `p`, a p-value, or True if something was detected. If the analysis raises a ValueError, for
+        example because a fit has no maximum, the survey counts as no detection.
     truth : callable
         A function of n and a random generator that returns the data of one survey, randomized as in the field.
     n : int or sequence of int
@@ -104,7 +104,7 @@ def plan_by_simulation(
     >>> die = forced("1/6", "1/6")
     >>> def invent(n, rng):
     ...     return die.randomize(rng.random(n) < 0.1, rng)
-    >>> plan_by_simulation(die.estimate, invent, 277, repeats=500, rng=1)  # 80 %, counted
+    >>> plan_by_simulation(die.estimate, invent, 277, repeats=500, rng=1)  # the exact power is 80 %
     <SimulatedPlan: power 0.8... (0.7... to 0.8...) with 277 people; 500 surveys each>
     """
     sizes = [check_integer(size, "n") for size in (n if isinstance(n, Sequence | np.ndarray) else [n])]

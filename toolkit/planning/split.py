@@ -24,7 +24,7 @@ _SMALLEST_SHARE = 1e-3  # the smallest share of the budget for a question
 
 @dataclass(frozen=True, repr=False)
 class Split:
-    """A privacy budget that is divided among questions. The exact sum of the questions' epsilons is at most `epsilon`.
+    """A privacy budget divided among questions; the exact sum of the questions' epsilons is at most `epsilon`.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Split:
         The randomizer of each question.
     margins : mapping
         The margin of each question.
-    one_random : mapping
+    one_question_margins : mapping
         The margins if each person answered one question, drawn at random, with the whole budget.
 
     Examples
@@ -56,7 +56,7 @@ class Split:
     shares: Mapping[str, float]
     designs: Mapping[str, Randomizer]
     margins: Mapping[str, float]
-    one_random: Mapping[str, float]
+    one_question_margins: Mapping[str, float]
 
     @property
     def largest(self) -> float:
@@ -66,7 +66,7 @@ class Split:
     @property
     def gain(self) -> float:
         """The factor by which one random question per person reduces the sample size for the largest margin."""
-        return (self.largest / max(self.one_random.values())) ** 2
+        return (self.largest / max(self.one_question_margins.values())) ** 2
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per question.
@@ -78,7 +78,8 @@ class Split:
         """
         pd = extra("pandas")
 
-        rows = {"epsilon": self.shares, "margin": self.margins, "margin, one random question": self.one_random}
+        one_question = self.one_question_margins
+        rows = {"epsilon": self.shares, "margin": self.margins, "margin, one random question": one_question}
         return pd.DataFrame({name: dict(values) for name, values in rows.items()}, index=pd.Index(list(self.shares)))
 
     def __repr__(self) -> str:
@@ -161,7 +162,7 @@ def _check_weights(questions: Mapping[str, Any], weights: Mapping[str, Number]) 
     if set(weights) != set(questions):
         reject("`weights` must name every question once", "other names", "use the names of `questions`")
     return {
-        name: float(check_positive(weights[name], "weights", "a question without budget tells nothing"))
+        name: float(check_positive(weights[name], "weights", "a question without a budget yields no information"))
         for name in questions
     }
 

@@ -116,7 +116,7 @@ class PeopleNeeded:
     def __repr__(self) -> str:
         binding = next(row for row in self.rows if row.binding)
         reason = f"{binding.question}, {binding.target} ({binding.group}) decides"
-        size = f"{self.n:,} people, {self.invited:,} invited, for {len(self.rows)} wishes"
+        size = f"{self.n:,} people, {self.invited:,} invited, for {len(self.rows)} goals"
         return f"<PeopleNeeded: {size}; {reason}>"
 
     def _repr_html_(self) -> str:
@@ -130,7 +130,7 @@ _CALL = 'plan_survey({"cheated": warner("3/4")}, {"cheated": {"margin": 0.05}}, 
 @explain_call(_CALL)
 def plan_survey(
     designs: Mapping[str, Randomizer],
-    wishes: Mapping[str, Any],
+    goals: Mapping[str, Any],
     *,
     prevalence: Mapping[str, Any],
     level: Number = 0.95,
@@ -145,7 +145,7 @@ def plan_survey(
     ----------
     designs : mapping
         The randomizer of each question.
-    wishes : mapping
+    goals : mapping
         One or several goals for each question: {"margin": 0.03} for all people, {"margin": 0.06, "subgroup": "1/4"} for
         a subgroup, {"detect": 0.2} for a test against the guess, {"difference": (0.1, 0.2), "groups": ("1/2", "1/2")}
         between two groups, and {"slope": 0.5, "intercept": -1} for a logistic regression. The default power of tests is
@@ -155,7 +155,7 @@ def plan_survey(
     level : number
         The confidence level.
     response, population, deff, weighting : optional
-        As for `plan`; the population must include all people to invite.
+        As for `plan`; the population must be at least as large as the number of people to invite.
 
     Returns
     -------
@@ -166,25 +166,25 @@ def plan_survey(
     --------
     >>> from toolkit import forced
     >>> die = forced("1/6", "1/6")
-    >>> wishes = [{"margin": 0.03}, {"margin": 0.06, "subgroup": "1/4"}, {"slope": 0.5, "intercept": -1}]
-    >>> plan_survey({"cheated": die}, {"cheated": wishes}, prevalence={"cheated": 0.1}, response=0.5)
-    <PeopleNeeded: 1,720 people, 3,440 invited, for 3 wishes; cheated, ± 0.06 (1/4 of the people) decides>
+    >>> goals = [{"margin": 0.03}, {"margin": 0.06, "subgroup": "1/4"}, {"slope": 0.5, "intercept": -1}]
+    >>> plan_survey({"cheated": die}, {"cheated": goals}, prevalence={"cheated": 0.1}, response=0.5)
+    <PeopleNeeded: 1,720 people, 3,440 invited, for 3 goals; cheated, ± 0.06 (1/4 of the people) decides>
     """
     field = check_field(1, population, response, 1, None, deff, weighting)
     needs: list[tuple[str, str, str, float, str, int, int]] = []
-    if not all(isinstance(mapping, Mapping) for mapping in (designs, wishes, prevalence)):
-        reject("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
-    for name, wish_or_wishes in wishes.items():
-        if not isinstance(wish_or_wishes, Mapping | list | tuple):
-            reject("a wish must be a mapping, or several", type(wish_or_wishes).__name__, _CALL, TypeError)
+    if not all(isinstance(mapping, Mapping) for mapping in (designs, goals, prevalence)):
+        reject("designs, goals and guesses must be mappings by question", "something else", _CALL, TypeError)
+    for name, question_goals in goals.items():
+        if not isinstance(question_goals, Mapping | list | tuple):
+            reject("goals must be a mapping or a list of mappings", type(question_goals).__name__, _CALL, TypeError)
         if name not in designs:
-            reject("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
+            reject("goals must be for randomized questions", repr(name)[:60], f"they are {', '.join(designs)}")
         needs += [
-            (name, *_size_for_wish(designs[name], wish, prevalence.get(name), level, field))
-            for wish in ([wish_or_wishes] if isinstance(wish_or_wishes, Mapping) else wish_or_wishes)
+            (name, *_size_for_goal(designs[name], goal, prevalence.get(name), level, field))
+            for goal in ([question_goals] if isinstance(question_goals, Mapping) else question_goals)
         ]
     if not needs:
-        reject("there must be a wish", "none", "{'cheated': {'margin': 0.03}}")
+        reject("there must be at least one goal", "none", "{'cheated': {'margin': 0.03}}")
     most = max(people for *_, people in needs)
     rows = tuple(
         PeopleForGoal(name, purpose, group, share, target, n, people, field.invited(people), people == most)
@@ -192,16 +192,16 @@ def plan_survey(
     )
     if field.population is not None and field.invited(most) > field.population:
         rule = f"the population must hold the {field.invited(most):,} people to invite"
-        reject(rule, f"{field.population:,}", "nobody is asked twice; wish for less")
+        reject(rule, f"{field.population:,}", "nobody is asked twice; choose more modest goals")
     return PeopleNeeded(rows, _notes(rows, field))
 
 
 _Row = tuple[str, str, float, str, int, int]
 
 
-def _size_for_wish(design: Any, wish: object, guess: object, level: Number, field: Field) -> _Row:
+def _size_for_goal(design: Any, goal: object, guess: object, level: Number, field: Field) -> _Row:
     """Return the purpose, the group, its share, the target, the people in the group, and the people in total."""
-    purpose, terms = _parse_wish(wish)
+    purpose, terms = _parse_goal(goal)
     if guess is None and purpose in ("margin", "test"):
         reject("`prevalence` must hold a guess for each question", "none for one", 'write prevalence={"cheated": 0.2}')
     if purpose == "difference":
@@ -247,25 +247,25 @@ def _size_for_difference(design: Any, terms: dict[str, Any], level: Number, fiel
     return "difference", group, float(shares[0]), target, difference_plan.n[0], people
 
 
-def _parse_wish(wish: object) -> tuple[str, dict[str, Any]]:
+def _parse_goal(goal: object) -> tuple[str, dict[str, Any]]:
     """Return the kind of a goal and its options; each kind of goal has its own key."""
-    if not isinstance(wish, Mapping):
-        reject("a wish must be a mapping", type(wish).__name__, "{'margin': 0.03}", TypeError)
+    if not isinstance(goal, Mapping):
+        reject("a goal must be a mapping", type(goal).__name__, "{'margin': 0.03}", TypeError)
     keys = {options[0]: purpose for purpose, options in _KEYS_BY_PURPOSE.items()}
-    purposes = [keys[key] for key in wish if key in keys]
+    purposes = [keys[key] for key in goal if key in keys]
     if len(purposes) != 1:
-        reject(f"a wish must have one of {', '.join(keys)}", f"{len(purposes)} of them", "write a list of wishes")
+        reject(f"a goal must have one of {', '.join(keys)}", f"{len(purposes)} of them", "write a list of goals")
     purpose = purposes[0]
-    if unknown := [str(key) for key in wish if key not in _KEYS_BY_PURPOSE[purpose]]:
-        rule = f"a wish for a {purpose} may have {', '.join(_KEYS_BY_PURPOSE[purpose])}"
+    if unknown := [str(key) for key in goal if key not in _KEYS_BY_PURPOSE[purpose]]:
+        rule = f"a goal for a {purpose} may have {', '.join(_KEYS_BY_PURPOSE[purpose])}"
         reject(rule, ", ".join(unknown)[:60], "leave the others out")
-    return purpose, dict(wish)
+    return purpose, dict(goal)
 
 
 def _notes(rows: Sequence[PeopleForGoal], field: Field) -> tuple[str, ...]:
     notes = ["n are people whose reports arrive; margins are by the normal approximation"]
     if any(row.purpose == "slope" for row in rows):
-        notes.append("people for a slope are approximate, and clusters are not accounted for in them")
+        notes.append("the number of people for a slope is approximate and ignores clusters")
     if field.population is not None:
-        notes.append("no error was taken to be smaller because the population is finite")
+        notes.append("the finite population correction is not applied")
     return tuple(notes)

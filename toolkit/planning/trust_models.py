@@ -11,7 +11,7 @@ from toolkit.core.checks import reject
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import erfcx, ndtr, ndtri
 from toolkit.core.search import bisect_elementwise, bisect_integers, bracket
-from toolkit.local.shuffling.amplification import largest_local, shuffled
+from toolkit.local.shuffling.amplification import largest_local_epsilon, shuffled
 from toolkit.planning.accuracy import Accuracy, PlanInputs, Precision
 from toolkit.planning.fieldwork import Field
 from toolkit.planning.search import MAX_PEOPLE, OutOfReach, Target, epsilon_for, people_for
@@ -22,7 +22,7 @@ _MIN_RATIO = 1e-12  # the smallest ratio of the standard deviation to the scale 
 
 @dataclass(frozen=True)
 class CuratorAccuracy:
-    """The precision of a curator who has n answers and adds Laplace noise to the share or mean.
+    """The precision of a release by a curator who has n answers and adds Laplace noise to the share or mean.
 
     The error is the sum of a normal sampling error and Laplace noise with scale `noise_total` / n. The quantiles are
     computed from this sum, not from a normal distribution with the same variance. If the noise dominates, a 95 % margin
@@ -91,7 +91,7 @@ def upper_quantile(p: float, sd: float | Array, scale: float | Array) -> Array:
 TRUST_TEXTS = {
     "direct": "whoever receives the answers, with all of them",
     "local": "the phone and its page, or one's own die; not the collector",
-    "shuffled": "a shuffler that mixes the reports and does not tell whose is whose, nor collude with the analyst",
+    "shuffled": "a shuffler that mixes the reports, hides whose is whose, and does not collude with the analyst",
     "central": "a curator, with every true answer, to add the noise and publish nothing else",
 }
 _MAX_LOCAL_EPSILON = 16.0
@@ -184,7 +184,7 @@ def _shuffled(case: PlanInputs, epsilon: float, n: int, target: Target, delta: f
         per_question = shuffled(case.randomizer(local), reports, delta).epsilon
         return per_question if case.field.one_question_each else per_question * case.field.questions
 
-    largest = largest_local(lambda local: cost(local, n), epsilon, most=_MAX_LOCAL_EPSILON, tolerance=1e-3)
+    largest = largest_local_epsilon(lambda local: cost(local, n), epsilon, max_local=_MAX_LOCAL_EPSILON, tolerance=1e-3)
 
     def enough(people: int) -> bool:
         try:
@@ -204,7 +204,7 @@ def _shuffled(case: PlanInputs, epsilon: float, n: int, target: Target, delta: f
 
 
 def default_guesses(prevalence: object) -> tuple[Any, ...]:
-    """Return alternative truths: shares from 0 to twice the guess, and one half; or shares that are more equal."""
+    """Return alternative truths: shares from 0 to twice the guess, and one half; or more nearly equal shares."""
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:
         guess = float(shares)

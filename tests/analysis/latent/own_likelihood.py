@@ -1,4 +1,4 @@
-"""A likelihood that is written out beside the tests, held against a fit."""
+"""A likelihood that is written out in the tests, compared with a fit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 
 
 def check(fit: Any, height: Callable[[np.ndarray], float], exact: float = 1e-7) -> None:
-    """It has the height of the fit there, a gradient of 0, and bends as the covariance says: by differences along each
-    coefficient, and along three directions in which all of them move; in standard errors.
+    """It has the fit's log-likelihood there, a gradient of 0, and the curvature that the covariance implies: by
+    differences along each coefficient and along three directions that combine all of them, in standard errors.
     """
     at, rng = np.asarray(fit.value), np.random.default_rng(1)
     ways = np.vstack([np.eye(len(at)), rng.normal(size=(3, len(at)))]) * fit.se

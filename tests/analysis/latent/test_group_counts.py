@@ -25,7 +25,7 @@ from toolkit.analysis.latent.group_counts import (
     outside_notes,
     read_groups,
 )
-from toolkit.core.inference.intervals import imbens_manski
+from toolkit.core.inference.intervals import imbens_manski_quantile
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS
 
 DATA = survey()
@@ -40,7 +40,7 @@ def test_cheater_detection_has_the_reference_numbers() -> None:
     assert abs(found.test.statistic - 3.163093) < 1e-6
     assert abs(found.test.p - 0.037660) < 1e-6
     assert abs(found.estimate.value[2] / found.estimate.se[2] - 1.73049) < 1e-5
-    assert abs(found.without_cheating - 0.23069985) < 1e-8
+    assert abs(found.carriers_without_cheating - 0.23069985) < 1e-8
     assert np.allclose(tuple(found.interval()), [0.215100617, 0.323969338], atol=1e-8)
     assert np.allclose(found.likeliest, found.estimate.value)
     assert abs(reach(found) - 1.692617) < 1e-6
@@ -50,15 +50,13 @@ def test_cheater_detection_has_the_reference_numbers() -> None:
     assert np.allclose(second.estimate.se[[0, 2]], [0.02794689, 0.02392931], atol=1e-8)
     assert abs(second.test.statistic - 0.078752) < 1e-6
     assert abs(second.test.p - 0.389498) < 1e-6
-    assert abs(second.without_cheating - 0.12292628) < 1e-8
+    assert abs(second.carriers_without_cheating - 0.12292628) < 1e-8
     assert np.allclose(tuple(second.interval()), [0.073827158, 0.217690600], atol=1e-8)
 
 
 def reach(found) -> float:
-    """How many standard errors Imbens and Manski's interval goes beyond the range from carriers to carriers
-    and cheaters.
-    """
-    return imbens_manski(found.estimate.value[2] / max(found.estimate.se[:2]), 0.95)
+    """The standard errors that Imbens and Manski's interval adds beyond carriers, or carriers and cheaters."""
+    return imbens_manski_quantile(found.estimate.value[2] / max(found.estimate.se[:2]), 0.95)
 
 
 def test_counts_that_contradict_cheater_detection_say_so() -> None:
@@ -73,9 +71,9 @@ def test_counts_that_contradict_cheater_detection_say_so() -> None:
 
 @pytest.mark.parametrize(("p", "told"), [(0.051, None), (0.049, "5e-02"), (0.012, "2e-02"), (1.2e-9, "2e-09")])
 def test_how_unlikely_counts_are_is_rounded_up(p: float, told: str | None) -> None:
-    """Of two degrees of freedom half the ratio is minus the logarithm of p."""
+    """With two degrees of freedom, half the ratio is minus the logarithm of p."""
     first, *doubts = outside_notes(SimpleNamespace(best=0.0), float(np.log(p)), "shares")  # type: ignore[arg-type]
-    assert "outside what shares can be" in first
+    assert "outside the range of shares" in first
     assert [note.partition("p at most ")[2].split()[0] for note in doubts] == ([] if told is None else [told])
 
 
@@ -85,7 +83,7 @@ def test_the_lie_detector_has_the_reference_numbers() -> None:
     assert np.allclose(found.estimate.se, [0.039894756, 0.144986279], atol=1e-9)
     assert abs(found.test.statistic - 1.518540) < 1e-6
     assert abs(found.test.p - 0.10892) < 1e-5
-    assert abs(found.if_honest - 0.05541489) < 1e-8
+    assert abs(found.carriers_if_honest - 0.05541489) < 1e-8
     second = lie_detector([[330, 670], [780, 220]], p=(0.3, 0.8))
     assert np.allclose(second.estimate.value, [0.1, 0.4])
     assert np.allclose(second.estimate.se, [0.039653151, 0.098615034], atol=1e-9)
@@ -199,7 +197,7 @@ def test_bad_counts_are_refused(given: Any, sentence: str) -> None:
 
 
 def test_bad_frames_are_refused() -> None:
-    with pytest.raises(ValueError, match="of one of the groups in `p`, got 1169 of 2400"):
+    with pytest.raises(ValueError, match="to one of the groups in `p`, got 1169 of 2400"):
         cheater_detection(DATA.cdm, p={1: 0.2, 3: 0.8}, group=DATA.group)
     with pytest.raises(TypeError, match=r"`p` must be a mapping, \{group: probability\}"):
         cheater_detection(DATA.cdm, p=(0.2, 0.8), group=DATA.group)
@@ -229,7 +227,7 @@ def test_the_reach_of_imbens_and_manski_solves_its_equation() -> None:
     from scipy.special import ndtr
 
     for width in (0.0, 0.3, 1.5, 40.0):
-        reach = imbens_manski(width, 0.95)
+        reach = imbens_manski_quantile(width, 0.95)
         assert abs(ndtr(reach + width) - ndtr(-reach) - 0.95) < 1e-12
 
 
@@ -317,7 +315,7 @@ def test_the_likeliest_prevalences_of_two_questions_are_a_maximum() -> None:
 
 
 def test_the_lie_detector_is_cheater_detection_by_other_names() -> None:
-    """A non-carrier of the one says yes as often as an honest non-carrier of the other is told to."""
+    """A non-carrier in one model says yes as often as an honest non-carrier is told to in the other."""
     counts = [[300, 700], [750, 250]]
     lying, cheating = lie_detector(counts, p=(0.3, 0.8)), cheater_detection(counts, p=(0.7, 0.2))
     admit, others, _ = cheating.estimate.value

@@ -1,4 +1,4 @@
-"""All that one person tells, against likelihoods that are written out cell by cell and share nothing with ours."""
+"""All responses of a person, compared with likelihoods that are written out cell by cell, in independent code."""
 
 import math
 from dataclasses import replace
@@ -14,20 +14,20 @@ from scipy.stats import betabinom, binom, chi2, norm
 from tests.analysis.latent.own_likelihood import check
 from tests.slowly import each
 from toolkit.analysis import list_experiment
-from toolkit.analysis.latent.joint import JointDistribution, ListDistribution
+from toolkit.analysis.latent.joint import ERRORS, JointDistribution, ListDistribution
 from toolkit.analysis.latent.list_counts import item_counts
-from toolkit.analysis.latent.model import (
+from toolkit.analysis.latent.two_groups import TwoGroupDistribution
+from toolkit.analysis.regression.covariates import Covariates
+from toolkit.analysis.regression.fit import Comparison, Fit
+from toolkit.analysis.regression.latent_model import (
     FORM_ONLY,
     LatentFit,
-    LatentModel,
     Predictor,
     _identified,
     _maximum,
     vanishing_share,
 )
-from toolkit.analysis.latent.two_groups import TwoGroupDistribution
-from toolkit.analysis.regression.covariates import Covariates
-from toolkit.analysis.regression.fit import Comparison, Fit
+from toolkit.analysis.regression.responses import ResponseModel
 from toolkit.analysis.regression.rows import People
 from toolkit.analysis.regression.scoring import Evaluation
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS
@@ -37,7 +37,7 @@ NORMAL = np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum()
 
 
 def double_survey(n=400, spread=0.7):
-    """Two lists of three items to the same people, whose answers go together."""
+    """Two lists of three items for the same people, whose answers are correlated."""
     rng = np.random.default_rng(11)
     x = rng.normal(size=n)
     z = rng.random(n) < expit(-0.5 + 0.5 * x)
@@ -48,7 +48,7 @@ def double_survey(n=400, spread=0.7):
 
 
 def item_survey(n=400, spread=0.0):
-    """Three harmless items one by one to those without the long list."""
+    """Three control items, asked one by one of the people without the long list."""
     rng = np.random.default_rng(12)
     x = rng.normal(size=n)
     z = rng.random(n) < expit(-0.5 + 0.5 * x)
@@ -60,7 +60,7 @@ def item_survey(n=400, spread=0.0):
 
 
 def binomial(count, p):
-    """Of three items; 0 where a count cannot be."""
+    """The distribution of a count of three items; 0 for impossible counts."""
     choose = np.array([math.comb(3, int(k)) if 0 <= k <= 3 else 0 for k in count])
     k = np.clip(count, 0, 3)
     return choose[:, None] * p ** k[:, None] * (1 - p) ** (3 - k)[:, None]
@@ -145,8 +145,9 @@ def test_answers_that_go_together_are_detected() -> None:
     assert together.se[0] < squares.se[0]
 
 
+@pytest.mark.slow
 def test_lists_of_one_item_are_two_lists() -> None:
-    """Where a harmless count is 0 or 1, as that of an item by itself."""
+    """Cases in which a control count is 0 or 1, such as a single item."""
     rng, n = np.random.default_rng(3), 800
     z, t = rng.random(n) < 0.3, rng.random(n) < 0.5
     data = {"a": (rng.random(n) < 0.5) + 1 * (t & z), "b": (rng.random(n) < 0.4) + 1 * (~t & z), "t": t}
@@ -177,10 +178,15 @@ LAWS += [
     for parts, single in (({"a": 2, "b": 2}, False), ({"a": 3}, False), ({"a": 1, "b": 1, "c": 1}, True))
     for constrained, shared in product(TWICE, repeat=2)
 ]
+LAWS += [
+    ListDistribution(3, TREATED, True, constrained, True, True, False, errors=errors)
+    for errors, constrained in product(ERRORS.values(), TWICE)
+]
+LAWS += [ListDistribution(3, TREATED, True, constrained, True, True, False, outcome=True) for constrained in TWICE]
 
 
 def test_a_law_describes_itself_and_can_drop_a_parameter() -> None:
-    """Without that parameter the law is the same."""
+    """Without that parameter, the distribution is the same."""
     plain, full = LAWS[0], LAWS[31]
     assert (plain.form, plain.further_shares) == ("unconstrained binomial", "")
     assert (full.form, full.further_shares) == ("constrained beta-binomial", ", floor, ceiling, direct question")
@@ -197,11 +203,12 @@ def test_a_law_describes_itself_and_can_drop_a_parameter() -> None:
     assert LAWS[32].names == ("", "a", "b", "a of carriers", "b of carriers")
 
 
-CURVES = [TwoGroupDistribution(design, np.array([0.2, 0.8] * 2)) for design in TWO_GROUP_DESIGNS.values()]
+NOBODY = np.zeros(4, dtype=bool)
+CURVES = [TwoGroupDistribution(design, np.array([0.2, 0.8] * 2), NOBODY) for design in TWO_GROUP_DESIGNS.values()]
 
 
 @pytest.mark.slow
-@each(law=[*((one.probabilities, len(one.names)) for one in LAWS), *((one, 2) for one in CURVES)])
+@each(law=[*((one, len(one.names)) for one in LAWS), *((one, 2) for one in CURVES)])
 def test_chances_of_all_answers_add_up_and_slope_as_they_say(law) -> None:
     chances_of, width = law
     eta = np.random.default_rng(3).uniform(-2, 2, size=(width, 4))
@@ -222,7 +229,7 @@ def test_chances_of_one_list_are_those_of_all_ways_to_answer_it(law) -> None:
     ceiling holds them back, and a confession of carriers alone.
     """
     eta = np.random.default_rng(4).normal(size=(len(law.names), 4))
-    chances, _ = law.probabilities(eta)
+    chances, _ = law(eta)
     for person, long in enumerate(TREATED):
         by = dict(zip(law.names, eta[:, person], strict=True))
         expected = np.zeros((5, 2))
@@ -277,6 +284,7 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
     shares = [Predictor(f"share {place}", one, np.zeros(1), limits=(0,)) for place in range(edge)]
     fit, smaller = LatentFit.__new__(LatentFit), SimpleNamespace(labels=("Intercept",))
     object.__setattr__(fit, "predictors", (Predictor("", one, np.zeros(1)), *shares))
+    object.__setattr__(fit, "model", None)
     plain = Comparison(statistic, edge + more, 0.5, "likelihood ratio")
     with mock.patch.object(Fit, "compare", return_value=plain):
         found = fit.compare(smaller)
@@ -296,16 +304,16 @@ def test_shares_of_zero_lie_on_the_edge_each_for_itself(edge, more, statistic) -
 def test_parameters_are_identified_by_the_least_eigenvalue(alike, notes) -> None:
     """The eigenvalue is that of their correlations: of two it is one less their correlation, whatever their units."""
     assert _identified(np.array([[4.0, 6 * (1 - alike)], [6 * (1 - alike), 9.0]])) == notes
-    with pytest.raises(ValueError, match="must tell the parameters apart, got a least eigenvalue of 9"):
+    with pytest.raises(ValueError, match="must identify the parameters, got a smallest eigenvalue of 9"):
         _identified(np.array([[4.0, 6 * (1 - 0.9e-8)], [6 * (1 - 0.9e-8), 9.0]]))
 
 
 def test_a_likelihood_counts_people_and_has_a_finite_maximum() -> None:
-    """Its gradient by differences; its information as the mean square of all scores that there could be."""
+    """Its gradient by differences; its information as the mean square over all possible scores."""
     x, weights = np.array([[1.0, -0.5], [1.0, 0.3], [1.0, 1.0], [1.0, 2.0]]), np.array([0.6, 1.9, 0.3, 1.2])
-    law = TwoGroupDistribution(TWO_GROUP_DESIGNS["lie_detector"], np.array([0.2, 0.8] * 2))
+    law = TwoGroupDistribution(TWO_GROUP_DESIGNS["lie_detector"], np.array([0.2, 0.8] * 2), NOBODY)
     columns, at = (x, np.ones((4, 1))), np.array([-0.3, 0.4, 0.9])
-    model = LatentModel(law, columns, np.array([0, 1, 1, 0]), People(4, weights))
+    model = ResponseModel(law, columns, np.array([0, 1, 1, 0]), People(4, weights))
     point, steps = model.evaluate(at), 1e-5 * np.eye(3)
     slopes = [(model.evaluate(at + step).loglike - model.evaluate(at - step).loglike) / 2e-5 for step in steps]
     assert point.score == pytest.approx(slopes, abs=1e-8)
@@ -319,10 +327,10 @@ def test_a_likelihood_counts_people_and_has_a_finite_maximum() -> None:
 
 
 def test_what_has_no_solution_is_refused() -> None:
-    """Who has seen the long list tells more than all harmless items and the trait."""
+    """A person with the long list counts more than all control items and the trait."""
     on = np.arange(20) % 2 == 0
     data = {"y": np.where(on, 4, np.arange(20) // 2 % 4), "t": on}
-    with pytest.raises(ValueError, match="the sensitive item must have its least squares at finite coefficients"):
+    with pytest.raises(ValueError, match="curve of the sensitive item must have finite coefficients"):
         list_experiment("y ~ 1", data, treatment="t", items=3)
     with pytest.raises(ValueError, match="`control` must be one of binomial, beta-binomial, logit-normal"):
         list_experiment("y ~ 1", data, treatment="t", items=3, control="poisson")
@@ -340,10 +348,10 @@ def test_what_has_no_likelihood_is_refused() -> None:
         list_experiment("a ~ x", data, **TWO, floor=True)
     with pytest.raises(ValueError, match="`control='beta-binomial'` must go with one list"):
         list_experiment("a ~ x", data, **TWO, control="beta-binomial")
-    with pytest.raises(ValueError, match="`second` must go without `control_items`"):
+    with pytest.raises(ValueError, match="`second` must be given without `control_items`"):
         list_experiment("a ~ x", data, **TWO, control_items=["x"])
     many = {f"c{j}": np.zeros(4) for j in range(10)} | {"y": [0, 0, 1, 1], "t": [0, 0, 1, 1]}
-    with pytest.raises(ValueError, match="at most 600 ways to answer"):
+    with pytest.raises(ValueError, match="at most 600 possible responses"):
         list_experiment("y ~ 1", many, treatment="t", items=10, control_items=[f"c{j}" for j in range(10)], method="ml")
 
 
@@ -360,7 +368,7 @@ def test_what_people_can_say_is_counted_and_limited(parts, single, ways) -> None
     for size, many in ways.items():
         law = JointDistribution(parts(size), single, np.zeros(1, dtype=bool), constrained=True, correlated=False)
         if many is None:
-            with pytest.raises(ValueError, match="at most 600 ways to answer"):
+            with pytest.raises(ValueError, match="at most 600 possible responses"):
                 _ = law._response_matrices
         else:
             assert {matrix.shape[1] for pair in law._response_matrices for matrix in pair} == {many}

@@ -1,4 +1,4 @@
-"""List experiment and item sum: two means, and what a list gives away."""
+"""List experiment and item sum: two means, and the answers that a list reveals."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from toolkit.analysis.latent.list_counts import ListExperiment, double_list, lis
 
 
 def of_two_lists(short, long, items: int) -> ListExperiment:
-    """What is found in the counts of those with the short list, and of those with the long one."""
+    """The result for the counts of people with the short list and of people with the long list."""
     treatment = np.repeat([False, True], [len(short), len(long)])
     return list_experiment(np.concatenate([short, long]), treatment=treatment, items=items)
 
@@ -36,11 +36,11 @@ def test_a_list_experiment_has_the_reference_numbers() -> None:
 
 def test_who_tells_none_or_all_is_counted() -> None:
     found = of_two_lists([0, 1, 2, 1], [0, 0, 3, 1], items=2)
-    assert (found.told_none, found.told_all) == (0.5, 0.25)
+    assert (found.share_counting_none, found.share_counting_all) == (0.5, 0.25)
 
 
 def test_a_list_that_changes_its_other_answers_is_noticed() -> None:
-    """People hide the other items, too: fewer with the long list, in a way no share of carriers can explain."""
+    """People also deny other items if they have the long list, which no share of carriers can explain."""
     rng = np.random.default_rng(1)
     found = of_two_lists(rng.binomial(4, 0.6, 800), rng.binomial(4, 0.3, 800), items=4)
     assert found.test.p < 1e-6
@@ -85,9 +85,9 @@ def test_bad_lists_are_refused() -> None:
             of_two_lists([0, 3], [0, one], items=3)
     with pytest.raises(ValueError, match="`treatment` given as codes must lie in 0"):
         double_list([0, 1, 1], [0, 1, 1], [0, 1, 2], items=3)
-    with pytest.raises(ValueError, match="of the same people, got lengths 4, 3, 4"):
+    with pytest.raises(ValueError, match="the same people, got lengths 4, 3, 4"):
         double_list([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
-    with pytest.raises(ValueError, match="of the same people, got lengths 4, 4, 3"):
+    with pytest.raises(ValueError, match="the same people, got lengths 4, 4, 3"):
         list_with_direct([0, 1, 1, 2], [0, 1, 1], [0, 0, 1, 1], items=3)
 
 
@@ -134,9 +134,9 @@ def test_a_list_and_a_direct_question_are_combined_with_their_tests() -> None:
     assert found.confessed == pytest.approx(0.161)
     assert float(found.estimate) == pytest.approx(0.356841006, abs=1e-9)
     assert found.estimate.se == pytest.approx(0.036569343, abs=1e-9)
-    assert float(found.truthful) == pytest.approx(1.084121, abs=1e-6)
-    assert found.truthful.se == pytest.approx(0.093288, abs=1e-6)
-    assert float(found.unmoved) == pytest.approx(0.013234, abs=1e-6)
+    assert float(found.difference_if_confessed) == pytest.approx(1.084121, abs=1e-6)
+    assert found.difference_if_confessed.se == pytest.approx(0.093288, abs=1e-6)
+    assert float(found.effect_on_confessions) == pytest.approx(0.013234, abs=1e-6)
 
 
 def test_a_double_list_counts_the_correlation_of_its_answers() -> None:
@@ -167,7 +167,7 @@ def test_the_design_effect_test_has_the_reference_number() -> None:
     long = np.repeat([0, 1, 2, 3, 4], [38, 60, 60, 18, 4])
 
     def below(counts: np.ndarray, most: int) -> tuple[float, float]:
-        """The share that is at most so much, and its variance."""
+        """The share of counts up to a limit, and its variance."""
         share = sum(int(count <= most) for count in counts) / len(counts)
         return share, share * (1 - share) / len(counts)
 
@@ -200,14 +200,14 @@ def test_too_few_people_are_refused_or_left_without_a_number() -> None:
     """Warnings are errors in these tests."""
     told, on = [0, 1, 2, 1, 2, 3, 1, 2], [0] * 4 + [1] * 4
     found = list_with_direct(told, on, [0] * 8, items=3)
-    assert np.isnan(found.truthful.value)
-    assert "fewer than two people" in found.truthful.notes[-1]
-    assert np.isnan(found.unmoved.se)
+    assert np.isnan(found.difference_if_confessed.value)
+    assert "fewer than two people" in found.difference_if_confessed.notes[-1]
+    assert np.isnan(found.effect_on_confessions.se)
     for call in (
         lambda: list_with_direct(told, [0] * 8, on, items=3),
         lambda: double_list([1, 2], [1, 2], [True, False], items=3),
     ):
-        with pytest.raises(ValueError, match="told by at least two people"):
+        with pytest.raises(ValueError, match="answers from at least two people"):
             call()
 
 
@@ -219,5 +219,5 @@ def test_what_only_a_fit_takes_is_refused_with_counts() -> None:
         list_experiment(told, {"x": told}, treatment=treatment, items=2)
     with pytest.raises(ValueError, match="a formula must go with `data`"):
         list_experiment("count ~ 1", treatment=treatment, items=2)
-    with pytest.raises(ValueError, match="of the same people, got lengths 8, 7"):
+    with pytest.raises(ValueError, match="the same people, got lengths 8, 7"):
         list_experiment(told, treatment=treatment[1:], items=2)

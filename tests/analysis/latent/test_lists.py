@@ -1,4 +1,4 @@
-"""Lists with covariates, against numbers computed twice by codes that share nothing with ours."""
+"""Lists with covariates, against numbers from two independent computations."""
 
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def survey(n, dependent, seed=1):
-    """A control count that has nothing to do with the trait, or that depends on it and is overdispersed."""
+    """A control count that is independent of the trait, or that depends on it and is overdispersed."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     w = (rng.random(n) < 0.5) * 1.0
@@ -104,7 +104,7 @@ def test_a_curve_that_turns_into_a_step_is_refused_for_that() -> None:
     """Nobody with w has the item, and the long list's mean among them is below the short one's."""
     data = survey(1500, False)
     data["y"] = np.where((data["w"] == 1) & data["t"], np.minimum(data["y"], 1), data["y"])
-    with pytest.raises(ValueError, match="least squares at finite coefficients, got one that turns into a step"):
+    with pytest.raises(ValueError, match="must have finite coefficients, got one that turns into a step"):
         list_experiment("y ~ w", data, treatment="t", items=4)
 
 
@@ -154,8 +154,8 @@ def test_likelihoods_are_those_of_two_other_codes(key, options, height, value, s
 
 
 def test_a_wrong_law_of_the_control_count_is_detected() -> None:
-    """The estimate of the wrong law disagrees with the difference in means. The constrained binomial model of B, 6,000
-    people: .455 ± .017 where .358 are carriers.
+    """The estimate of the wrong model disagrees with the difference in means. The constrained binomial model of
+    B, 6,000 people: .455 ± .017 where .358 are carriers.
     """
     wrong, right = likelihood(1500, True), likelihood(6000, False)
     z = (0.418946 - 0.265097979) / np.sqrt(0.073084689**2 - float(wrong.margins().se) ** 2)
@@ -276,7 +276,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 
 def double_survey():
-    """Two lists to the same people, whose answers go together."""
+    """Two lists for the same people, whose answers are correlated."""
     rng, n = np.random.default_rng(7), 1500
     x = rng.normal(size=n)
     z = rng.random(n) < expit(-0.8 + 0.5 * x)
@@ -287,7 +287,7 @@ def double_survey():
 
 
 def item_survey():
-    """The harmless items one by one in the control group."""
+    """The control items, asked one by one in the control group."""
     rng, n = np.random.default_rng(8), 1500
     x = rng.normal(size=n)
     z = rng.random(n) < expit(-0.8 + 0.5 * x)
@@ -385,7 +385,7 @@ def test_likelihoods_are_told_apart() -> None:
     spread = two.compare(one)
     assert spread.statistic == pytest.approx(2 * (10498.465862 - 9813.525392), abs=1e-3)
     near = list_experiment("y ~ 1", frame, treatment="t", items=4, method="ml").compare
-    with pytest.raises(ValueError, match="a smaller one inside this one"):
+    with pytest.raises(ValueError, match="must be nested in this one"):
         near(one)
     squares = list_experiment("y ~ x + w", frame, treatment="t", items=4)
     assert squares.compare(list_experiment("y ~ x", frame, treatment="t", items=4)).method == "Wald, F"

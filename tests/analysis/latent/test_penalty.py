@@ -14,7 +14,8 @@ import pytest
 
 from tests.slowly import each
 from toolkit.analysis import cheater_detection, extended_crosswise, lie_detector, list_experiment, unknown_question
-from toolkit.analysis.latent.model import FORM_ONLY, LatentModel
+from toolkit.analysis.regression.latent_model import FORM_ONLY
+from toolkit.analysis.regression.responses import ResponseModel
 
 P = {0: 0.2, 1: 0.85}
 GROUPS = {
@@ -142,7 +143,7 @@ def information(kind, b, data):
 
 
 def penalized(kind, b, data):
-    """The log-likelihood, and that with half the log determinant of the information."""
+    """The log-likelihood without and with half the log determinant of the information."""
     law = probabilities(kind, b, data)
     observed = 2 * data["y"] + data["d"] if kind == "direct" else data["y"] if kind in LISTS else data[kind] * 1
     loglike = np.log(np.take_along_axis(law, np.asarray(observed)[:, None].astype(int), axis=1)).sum()
@@ -174,7 +175,7 @@ def test_the_penalty_and_its_gradient_are_those_written_out(kind) -> None:
     data, model = survey(), penalized_fit(kind).model
     rng = np.random.default_rng(2)
     width = sum(columns.shape[1] for columns in model.columns)
-    jeffreys = LatentModel(model.distribution, model.columns, model.responses, model.people, with_jeffreys=True)
+    jeffreys = ResponseModel(model.distribution, model.columns, model.responses, model.people, with_jeffreys=True)
     for _ in range(3):
         b = rng.normal(scale=0.7, size=width)
         point = jeffreys.evaluate(b)
@@ -283,6 +284,7 @@ def test_a_share_that_goes_to_1_is_left_out_with_a_note() -> None:
         assert CONTROL[:4] @ np.log(short) + FAMILY @ np.log(trait * some + (1 - trait) * law) < loglike
 
 
+@pytest.mark.slow
 def test_what_the_penalty_does_not_go_with_is_a_sentence() -> None:
     data = survey()
     with pytest.raises(ValueError, match="`penalty` must go with method='ml'"):

@@ -3,6 +3,7 @@ Newton's method), on generators that stand here.
 """
 
 import pickle
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.special import expit
 
 from tests.analysis.latent.own_likelihood import check
 from toolkit import analysis
-from toolkit.analysis.latent.model import FORM_ONLY, HIGHER_AT_INFINITY
+from toolkit.analysis.regression.latent_model import FORM_ONLY, HIGHER_AT_INFINITY
 
 N = 4000
 
@@ -121,7 +122,7 @@ def test_the_derivatives_are_those_of_the_likelihood(case) -> None:
 def test_one_group_is_identified_by_form_alone_or_not_at_all(case) -> None:
     data, p = case.data()
     one = {name: values[data["g"] == 0] for name, values in data.items()}
-    with pytest.raises(ValueError, match="tell the parameters apart"):
+    with pytest.raises(ValueError, match="identify the parameters"):
         case.fit("y ~ 1", one, p=p, group="g")
     # With a slope the least eigenvalues of an information with a diagonal of 1 are .0002 to .005, with both
     # groups .21 to .50. Whether so flat a likelihood has a maximum is a matter of rounding: either is told.
@@ -170,7 +171,7 @@ def test_predictions_and_margins_belong_together(case) -> None:
 
 def test_what_cannot_be_read_is_a_sentence() -> None:
     data, p = liars()
-    with pytest.raises(ValueError, match="of one of the groups in `p`"):
+    with pytest.raises(ValueError, match="every report must belong to one of the groups in `p`"):
         analysis.lie_detector("y ~ x", data, p={0: 0.3, 2: 0.8}, group="g")
     with pytest.raises(TypeError, match="which group is which"):
         analysis.lie_detector("y ~ x", data, p=(0.3, 0.8), group="g")
@@ -179,7 +180,7 @@ def test_what_cannot_be_read_is_a_sentence() -> None:
         analysis.lie_detector("y ~ x", holes, p=p, group="g")
     assert analysis.lie_detector("y ~ x", holes, p=p, group="g", missing="drop").n == N - 1
     for lost in ({"data": data}, {"group": "g"}):
-        with pytest.raises(ValueError, match="a formula must go with `data` and `group`"):
+        with pytest.raises(ValueError, match="a formula must be given with `data` and `group`"):
             analysis.lie_detector("y ~ x", p=p, **lost)
     with pytest.raises(ValueError, match="`honesty`, `weights`, `missing` must go with a formula"):
         analysis.lie_detector([[3, 7], [7, 3]], p=(0.3, 0.8), honesty="~ x", weights="w", missing="drop")
@@ -263,3 +264,80 @@ def test_of_several_maxima_the_highest_is_reported(seed, loglike, higher) -> Non
     fit = analysis.cheater_detection("y ~ x + w", few_cheaters(seed), p={0: 0.2, 1: 0.8}, group="g")
     assert fit.llf == pytest.approx(loglike, abs=1e-5)
     assert (HIGHER_AT_INFINITY in fit.notes) is higher
+
+
+MINARETS = {"direct": (207, 158), "low": (191, 373), "high": (294, 398)}
+"""Numbers of no and yes by group (Heck and Moshagen, Journal of Statistical Software 85(2), 2018)."""
+
+
+def minarets() -> dict[str, np.ndarray]:
+    cells = [(group, report) for group in MINARETS for report in (0, 1)]
+    people_of = np.repeat(np.arange(6), [count for counts in MINARETS.values() for count in counts])
+    columns = {"group": [group for group, _ in cells], "y": [report for _, report in cells]}
+    frame = {name: np.array(values)[people_of] for name, values in columns.items()}
+    return frame | {"asked": (frame["group"] == "direct") * 1}
+
+
+def test_direct_answers_and_a_lie_detector_share_one_likelihood() -> None:
+    """With a format effect, the lie detector's part is the published fit, and the direct share is the observed one."""
+    data, p = minarets(), {"low": 2 / 12, "high": 10 / 12}
+
+    def height(params: np.ndarray) -> float:
+        carriers, direct, honest = expit([params[0], params[0] + params[1], params[2]])
+        yes = {"direct": direct, **{g: carriers * honest + (1 - carriers) * (1 - p[g]) for g in p}}
+        return float(sum(no * np.log(1 - yes[g]) + say * np.log(yes[g]) for g, (no, say) in MINARETS.items()))
+
+    fit = analysis.lie_detector("y ~ asked", data, p=p, group="group", direct_group="direct")
+    check(fit, height, exact=1e-6)
+    shares = fit.margins("asked", levels=[0, 1])
+    assert shares.value == pytest.approx([0.870695, 158 / 365], abs=2e-6)
+    assert shares.se[0] == pytest.approx(0.041118, rel=1e-3)  # published, with variances divided by n - 1
+    assert expit(fit["honesty: Intercept"].value) == pytest.approx(0.635806, abs=2e-6)  # both numbers are published
+    direct_loglike = 207 * np.log(207 / 365) + 158 * np.log(158 / 365)
+    assert fit.llf == pytest.approx(-832.8508 + direct_loglike, abs=1e-4)
+    # One share for both formats is a much worse model.
+    pooled = analysis.lie_detector("y ~ 1", data, p=p, group="group", direct_group="direct")
+    check(pooled, lambda params: height(np.array([params[0], 0, params[1]])), exact=1e-6)
+    assert fit.compare(pooled).p < 1e-6
+
+
+@cases
+def test_a_direct_group_sharpens_every_design(case) -> None:
+    """The likelihood is the sum of that of the devices and of that of 2,000 direct answers."""
+    data, p = case.data()
+    alone = case.fit("y ~ x", data, p=p, group="g")
+    rng = np.random.default_rng(31)
+    x = rng.normal(size=2000)
+    answers = (rng.random(2000) < expit(-1 + 0.5 * x)) * 1
+    both = {"y": np.r_[data["y"], answers], "x": np.r_[data["x"], x], "g": np.r_[data["g"], np.full(2000, 7)]}
+    fit = case.fit("y ~ x", both, p=p, group="g", direct_group=7)
+    assert fit.n == N + 2000
+    assert (fit.se[:2] < alone.se[:2]).all()
+    model, width = fit.model, 1e-6
+    at = fit.value + 0.1
+    slopes = [
+        (model.evaluate(at + width * axis).loglike - model.evaluate(at - width * axis).loglike) / (2 * width)
+        for axis in np.eye(len(at))
+    ]
+    assert model.evaluate(at).score == pytest.approx(slopes, rel=1e-5, abs=1e-3)
+    shares = fit.predict({"x": x}).value
+    at_devices = replace(model, columns=tuple(c[:N] for c in model.columns), responses=model.responses[:N])
+    at_devices = replace(at_devices, people=replace(model.people, rows=N))
+    law = replace(model.distribution, odds=model.distribution.odds[:N], is_direct=np.zeros(N, dtype=bool))
+    devices = replace(at_devices, distribution=law).evaluate(fit.value).loglike
+    directly = np.sum(np.log(np.where(answers, shares, 1 - shares)))
+    assert fit.llf == pytest.approx(devices + directly, abs=1e-6)
+
+
+def test_words_of_direct_answers_are_yes_and_no() -> None:
+    rng = np.random.default_rng(32)
+    group = rng.choice(["a", "b", "dq"], 900)
+    same = np.where(rng.random(900) < 0.4, "same", "different")
+    words = np.where(group == "dq", np.where(rng.random(900) < 0.2, "yes", "no"), same)
+    data, p = {"y": words.astype(object), "g": group}, {"a": 0.15, "b": 0.85}
+    fit = analysis.extended_crosswise("y ~ 1", data, p=p, group="g", direct_group="dq")
+    assert fit.labels == ("Intercept", "always different: Intercept")
+    with pytest.raises(ValueError, match="`direct_group` must be the value of `group` in some of the rows, got no row"):
+        analysis.extended_crosswise("y ~ 1", data, p=p, group="g", direct_group="asked")
+    with pytest.raises(ValueError, match="must go with a formula"):
+        analysis.lie_detector([[1, 2], [2, 1]], p=(0.2, 0.8), direct_group="dq")

@@ -1,4 +1,4 @@
-"""The difference in means of people who were not drawn alike, and whether a model agrees with it."""
+"""The difference in means of people with unequal sampling probabilities, and its comparison with a model."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from toolkit.analysis import Sample, list_experiment
 
 
 def survey(clusters: int, size: int) -> pd.DataFrame:
-    """Who has x weighs more, has the trait more often, and answers as others of the cluster do."""
+    """People with x have larger weights and more often the trait, and answers are correlated within clusters."""
     rng, group = np.random.default_rng(3), np.repeat(np.arange(clusters), size)
     n, tendency = len(group), rng.normal(0, 0.5, clusters)[group]
     x, treated = (rng.random(n) < 0.5) * 1.0, rng.random(n) < 0.5
@@ -21,13 +21,13 @@ def survey(clusters: int, size: int) -> pd.DataFrame:
 
 
 def variance(frame: pd.DataFrame, parts: np.ndarray) -> float:
-    """Of a sum over clusters that were drawn within strata."""
+    """The variance of a sum over clusters that were sampled within strata."""
     totals = frame.assign(parts=parts).groupby(["s", "g"]).parts.sum()
     return sum(len(one) * one.var(ddof=1) for _, one in totals.groupby("s"))
 
 
 def moves(frame: pd.DataFrame, told: np.ndarray) -> tuple[float, np.ndarray]:
-    """A difference of weighted means, and how much each person moves it."""
+    """A difference of weighted means, and the influence of each person."""
     long, short = (frame.w * on / (frame.w * on).sum() for on in (frame.t, ~frame.t))
     means = long @ told, short @ told
     return means[0] - means[1], np.asarray(long * (told - means[0]) - short * (told - means[1]))

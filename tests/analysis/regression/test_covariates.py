@@ -1,4 +1,4 @@
-"""Covariates that would be read as something else than they are: refused by name, with what to do."""
+"""Covariates that would be misread: rejected by name, with a remedy."""
 
 from datetime import date, timedelta
 from decimal import Decimal
@@ -116,7 +116,7 @@ def test_a_formula_speaks_of_columns_and_of_numpy() -> None:
 
 def test_a_name_that_comes_twice_is_refused_wherever_it_stands() -> None:
     data = pd.DataFrame({"g": list("abab"), "x": [1.0, 2, 4, 8], "g[T.b]": [3.0, 1, 4, 1]})
-    with pytest.raises(ValueError, match=r"names of their own, got 'g\[T\.b\]' twice"):
+    with pytest.raises(ValueError, match=r"coefficients must be unique, got 'g\[T\.b\]' twice"):
         covariates_from_formula("x + g + `g[T.b]`", data)
 
 

@@ -1,4 +1,4 @@
-"""A `Sample` in a model: known totals, lonely strata, and who is left out of the model but not of it."""
+"""A `Sample` in a model: known totals, strata of one cluster, and people outside the model but inside the sample."""
 
 import numpy as np
 import pytest
@@ -83,11 +83,11 @@ def test_of_several_options_too() -> None:
 
 @pytest.mark.slow
 def test_a_finite_population_that_is_not_used_is_noted() -> None:
-    """The finite population is not used where the model cannot tell randomization from sampling."""
+    """No finite population correction is applied if the model cannot separate randomization from sampling."""
     finite = Sample(DATA.weight, DATA.stratum, DATA.psu, population=dict.fromkeys(DATA.stratum.unique(), 100))
     fit, endless = (predictor("outcome ~ forced", DATA, {"forced": DIE}, sample=one) for one in (finite, SAMPLE))
     assert np.array_equal(fit.se, endless.se)
-    assert "finite population is not used" in fit.notes[-1]
+    assert "finite population correction is not used" in fit.notes[-1]
     one, other = (logistic("forced ~ female", DATA, DIE, sample=sample) for sample in (finite, SAMPLE))
     assert np.all(one.se < other.se)
     means = [fit.margins("female", respondents="sample").se for fit in (one, other)]

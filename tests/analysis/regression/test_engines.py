@@ -1,4 +1,4 @@
-"""Rows that stay where they are: the counts of an engine give the fit of the rows."""
+"""Rows that are not loaded: a fit to an engine's counts equals the fit to the rows."""
 
 import duckdb
 import numpy as np

@@ -1,4 +1,4 @@
-"""What all fits share: tables, single coefficients, and comparisons."""
+"""Methods of all fits: tables, single coefficients, and comparisons."""
 
 import copy
 import pickle
@@ -125,20 +125,20 @@ def test_the_degrees_of_freedom_count_columns_whatever_they_are_called() -> None
     assert abs(full.compare(alike).statistic - full.compare(other).statistic) < 1e-8
     heavy = [logistic(f"forced ~ {right}", DATA, DIE, weights="weight") for right in ("C(stratum)", "1")]
     assert heavy[0].compare(heavy[1]).df == 2
-    with pytest.raises(ValueError, match="must have the coefficients of the larger, less some"):
+    with pytest.raises(ValueError, match="must have a subset of the larger model's coefficients"):
         logistic("forced ~ 0 + C(stratum)", DATA, DIE, weights="weight").compare(heavy[1])
 
 
 def test_models_of_other_rows_designs_or_columns_are_not_compared() -> None:
-    with pytest.raises(ValueError, match="of one kind, through the same designs and rows"):
+    with pytest.raises(ValueError, match="of one kind, with the same designs and rows"):
         FIT.compare(logistic("forced ~ female", DATA[:1000], DIE))
-    with pytest.raises(ValueError, match="of one kind, through the same designs and rows"):
+    with pytest.raises(ValueError, match="of one kind, with the same designs and rows"):
         FIT.compare(logistic("forced ~ female", DATA, COINS))
-    with pytest.raises(ValueError, match="of one kind, through the same designs and rows"):
+    with pytest.raises(ValueError, match="of one kind, with the same designs and rows"):
         FIT.compare(logistic("forced ~ female", DATA, DIE, link="probit"))
-    with pytest.raises(ValueError, match="a smaller one inside this one"):
+    with pytest.raises(ValueError, match="must be nested in this one"):
         FIT.compare(logistic("forced ~ stratum", DATA, DIE))
-    with pytest.raises(ValueError, match="a smaller one inside this one"):
+    with pytest.raises(ValueError, match="must be nested in this one"):
         FIT.compare(FIT)
     with pytest.raises(ValueError, match="must not be penalized"):
         FIT.compare(logistic("forced ~ female", DATA, DIE, penalty="jeffreys"))
@@ -181,7 +181,7 @@ def test_a_variable_that_only_says_how_people_were_drawn_has_no_margin() -> None
 
 
 def test_plausible_mistakes_are_answered_in_our_words() -> None:
-    with pytest.raises(ValueError, match="columns of one length"):
+    with pytest.raises(ValueError, match="columns of equal length"):
         FIT.predict({"female": 1.0, "age10": 2.0, "loginc": 1.0})
     for weights in (["female"], {}):
         with pytest.raises(TypeError, match="weights must be numbers by label"):

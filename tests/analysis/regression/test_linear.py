@@ -68,7 +68,7 @@ def test_every_randomizer_of_numbers_leads_to_the_truth(make: str) -> None:
 
 
 def test_scrambled_numbers_and_yes_or_no_are_outcomes_too() -> None:
-    """RRlin of RRreg: a number plus a drawn one of a known law. A die: differences of shares."""
+    """RRlin of RRreg: a number plus a random number from a known distribution. A die: differences of shares."""
     rng, n = np.random.default_rng(6), 4000
     group = rng.integers(0, 2, n)
     cards = numeric.additive((0, 10), {0: "1/2", 5: "1/4", -5: "1/4"})
@@ -145,7 +145,7 @@ def test_errors_with_leverage_are_those_of_the_formula() -> None:
     ids=lambda device: device.name,
 )
 def test_no_error_is_below_that_of_the_device_alone(device) -> None:
-    """Its variance where all have the same number, or at a share; beyond the bounds that of the nearest."""
+    """The variance if all people have the same number, or at a share; beyond the bounds, at the nearest bound."""
     low, high = map(float, device.bounds or (0, 1))
     means = np.array([low - 1, low, 0.7 * low + 0.3 * high, high, high + 1])
     same = {} if device.bounds is None else {"sd": 0}
@@ -167,7 +167,7 @@ def test_what_cannot_be_an_outcome_is_refused(frame) -> None:
         linear("bit ~ x", frame, k_ary(3, epsilon=1.0))
     with pytest.raises(TypeError, match="reports with scores, got SquareWave"):
         linear("bit ~ x", frame, numeric.square_wave((0, 1), 1))
-    with pytest.raises(TypeError, match="must have scores, as one_bit"):
+    with pytest.raises(TypeError, match="must have scores, like one_bit"):
         linear("bit ~ x", frame, "one_bit")
     with pytest.raises(ValueError, match="must name every outcome, got none of t"):
         linear("bit + t ~ x", frame, {"bit": numeric.one_bit((-1, 1), 1)})
@@ -177,7 +177,7 @@ def test_what_cannot_be_an_outcome_is_refused(frame) -> None:
         linear("t ~ x", frame, clusters="c", se="HC1")
     with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):
         linear("t ~ x", pl.LazyFrame(frame))
-    with pytest.raises(ValueError, match="must depend on several people, got 1 of one person alone"):
+    with pytest.raises(ValueError, match="must depend on several people, got 1 that depend on one person"):
         linear("y ~ x", {"y": [1.0, 2.0, 3.0, 5.0], "x": [0, 0, 0, 1]})
     assert linear("y ~ x", {"y": [1.0, 2.0, 4.0], "x": [0.0, 1.0, 2.0]}).provenance.df == 1
     with pytest.raises(ValueError, match="more people than coefficients, got 2"):

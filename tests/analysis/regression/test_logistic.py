@@ -254,7 +254,7 @@ def test_the_null_model_is_the_moment_estimate_on_the_logit_scale() -> None:
 
 
 def test_a_maximum_at_infinity_is_refused_and_the_penalty_is_finite() -> None:
-    """Fifty yes of 300 through a die is nobody: the likelihood rises for ever."""
+    """Fifty yes of 300 through a die are expected if nobody has the trait: the likelihood has no maximum."""
     reports, x = runaway()
     assert reports.sum() == 50
     with pytest.raises(ValueError, match="the maximum is not at finite coefficients; use penalty='jeffreys'"):
@@ -288,7 +288,7 @@ def test_separation_is_refused_as_a_maximum_at_infinity() -> None:
 
 
 def test_a_rare_trait_of_many_people_is_no_runaway() -> None:
-    """One in ten thousand of ten million, asked directly: hardly any information a person, enough in all."""
+    """One in ten thousand of ten million people, asked directly: little information per person, but enough in total."""
     cells = {"y": [0, 1, 0, 1], "x": [0, 0, 1, 1], "n": [4_999_500, 500, 4_999_000, 1000]}
     fit = logistic("y ~ x", cells, DIRECT, times="n")
     assert abs(fit.value[1] - np.log(1000 / 4_999_000 / (500 / 4_999_500))) < 1e-6
@@ -325,7 +325,7 @@ def test_clusters_give_t_intervals_with_their_degrees_of_freedom() -> None:
 
 
 def test_the_direction_of_a_code_does_not_matter() -> None:
-    """Warner's with p and the mirrored reports with 1 - p are one likelihood."""
+    """Warner's design with p, and mirrored reports with 1 - p, have the same likelihood."""
     mirrored = DATA.assign(other=1 - DATA.warner)
     one = logistic("warner" + COVARIATES, DATA, COINS)
     two = logistic("other" + COVARIATES, mirrored, warner("1/4"))

@@ -1,4 +1,4 @@
-"""Intervals of shares stay inside 0 to 1, and are by t where the coefficients are."""
+"""Intervals of shares stay inside 0 to 1, and are t intervals if those of the coefficients are."""
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ DATA = survey()
 def test_predictions_of_several_options_are_by_t_as_the_coefficients_are() -> None:
     fit = multinomial("likert ~ female", DATA, LIKERT, weights="weight", clusters=DATA.c60 % 12)
     found = fit.predict(DATA[:2])
+    assert found.method == f"prediction; {fit.method}"
     interval = found.interval()
     assert interval.method == "t"
     reach = student.ppf(0.975, 11) * found.se

@@ -48,7 +48,7 @@ def as_logistic(values: Array) -> Array:
 
 
 def cumulative(fit: OrdinalFit, x: Array) -> Array:
-    """Pr(truth <= j), from the laws of scipy."""
+    """Pr(truth <= j), from the distributions of scipy."""
     slopes, thresholds = fit.value[: x.shape[1]], fit.value[x.shape[1] :]
     return np.asarray(LAWS[fit.link.name].cdf(thresholds[:, None] - x @ slopes))
 
@@ -213,6 +213,7 @@ def test_the_maximum_is_that_of_an_independent_likelihood(name: str, link: Any) 
     assert fit.se == pytest.approx(np.sqrt(np.diag(np.linalg.inv(hessian))), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LAWS)
 def test_gradient_and_hessian_match_finite_differences(link: Any) -> None:
     """Away from the maximum, in both coordinates, and with slopes of its own for each threshold."""
@@ -236,6 +237,7 @@ def test_gradient_and_hessian_match_finite_differences(link: Any) -> None:
         assert evaluated.observed_information(point) == pytest.approx(-hessian, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_expected_information_and_randomization_variance_are_sums_over_reports() -> None:
     """Every report of every person is tried: 5 people, 4 reports."""
     x = np.array([[-1.0], [0.5], [0.1], [2.0], [-0.3]])
@@ -307,6 +309,7 @@ def test_counts_of_people_are_repeated_rows() -> None:
         assert (counted.n, counted.llf) == (rows.n, pytest.approx(rows.llf, abs=1e-7))
 
 
+@pytest.mark.slow
 def test_robust_errors_are_the_sandwich_of_independent_scores() -> None:
     """Clusters in strata: scores by differences of the likelihood of each person, added up by cluster."""
     fit = ordinal("likert ~ female", DATA, LIKERT, weights="weight", strata="stratum", clusters="psu")
@@ -346,6 +349,7 @@ def test_replicates_have_the_spread_of_the_thresholds_themselves() -> None:
 # ---------------------------------------------------------------- predictions and margins
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LAWS)
 def test_gradients_of_predictions_match_finite_differences(link: Any) -> None:
     fit = ordinal("likert" + COVARIATES, DATA[:300], LIKERT, link=link, penalty="jeffreys")
@@ -377,6 +381,7 @@ def test_margins_add_up_and_the_mean_score_is_their_weighted_sum() -> None:
     assert scored.predict(DATA[:3]).value == pytest.approx([1, 2, 4, 7, 11] @ by_hand[:, :3])
 
 
+@pytest.mark.slow
 def test_marginal_effects_match_finite_differences() -> None:
     step = 1e-4
     above, below = (ORDINAL.predict(DATA.assign(age10=DATA.age10 + side * step)).value for side in (1, -1))
@@ -406,7 +411,7 @@ def test_scores_are_the_points_unless_others_are_given() -> None:
     assert letters.with_scores().scores == (1, 2, 3, 4, 5)
     with pytest.raises(ValueError, match="`scores` must be one number for each of the 5 options, got 2 numbers"):
         fit.with_scores([1, 2])
-    with pytest.raises(ValueError, match="`scores` must be one number for each of the 5 options, got others"):
+    with pytest.raises(ValueError, match="`scores` must be one number for each of the 5 options, got something else"):
         fit.with_scores(["a", "b", "c", "d", "e"])  # type: ignore[list-item]
 
 
@@ -417,6 +422,7 @@ def test_the_most_likely_option_has_the_largest_share() -> None:
     assert fit.most_likely().tolist() == fit.most_likely(cells).tolist()
 
 
+@pytest.mark.slow
 def test_sampled_respondents_add_the_variance_of_their_covariates() -> None:
     fixed, sampled = (ORDINAL.margins(respondents=kind) for kind in ("fixed", "sample"))  # type: ignore[arg-type]
     assert sampled.value == pytest.approx(fixed.value)
@@ -469,6 +475,7 @@ def test_the_score_statistic_is_that_of_the_model_with_slopes_of_its_own() -> No
     assert found.p == pytest.approx(chi2.sf(found.statistic, 2))
 
 
+@pytest.mark.slow
 def test_of_one_group_variable_the_test_is_that_against_multinomial() -> None:
     """With a covariate of few values both alternatives are saturated: score and likelihood ratio are alike."""
     rng = np.random.default_rng(7)
@@ -507,6 +514,7 @@ def test_slopes_that_differ_are_found() -> None:
         assert ordinal(design.randomize(truth, rng=rng), x, design).test_parallel_slopes().p < 0.05
 
 
+@pytest.mark.slow
 def test_parallel_slopes_need_something_to_compare() -> None:
     with pytest.raises(ValueError, match="parallel slopes need three options and a covariate, got 2 options, 1 slopes"):
         ordinal("forced ~ female", DATA, DIE).test_parallel_slopes()
@@ -628,18 +636,20 @@ def test_what_cannot_be_fitted_is_refused(call: dict[str, Any], message: str) ->
         ordinal(**{"formula": "answer ~ x", "data": FRAME, "design": THREE} | call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [0, 1, 2])
 def test_an_option_that_nobody_has_is_named_and_the_penalty_keeps_it(option: int) -> None:
     """Plain answers and randomized ones: the penalized share is about half a person's, as for a multinomial model."""
     answers, name = np.array([code for code in CODES if code != option]), THREE.options[option]
     for design in (plain(THREE.options), k_ary(THREE.options, epsilon=6.0)):
-        with pytest.raises(ValueError, match=f"where the likelihood is highest, got the share 0 of '{name}'"):
+        with pytest.raises(ValueError, match=f"where the likelihood is highest, got a share of 0 for '{name}'"):
             ordinal(answers, np.ones((len(answers), 0)), design)
         fit = ordinal(answers, np.ones((len(answers), 0)), design, penalty="jeffreys")
         assert np.all(np.diff(fit.thresholds) > 0)
         assert 0 < fit.margins().value[option] * len(answers) < 2.5
 
 
+@pytest.mark.slow
 def test_separated_answers_have_no_finite_slope() -> None:
     separated = np.searchsorted([-0.5, 0.5], X[:60])
     with pytest.raises(ValueError, match="one that still rises where coefficients grow without limit"):
@@ -667,6 +677,7 @@ def test_summaries_print_thresholds_apart_from_slopes() -> None:
     assert [row[0] for row in both.rows[::2]] == ["x", "low|mid", "mid|high"]
 
 
+@pytest.mark.slow
 def test_plots_leave_out_the_thresholds() -> None:
     rows = [text.get_text() for text in BASE.plot().get_yticklabels()]
     assert rows == ["x"]

@@ -32,7 +32,7 @@ def test_where_the_maximum_is_at_infinity_the_penalized_one_is_finite() -> None:
 
 @pytest.mark.slow
 def test_an_option_that_nobody_has_keeps_finite_odds() -> None:
-    """Few people and five options: of some option the likeliest share is 0, and its log odds are not."""
+    """Few people and five options: some option has a maximum-likelihood share of 0, but finite penalized log odds."""
     rng, design = np.random.default_rng(3), k_ary(4, epsilon=1.5)
     reports, old = design.randomize(rng.integers(0, 3, 150), rng=rng), rng.random(150) < 0.5
     with pytest.raises(ValueError, match="finite coefficients"):

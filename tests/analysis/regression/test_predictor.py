@@ -1,4 +1,4 @@
-"""A randomized answer on the right-hand side: reference fits, and what must not change them.
+"""A randomized answer on the right-hand side: reference fits, and invariances.
 
 The points were confirmed by EM; standard errors are of the observed information.
 """
@@ -13,6 +13,8 @@ import pytest
 from tests.analysis.reference_survey import COINS, DIE, DIRECT, survey
 from toolkit import k_ary
 from toolkit.analysis import predictor
+from toolkit.analysis.regression import mixture
+from toolkit.analysis.regression import predictor as module
 from toolkit.analysis.regression.fit import covers_of
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
 from toolkit.analysis.regression.predictor import _randomized_columns, read_predictor_rows, truth_combinations
@@ -142,7 +144,7 @@ def test_a_truth_model_of_ones_own_is_used_and_allows_comparison() -> None:
     assert full.truth.labels == ("forced: Intercept",)
     assert full.compare(smaller).df == 1
     assert full.compare(smaller).p < 1e-6
-    with pytest.raises(ValueError, match="of one kind, through the same designs and rows"):
+    with pytest.raises(ValueError, match="of one kind, with the same designs and rows"):
         predictor(FORMULA, DATA, DESIGNS).compare(smaller)
 
 
@@ -190,6 +192,14 @@ def test_gradient_and_observed_information_are_those_of_differences(family: str)
     assert len(truth_combinations(("a", "b", "c"))) == 8
 
 
+def test_the_expected_information_on_sigma_is_the_mean_of_the_observed() -> None:
+    """Gauss-Hermite quadrature integrates polynomials of degree 2 over the normal distribution exactly."""
+    outcome, weights = np.polynomial.hermite_e.hermegauss(3)
+    law = FAMILIES["linear"]
+    *_, by_nuisance = law.negative_hessian(outcome, np.zeros(3), np.zeros(1))
+    assert law.expected_information == pytest.approx(weights @ by_nuisance / weights.sum())
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -204,7 +214,7 @@ def test_gradient_and_observed_information_are_those_of_differences(family: str)
         ({"family": "logistic"}, "the outcome of family='logistic' must be 0 or 1"),
         ({"penalty": "firth"}, "`penalty` must be one of jeffreys"),
         ({"se": "expected"}, "`se` must be one of observed, opg, robust"),
-        ({"truth": "forced"}, "`truth` must not hold the randomized answers"),
+        ({"truth": "forced"}, "`truth` must not contain the randomized answers"),
         ({"data": DATA.assign(outcome=1.0)}, "the outcome must vary, got one value"),
         ({"data": DATA.assign(outcome="a")}, "outcomes must be numbers"),
         ({"data": DATA.assign(forced=7)}, "reports given as codes must lie in 0 … 1"),
@@ -239,7 +249,7 @@ def test_seen_truths_have_the_rule_of_succession_for_their_penalized_share() -> 
 
 @pytest.mark.slow
 def test_the_penalized_maximum_is_the_one_that_another_search_finds() -> None:
-    """A logistic outcome: the height written out, climbed by Nelder and Mead."""
+    """A logistic outcome: the log-likelihood is written out and maximized by Nelder and Mead's method."""
     from scipy.optimize import minimize
     from scipy.special import expit
 
@@ -296,7 +306,7 @@ def test_an_outcome_that_is_explained_without_error_is_refused() -> None:
     """Its likelihood has no bound: the spread of the errors goes to zero."""
     x = np.arange(200) / 200
     frame = {"line": 2 * x, "x": x, "t": DATA.forced[:200].to_numpy()}
-    with pytest.raises(ValueError, match="a linear outcome must have errors, got one that columns"):
+    with pytest.raises(ValueError, match="a linear outcome must have errors, got one that the columns"):
         predictor("line ~ t + x", frame, {"t": DIE})
     with pytest.raises(ValueError, match="family='logistic' is for an outcome of 0 or 1"):
         predictor("same ~ t", {"same": 1.0 * frame["t"], "t": frame["t"]}, {"t": DIRECT}, penalty="jeffreys")
@@ -332,3 +342,47 @@ def test_intervals_of_the_hidden_slope_cover() -> None:
         low, high = predictor("y ~ t", frame, {"t": DIE}).interval()
         covering += low[1] <= 0.8 <= high[1]
     assert covering >= 23
+
+
+@pytest.mark.parametrize("family", ["linear", "logistic"])
+def test_the_likelihood_of_blocks_of_rows_adds_up(family, monkeypatch) -> None:
+    outcome = "outcome" if family == "linear" else "high"
+    rows = read_predictor_rows(f"{outcome} ~ female + age10 + forced", DATA, DESIGNS, None, {}, "refuse")
+    law, parts = FAMILIES[family], (np.array(rows.outcome_covariates), rows.truth_covariates.matrix)
+    at = np.linspace(-0.3, 0.4, 7 + law.n_nuisance)
+    for with_newton in (True, False):
+        points = []
+        for size in (10_000, 701):
+            monkeypatch.setattr(mixture, "_BLOCK", size)
+            model = MixtureModel(*parts, rows.report_likelihood, rows.outcome, law, rows.people, with_newton)
+            assert len(model._blocks) == -(-2400 // size)
+            points.append((model.evaluate(at), model.observed_information(at)))
+        (whole, curvature), (added, curvatures) = points
+        assert added.loglike == pytest.approx(whole.loglike, rel=1e-10)
+        assert added.score == pytest.approx(whole.score, rel=1e-8, abs=1e-8)
+        assert added.information == pytest.approx(whole.information, rel=1e-8, abs=1e-8)
+        assert curvatures == pytest.approx(curvature, rel=1e-8, abs=1e-8)
+
+
+def test_many_people_have_the_maximum_that_few_would_lead_to(monkeypatch) -> None:
+    """The first steps are on a sample of the rows; where they mislead, all rows are used. The last rows, of whom nobody
+    need be in the sample, are the only ones with a trait that explains the outcome.
+    """
+    rng, n = np.random.default_rng(11), 3000
+    truth, rare = rng.random(n) < 0.3, (np.arange(n) >= n - 3) * 1.0
+    x = rng.normal(size=n)
+    frame = {"r": DIE.randomize(truth, rng=rng), "x": x, "rare": rare}
+    frame["y"] = 1 + 0.5 * x + 0.8 * truth + 2 * rare + rng.normal(size=n)
+    frame["yes"] = rng.random(n) < 1 / (1 + np.exp(0.5 - x - truth))
+    calls = [("y ~ x + rare + r", "linear"), ("yes ~ x + r", "logistic")]
+    fits = [predictor(formula, frame, {"r": DIE}, family=family) for formula, family in calls]
+    monkeypatch.setattr(module, "_MANY_ROWS", 1000)
+    monkeypatch.setattr(module, "_SAMPLE", 300)
+    for (formula, family), fit in zip(calls, fits, strict=True):
+        sampled = predictor(formula, frame, {"r": DIE}, family=family)
+        assert sampled.llf == pytest.approx(fit.llf, abs=1e-7)
+        assert sampled.value == pytest.approx(fit.value, abs=1e-5)
+        assert sampled.se == pytest.approx(fit.se, rel=1e-4)
+    exact = frame | {"y": 1 + 0.5 * x}
+    with pytest.raises(ValueError, match="a linear outcome must have errors"):
+        predictor("y ~ x + r", exact, {"r": DIE})

@@ -1,4 +1,4 @@
-"""Bad input: each is refused with a sentence that names the column or counts the rows, and quotes nobody."""
+"""Bad input is rejected with a message that names the column or counts the rows, and quotes no answer."""
 
 import traceback
 from types import SimpleNamespace
@@ -33,17 +33,17 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"formula": "forced ~ "}, "one name, a tilde and the covariates"),
         ({"formula": "forced ~ female ~ age"}, "one name, a tilde and the covariates"),
         ({"formula": DATA.forced, "data": np.ones((400, 1, 1))}, "covariates must be a table, got 3 dimensions"),
-        ({"formula": "forced ~ female + * age"}, "must be one that formulaic reads"),
+        ({"formula": "forced ~ female + * age"}, "must follow the grammar of formulaic"),
         ({"formula": "forced ~ female + frobnicate(age)"}, "covariates must be columns"),
-        ({"formula": "forced ~ ."}, "must be one that formulaic reads"),
+        ({"formula": "forced ~ ."}, "must follow the grammar of formulaic"),
         ({"formula": "forced ~ female + (1 | age)"}, r"no random effects, got a term with \|"),
         ({"formula": "forced ~ female | age"}, r"no random effects, got a term with \|"),
         ({"formula": "forced ~ female + offset(age)"}, "no offset, got a term offset"),
-        ({"formula": "forced ~ __import__('os').getcwd()"}, "must be one that formulaic reads"),
+        ({"formula": "forced ~ __import__('os').getcwd()"}, "must follow the grammar of formulaic"),
         ({"formula": "forced ~ `1`"}, "the name of a column in a formula must not be a number, got `1`"),
         (
             {"formula": "forced ~ Intercept", "data": DATA.assign(Intercept=DATA.age)},
-            "coefficients must have names of their own, got 'Intercept' twice",
+            "the names of coefficients must be unique, got 'Intercept' twice",
         ),
         ({"data": pd.concat([DATA, DATA[["age"]]], axis=1)}, "column names must be distinct, got a repeated name"),
         (

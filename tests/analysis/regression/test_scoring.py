@@ -1,4 +1,4 @@
-"""Fisher scoring: where it ends, what it refuses, and how it behaves where the likelihood is flat."""
+"""Fisher scoring: its end points, rejected likelihoods, and flat likelihoods."""
 
 from dataclasses import replace
 
@@ -83,7 +83,7 @@ def test_a_maximization_ends_where_the_gradient_is_zero() -> None:
 
 
 def test_a_step_is_cut_to_3_and_halved_until_it_does_not_fall() -> None:
-    """By more than heights are known to: of a height h to e (1 + |h|)."""
+    """By more than the accuracy of a log-likelihood h, which is e (1 + |h|)."""
     tried = []
 
     def evaluate(at: np.ndarray) -> Evaluation:
@@ -157,7 +157,7 @@ def test_a_penalized_climb_that_has_not_arrived_goes_on_by_newton() -> None:
     def slope(at: np.ndarray) -> Evaluation:
         return Evaluation(at, float(at.sum()), np.ones(2) - 1e-3 * at, np.eye(2))
 
-    with pytest.raises(ValueError, match="the penalized likelihood must lead to its maximum"):
+    with pytest.raises(ValueError, match="the iteration must reach the maximum of the penalized likelihood"):
         penalized_maximum(slope, Maximization(slope(np.ones(2)), False, start))
 
 

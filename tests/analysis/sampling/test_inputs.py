@@ -56,7 +56,7 @@ def _people() -> pd.DataFrame:
 
 
 def test_a_sample_is_of_the_frame_that_its_columns_come_from() -> None:
-    """A frame that was sorted has the same people in other rows: weights would go to others."""
+    """A sorted frame has the same people in other rows, so weights would go to the wrong people."""
     data = _people()
     moved, die = data.sort_values("x"), forced("1/6", "1/6")
     sample = Sample(weights=data.w, strata=data.s, clusters=data.c)

@@ -8,8 +8,8 @@ import pytest
 from tests.analysis.reference_survey import DIE, DIRECT, survey
 from tests.analysis.sampling.test_known_totals import CELLS, COLUMNS, MARGINS, TOTALS
 from toolkit.analysis import Replicates, Sample, estimates, logistic, multinomial, predictor
-from toolkit.analysis.sampling.replicates import spread
-from toolkit.analysis.sampling.sample import scatter
+from toolkit.analysis.sampling.replicates import replicate_covariance
+from toolkit.analysis.sampling.sample import variance_of_total
 
 DATA = survey()
 SCORES, FEMALE = DIE.scores(DATA.forced), DATA.female == 1
@@ -79,11 +79,11 @@ def test_replicates_without_an_estimate_are_stood_for_by_the_others() -> None:
     """Three of four: the sum of squares is raised by 4 / 3. Of none there is no variance."""
     own = Replicates.given([1, 1, 1], np.ones((3, 4)), scale=0.5)
     values = iter(np.array([[1.0, 2.0], [np.nan, 0.0], [3.0, 1.0], [2.0, 2.0]]))
-    cov, lost = spread(own, lambda _: next(values), np.array([2.0, 1.0]))
+    cov, lost = replicate_covariance(own, lambda _: next(values), np.array([2.0, 1.0]))
     apart = np.array([[-1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     assert cov == pytest.approx(0.5 * apart.T @ apart * 4 / 3)
     assert lost == 1
-    cov, lost = spread(own, lambda _: np.full(2, np.nan), np.zeros(2))
+    cov, lost = replicate_covariance(own, lambda _: np.full(2, np.nan), np.zeros(2))
     assert (cov.shape, bool(np.isnan(cov).all()), lost) == ((2, 2), True, 4)
 
 
@@ -97,7 +97,9 @@ def test_a_model_that_a_replicate_does_not_determine_is_refused() -> None:
 
 def test_a_sum_has_the_same_variance_by_its_jackknife_as_by_the_formula() -> None:
     sums = np.random.default_rng(1).normal(size=(len(DATA), 2))
-    assert scatter(NESTED.jackknife(), sums, finite=False) == pytest.approx(scatter(NESTED, sums, finite=False))
+    assert variance_of_total(NESTED.jackknife(), sums, finite=False) == pytest.approx(
+        variance_of_total(NESTED, sums, finite=False)
+    )
 
 
 def test_a_scale_is_never_guessed() -> None:
@@ -223,7 +225,7 @@ def test_models_of_replicates_are_compared_by_wald_on_f() -> None:
 
 
 def test_a_replicate_without_anybody_of_a_group_is_left_out_and_counted() -> None:
-    """The group lives in one cluster: the replicate without that cluster has nothing to say of it."""
+    """The group lives in one cluster: the replicate without that cluster contains no information about the group."""
     frame = pd.DataFrame({"a": [1, 0, 1, 1, 0, 1, 0, 0], "g": list("xxyyyyyy"), "c": [1, 1, 2, 2, 3, 3, 4, 4]})
     sample = Sample(weights=np.ones(8), clusters=frame.c).jackknife()
     found = estimates(frame, {"a": DIE}, by="g", sample=sample)["a"]

@@ -233,7 +233,7 @@ def test_the_variance_of_two_stages_is_estimated_without_bias() -> None:
 
 @pytest.mark.slow
 def test_names_are_looked_up_in_the_frame_that_is_analyzed() -> None:
-    """A frame that was sorted has other people in its rows: by place the weighted share would be another."""
+    """A sorted frame has other people in its rows: by position, the weighted share would be wrong."""
     moved = DATA.sort_values(["forced", "weight"])
     by_name = Sample(weights="weight", strata="stratum", clusters="psu")
     wrong = Sample(weights=DATA.weight.to_numpy(), strata=DATA.stratum.to_numpy(), clusters=DATA.psu.to_numpy())
@@ -326,7 +326,7 @@ def test_a_cluster_may_be_there_as_a_whole() -> None:
 
 def test_a_sample_says_what_it_is() -> None:
     assert repr(NESTED) == "<Sample of 2,400 rows, 57 df: weights, strata, clusters>"
-    assert repr(Sample()) == "<Sample of any number of rows: everybody drawn alike>"
+    assert repr(Sample()) == "<Sample of any number of rows: equal probabilities>"
 
 
 BAD = {
@@ -351,7 +351,7 @@ BAD = {
     "a domain of numbers": (lambda: Sample().mean([1.0, 2.0], np.array([0, 1])), "must hold truth values"),
     "a table of another shape": (lambda: Sample().mean(np.ones((2, 2)), np.ones((2, 3)) > 0), r"of shape \(2, 2\)"),
     "a table of numbers": (lambda: Sample().mean(np.ones((2, 2)), np.ones((2, 2))), r"of shape \(2, 2\)"),
-    "unsaid noise": (lambda: Sample(population=9).mean([1.0, 2.0]), "`noise` must say"),
+    "unsaid noise": (lambda: Sample(population=9).mean([1.0, 2.0]), "`noise` must give"),
     "strange noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise="much"), "`noise` must be 'shares'"),
     "negative noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise=-1), "`noise` must be at least 0"),
     "too many labels": (lambda: Sample().mean([1.0, 2.0], labels=("a", "b")), "must name 1 columns"),
@@ -363,7 +363,7 @@ BAD = {
     "names without a frame": (lambda: Sample("weight").mean(SCORES), r"got weight: write \.resolve\(frame\)"),
     "stages without clusters": (lambda: Sample([1, 1], population=(9, 9)), "needs `clusters`"),
     "fewer people than drawn": (lambda: Sample(clusters=[1, 1, 2, 2], population=(9, 1)), "second `population`"),
-    "one of several": (lambda: Sample(clusters=[1, 1, 2], population=(9, 4)), "1 clusters with one of several"),
+    "one of several": (lambda: Sample(clusters=[1, 1, 2], population=(9, 4)), "1 clusters with one unit of several"),
     "unsteady numbers": (lambda: Sample(population=np.array([8, 9])), "one number for all rows of a stratum"),
     "a shorter population": (lambda: Sample([1, 1], population=np.array([8, 8, 8])), "weights 2, population 3"),
     "nothing drawn": (lambda: Sample().df, "a column, or the number of rows"),

@@ -46,7 +46,7 @@ def test_the_power_is_how_often_the_analysis_rejects() -> None:
 
 @pytest.mark.slow
 def test_so_many_people_have_the_power_and_so_have_more() -> None:
-    """The normal formula has 686.777 a group, and 687 have a power of 0.7988."""
+    """The normal formula gives 686.777 people per group, but 687 have a power of 0.7988."""
     each = plan_difference(DIE, prevalence=(0.1, 0.2), n=1000).margin ** 2 * 1000 / ndtri(0.975) ** 2
     assert each * ((ndtri(0.975) + ndtri(0.8)) / 0.1) ** 2 == pytest.approx(686.777, abs=5e-4)
     planned = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8)
@@ -54,7 +54,7 @@ def test_so_many_people_have_the_power_and_so_have_more() -> None:
     assert planned.power >= 0.8
     assert all(difference_power(DIE, (0.1, 0.2), (n, n)) >= 0.8 for n in range(689, 700))
     assert difference_power(DIE, (0.1, 0.2), (688, 688)) < 0.8
-    assert "counted" in planned.notes[0]
+    assert "computed" in planned.notes[0]
     assert repr(planned).startswith("<DifferencePlan: 689 and 689 people, power 0.8001")
 
 
@@ -83,7 +83,7 @@ def test_unequal_groups_margins_and_design_effects() -> None:
 
 def test_power_is_counted_for_up_to_50_000_people_drawn_alike() -> None:
     for people, ratio, deff, weighting in ((50_000, 1, 1, 1), (50_000, 0.5, 1, 1), (25_000, 2, 1, 1)):
-        assert "counted" in _DifferenceCase(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).power_method(people)
+        assert "computed" in _DifferenceCase(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).power_method(people)
     for people, ratio, deff, weighting in ((50_001, 1, 1, 1), (25_001, 2, 1, 1), (5, 1, 2, 1), (5, 1, 1, 2)):
         assert "normal" in _DifferenceCase(DIE, (0.1, 0.2), 0.95, ratio, deff, weighting).power_method(people)
 
@@ -117,7 +117,7 @@ def test_what_has_not_two_answers_and_two_reports_is_refused(design) -> None:
 
 
 def test_a_number_of_people_is_enough_if_the_next_twelve_are_too() -> None:
-    """Power rises in teeth: 12 that have it before one that has not are not enough, 13 are."""
+    """Power is a sawtooth: 12 sizes that reach it before one that does not are not enough, 13 are."""
 
     def power(*gaps: int) -> Callable[[int], float]:
         return lambda people: 0.8 if people >= 5 and people not in gaps else 0.79

@@ -15,7 +15,7 @@ ITEMS = (0.9, 0.5, 0.5, 0.1)
 
 
 def law_of_counts(shares) -> np.ndarray:
-    """Pr(so many of independent items), by convolution."""
+    """The distribution of the number of independent items that apply, by convolution."""
     law = np.ones(1)
     for share in shares:
         law = np.convolve(law, [1 - share, share])
@@ -24,7 +24,9 @@ def law_of_counts(shares) -> np.ndarray:
 
 @pytest.mark.slow
 def test_planned_errors_are_those_that_the_analysis_estimates() -> None:
-    """Answers as they are expected, a million of them: estimate, margin, and who can deny nothing."""
+    """A million answers with the expected frequencies: estimate, margin, and the people whose counts reveal their
+    answer.
+    """
     law, with_it = law_of_counts(ITEMS), law_of_counts((*ITEMS, 0.2))
     short, long = (np.repeat(np.arange(len(one)), np.rint(10**6 * one).astype(int)) for one in (law, with_it))
     treatment = np.repeat([False, True], [len(short), len(long)])
@@ -32,10 +34,11 @@ def test_planned_errors_are_those_that_the_analysis_estimates() -> None:
     assert found.estimate.value == pytest.approx(0.2, abs=1e-5)
     planned = plan_list_experiment(ITEMS, prevalence=0.2, n=len(short))
     assert planned.margin == pytest.approx(ndtri(0.975) * found.estimate.se, rel=1e-4)
-    assert (planned.told_none, planned.told_all) == pytest.approx((found.told_none, found.told_all), abs=1e-5)
+    for name in ("share_counting_none", "share_counting_all"):
+        assert getattr(planned, name) == pytest.approx(getattr(found, name), abs=1e-5)
     again = plan_list_experiment(spread=short.std(), prevalence=0.2, n=len(short))
     assert again.margin == pytest.approx(planned.margin, rel=1e-4)
-    assert again.told_all is None
+    assert again.share_counting_all is None
 
 
 @pytest.mark.slow
@@ -96,7 +99,7 @@ def test_power_is_that_of_the_noncentral_law_of_t(sides: int, n: int, ratio: flo
 
 
 def test_items_that_exclude_each_other_need_fewer_people() -> None:
-    """Half have one of two items, half the other: all counts are 1, but for the trait."""
+    """Half of the people have one of two items, half the other: all counts are 1 without the trait."""
     wide = plan_list_experiment((0.5, 0.5), prevalence=0.1, margin=0.05)
     assert wide.n[0] == plan_list_experiment(spread=np.sqrt(0.5), prevalence=0.1, margin=0.05).n[0]
     assert plan_list_experiment(spread=0.1, prevalence=0.1, margin=0.05).n[0] < wide.n[0] / 5
@@ -105,7 +108,7 @@ def test_items_that_exclude_each_other_need_fewer_people() -> None:
 
 
 def test_sums_are_planned_in_their_own_unit() -> None:
-    """Margins as Welch's interval has them, of 40 and 60 sums that have exactly these spreads."""
+    """The margins of Welch's interval for 40 and 60 sums with exactly these standard deviations."""
     planned = plan_item_sum(20, mean=5, sd=15, n=40, ratio=1.5, detect=9)
     short, long = (_spread_out(n, sd) for n, sd in ((40, 20), (60, 25)))
     low, high = item_sum(short, long).interval()

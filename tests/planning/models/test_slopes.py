@@ -1,4 +1,4 @@
-"""What n a slope needs: variances by Gauss and Hermite with 200 points, computed independently."""
+"""The n that a slope needs: variances by Gauss-Hermite quadrature with 200 points, computed independently."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_reference_numbers(design, intercept: float, slope: float, variance: flo
 
 
 def test_two_groups_asked_directly_have_the_variance_of_a_log_odds_ratio() -> None:
-    """1 / (n p (1 - p)) of each group, the groups being shares of all."""
+    """1 / (n p (1 - p)) in each group, where n is the group's share of all people."""
     shares = expit(np.array([-1.0, -0.2]))
     found = slope_variance(DIRECT, -1.0, 0.8, np.array([0.0, 1.0]), np.array([0.7, 0.3]))
     assert found == pytest.approx((1 / (np.array([0.7, 0.3]) * shares * (1 - shares))).sum())
@@ -42,7 +42,8 @@ def test_two_groups_asked_directly_have_the_variance_of_a_log_odds_ratio() -> No
 @pytest.mark.slow
 @pytest.mark.parametrize(("share", "slope", "formula"), [(0.1, 1.0, 1364), (0.3, -0.7, 1689)])
 def test_a_covariate_of_two_values_has_a_counted_power(share: float, slope: float, formula: int) -> None:
-    """By the normal formula a rare value has .754 where .8 was wanted, and another more than enough. Counted against
+    """By the normal formula, the power for a rare value is .754 instead of .8, and for another value it is too high.
+    Counted against
     4,000 surveys in closed form: 4.5 standard errors are a false alarm of 7e-6.
     """
     intercept = -2 if slope > 0 else -1
@@ -65,7 +66,9 @@ def test_a_covariate_of_two_values_has_a_counted_power(share: float, slope: floa
     ("design", "share", "n"), [(DIE, 0.3, 80), (WARNER, 0.6, 80), (DIE, 0.1, 73)], ids=["die", "warner", "few"]
 )
 def test_a_counted_power_is_that_of_all_counts_of_five_sizes(design, share: float, n: int) -> None:
-    """Sizes of the second group by Gauss and Hermite, and of each every pair of counts; without a group, no power."""
+    """Sizes of the second group by Gauss-Hermite quadrature, and every pair of counts for each size; an empty group has
+    no power.
+    """
     z, (no, yes), total = 1.959964, design.matrix[:, 1], 0.0
     points, weights = roots_hermitenorm(5)
     for point, weight in zip(points, weights / np.sqrt(2 * np.pi), strict=True):

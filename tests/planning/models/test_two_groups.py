@@ -29,7 +29,7 @@ def carriers(model: str, counts, p) -> tuple[float, float]:
 @pytest.mark.parametrize("n", [200, 10_000])
 @pytest.mark.parametrize("model", MODELS)
 def test_planned_errors_are_those_that_the_analysis_estimates(model: str, n: int) -> None:
-    """Counts as they are expected: then the estimate is the truth, and its error the planned one, up to n and n - 1."""
+    """Expected counts: the estimate is the truth and its error is the planned error, up to n and n - 1."""
     p, prevalence, other = MODELS[model]
     yes = np.rint(n * _TwoGroupCase(model, p, other, 0.95, 1.96, 1.0).yes(prevalence))
     value, se = carriers(model, np.stack([n - yes, yes], axis=1), p)
@@ -62,7 +62,7 @@ def test_cheater_detection_is_planned_for_the_interval_that_is_shown() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_power_is_that_of_the_analysis_over_all_counts(model: str) -> None:
-    """Groups of 8 and 12: every pair of counts is estimated, and its interval looked at."""
+    """Groups of 8 and 12: the estimate and the interval are computed for every pair of counts."""
     p, prevalence, other = MODELS[model]
     planned = plan_two_groups(model, p, prevalence=0.02, detect=prevalence, other_share=other, n=8, ratio=1.5)
     yes, sum_of = _TwoGroupCase(model, p, other, 0.95, 1.96, 1.5).yes(prevalence), 0.0
@@ -94,7 +94,7 @@ def test_enough_people_have_the_power_and_fewer_do_not() -> None:
     assert found.power >= 0.8
     fewer = plan_two_groups("unknown_question", (0.75, 0.2), n=found.n[0] - 1, **options)
     assert fewer.power < 0.8
-    assert "counted from the binomial laws" in found.notes[0]
+    assert "computed from the binomial distributions" in found.notes[0]
     assert "power 0.8" in repr(found)
     many = plan_two_groups("unknown_question", (0.75, 0.2), power=0.8, **{**options, "detect": 0.06})
     assert "normal approximation" in many.notes[0]
@@ -130,7 +130,7 @@ def test_a_margin_is_reached_and_not_by_one_person_fewer() -> None:
         ({"n": None, "power": 0.8, "detect": 0.1}, "`detect` must be another share"),
         ({"n": None, "power": 0.01, "detect": 0.2}, "`power` must lie between"),
         ({"sides": 3}, "`sides` must be 1 or 2"),
-        ({"model": "cheater_detection", "other_share": 0.95}, "at most everybody"),
+        ({"model": "cheater_detection", "other_share": 0.95}, "must sum to at most 1"),
         ({"model": "cheater_detection", "n": None, "margin": 0.125}, "half the share of cheaters, 0.125, got 0.125"),
     ],
 )

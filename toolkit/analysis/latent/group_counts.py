@@ -17,7 +17,7 @@ from toolkit.core.checks import Number, check_level, check_probability, reject
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
-from toolkit.core.inference.intervals import Interval, Normal, cut, imbens_manski
+from toolkit.core.inference.intervals import Interval, Normal, cut, imbens_manski_quantile
 from toolkit.core.inference.special import chdtrc, chdtri, xlogy
 from toolkit.core.loss import Pure
 from toolkit.core.search import bisect
@@ -27,7 +27,7 @@ from toolkit.local.questions import crosswise
 from toolkit.local.two_groups import TwoGroupDesign
 
 NO_PRIVACY = Pure(math.inf)
-Chances: TypeAlias = Sequence[Number] | Mapping[Any, Number]
+Probabilities: TypeAlias = Sequence[Number] | Mapping[Any, Number]
 """A probability for each of two groups, in their order or by their names."""
 
 
@@ -62,8 +62,8 @@ class ModelTest:
 class GroupCounts:
     """The numbers of people who said no and yes in two groups: one row per group, with probabilities `p`.
 
-    `value` and `cov` are the estimated shares of the design's corners and their covariance. The estimates are unbiased,
-    so a share may lie outside [0, 1].
+    `value` and `cov` are the estimated shares of the design's `corner_cells` and their covariance. The estimates are
+    unbiased, so a share may lie outside [0, 1].
     """
 
     design: TwoGroupDesign
@@ -128,7 +128,7 @@ class GroupCounts:
 
     @cached_property
     def likeliest(self) -> tuple[Array, float]:
-        """The maximum-likelihood shares of the corners within the parameter space, and their log-likelihood."""
+        """The maximum-likelihood shares of the corner cells within the parameter space, and their log-likelihood."""
         remainder = 1 - (self.value.sum() if self.design.is_triangular else self.value.max())
         if min(self.value.min(), remainder) >= 0:
             return self.value, self.best
@@ -146,38 +146,38 @@ class GroupCounts:
 
     @cached_property
     def without_second(self) -> tuple[float, float]:
-        """The maximum-likelihood share of the first corner if the share of the second is 0, and its log-likelihood."""
+        """The maximum-likelihood share of the first corner cell if that of the second is 0, and its log-likelihood."""
         base, first = (self.design.yes_probability(cell, self.p) for cell in ((0, 0), self.design.corner_cells[0]))
         return self.maximize_between(base, first)
 
     def second_test(self, null: str) -> ModelTest:
-        """Test whether the share of the second corner is 0, by the likelihood ratio."""
+        """Test whether the share of the second corner cell is 0, by the likelihood ratio."""
         return boundary_test(2 * (self.likeliest[1] - self.without_second[1]), null)
 
     def estimate(
         self, value: Array, cov: Array, labels: tuple[str, ...], loss: Pure | None, method: str, notes: Sequence[str]
     ) -> Estimate:
-        # If all answers are equal the variance is 0, and a standard error of 0 would suggest false certainty.
+        # If all answers are equal, the variance is 0, but a standard error of 0 would suggest a false certainty.
         variances = np.diag(cov)
         se = np.sqrt(np.where(variances > 0, variances, np.nan))
         return Estimate(value, se, labels, cov, self.n, loss, SAMPLED, method, tuple(notes), Normal(value, se))
 
 
-def read_groups(design: TwoGroupDesign, reports: Values, p: Chances, group: Values | None) -> GroupCounts:
+def read_groups(design: TwoGroupDesign, reports: Values, p: Probabilities, group: Values | None) -> GroupCounts:
     """Read counts of no and yes, in the order of `p`; or reports with their groups, which are keys of `p`."""
     if not isinstance(p, Mapping) and (not isinstance(p, Sequence) or isinstance(p, str)):
         remedy = "(0.2, 0.8), or {group: 0.2, other: 0.8}"
         reject("`p` must hold a probability for each group", type(p).__name__, remedy, TypeError)
     probabilities = [float(check_probability(each, "p")) for each in (p.values() if isinstance(p, Mapping) else p)]
     if len(probabilities) != 2:
-        reject("there must be two groups", len(probabilities), "their odds are compared")
+        reject("there must be two groups", len(probabilities), "the groups are compared")
     if probabilities[0] == probabilities[1]:
         received = f"{probabilities[0]:g} twice"
-        reject("the groups must have different probabilities", received, "equal ones tell nothing apart")
+        reject("the groups must have different probabilities", received, "equal ones do not identify the shares")
     if group is None:
         table = as_array(reports)
         if table.shape != (2, 2):
-            rule = f"counts must be two rows, how many {' and '.join(design.report_options)} in each group"
+            rule = f"counts must be two rows, the numbers of {' and '.join(design.report_options)} in each group"
             reject(rule, f"shape {table.shape}", "or give reports, and `group` for their groups")
         counts = np.array([checked_counts(row, 2) for row in table])
     else:
@@ -207,17 +207,17 @@ def group_indices(groups: npt.NDArray[Any], probabilities: Mapping[Any, float]) 
         indices[groups == name] = index
     if unknown := int(np.count_nonzero(indices < 0)):
         received = f"{unknown} of {len(indices)} that are not"
-        reject("every report must be of one of the groups in `p`", received, "its odds are not known")
+        reject("every report must belong to one of the groups in `p`", received, "its probability is not known")
     return indices
 
 
-def in_errors(distance: float, se: float) -> float:
+def in_standard_errors(distance: float, se: float) -> float:
     """Return a distance in standard errors; with an error of 0, any distance but 0 is infinite."""
     return distance / se if se > 0 else math.copysign(math.inf, distance) if distance else 0.0
 
 
 def boundary_test(ratio: float, null: str) -> ModelTest:
-    """Test a null on the boundary by the likelihood ratio: 0 with probability ½, otherwise chi-squared with one df."""
+    """Test a hypothesis on the boundary: the statistic is 0 with probability ½, otherwise chi-squared with one df."""
     ratio = max(ratio, 0.0)
     return ModelTest(ratio, 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2), null)
 
@@ -231,7 +231,7 @@ def outside_notes(groups: GroupCounts, loglike: float, names: str) -> tuple[str,
     if ratio < 1e-9:
         return ()
     p = float(chdtrc(2, ratio))  # at most 2 degrees of freedom: an upper bound
-    note = f"the unbiased estimate lies outside what {names} can be; `likeliest` is inside"
+    note = f"the unbiased estimate lies outside the range of {names}; `likeliest` lies inside"
     if p >= 0.05:
         return (note,)
     # Rounded up to one digit.
@@ -268,7 +268,7 @@ class Unknown:
 
 def unknown_from_counts(groups: GroupCounts) -> Unknown:
     shares, loglike = groups.likeliest
-    note = "what a report costs its sender depends on the innocuous prevalence, which was not known"
+    note = "the privacy loss of a report depends on the innocuous prevalence, which was not known"
     notes = (note, *outside_notes(groups, loglike, "two shares"))
     method = "unrelated question of unknown prevalence, unbiased"
     labels = ("sensitive", "innocuous")
@@ -308,14 +308,14 @@ class Lying:
         return self.groups.second_test("all carriers are honest")
 
     @property
-    def if_honest(self) -> float:
+    def carriers_if_honest(self) -> float:
         """The maximum-likelihood share of carriers if all of them are honest."""
         return self.groups.without_second[0]
 
     def honesty(self, level: float = 0.95) -> Interval:
-        """Compute the profile-likelihood interval of the share of honest people among carriers.
+        """Compute the profile-likelihood interval for the share of honest people among carriers.
 
-        The likelihood is skewed, so the standard error says little.
+        The likelihood is skewed, so the standard error is of little use.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class ExtendedCrosswise:
     by_group : tuple of Estimate
         The prevalence from each group.
     test : ModelTest
-        The likelihood-ratio test that both groups have one prevalence.
+        The likelihood-ratio test that both groups have the same prevalence.
     z : float
         The same test as a distance in standard errors; positive if "same" is too frequent.
 
@@ -387,19 +387,21 @@ def crosswise_from_counts(groups: GroupCounts) -> ExtendedCrosswise:
     first, second = groups.p
     if abs(first + second - 1) > 1e-9:
         received = f"{first:g} and {second:g}"
-        reject("the two probabilities must sum to 1", received, "mirrored odds are what makes the test")
-    one, other = (crosswise(p).estimate_counts(row) for p, row in zip(groups.p, groups.counts, strict=True))
+        reject("the two probabilities must sum to 1", received, "the test needs mirrored probabilities")
+    first_share, second_share = (
+        crosswise(p).estimate_counts(row) for p, row in zip(groups.p, groups.counts, strict=True)
+    )
     pooled = groups.counts[0] + groups.counts[1][::-1]
     same = pooled[1] / pooled.sum()
     ratio = max(2 * (groups.best - groups.loglike((same, 1 - same))), 0.0)
-    z = in_errors(float(groups.yes_shares.sum() - 1), float(np.sqrt(groups.variance.sum())))
+    z = in_standard_errors(float(groups.yes_shares.sum() - 1), float(np.sqrt(groups.variance.sum())))
     test = ModelTest(ratio, float(chdtrc(1, ratio)), "both groups have one prevalence")
     estimate = crosswise(first).estimate_counts(pooled)
     if test.p < 0.05:
         consequence = "one answer was preferred, and the pooled prevalence is biased"
         note = f"the groups disagree (p = {test.p:.1g}): {consequence}"
         estimate = replace(estimate, notes=(*estimate.notes, note))
-    return ExtendedCrosswise(estimate, (one, other), test, z)
+    return ExtendedCrosswise(estimate, (first_share, second_share), test, z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +432,7 @@ class Cheating:
         return _three_shares(self.groups.likeliest[0])
 
     @property
-    def without_cheating(self) -> float:
+    def carriers_without_cheating(self) -> float:
         """The maximum-likelihood share of carriers if there are no cheaters."""
         return self.groups.without_second[0]
 
@@ -464,7 +466,7 @@ class Cheating:
         low, high = self.range
         if np.isnan(se).any():  # all answers of a group are equal
             return Interval(np.nan, np.nan, confidence, "imbens-manski")
-        z = imbens_manski(max(high - low, 0.0) / max(float(se[0]), float(se[1])), confidence)
+        z = imbens_manski_quantile(max(high - low, 0.0) / max(float(se[0]), float(se[1])), confidence)
         return cut(low - z * se[0], max(low, high) + z * se[1], (0.0, 1.0), confidence, "imbens-manski")
 
 

@@ -13,10 +13,50 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.analysis.regression.rows import Codes
+from toolkit.analysis.regression.stan import StanBlocks, StanVariable, stan_name
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import reject
 from toolkit.core.inference.special import expit
 
+TOP_CODING = "top-coding"
+UNIFORM_SHORT = "uniform error of the short list"
+UNIFORM_LONG = "uniform error of the long list"
+ERRORS = {"topcode": (TOP_CODING,), "uniform": (UNIFORM_SHORT, UNIFORM_LONG)}
+CONFESSION = "confession"
+OUTCOME = "outcome"
+OUTCOME_OF_CARRIERS = "outcome of carriers"
+# A count below 0, or above the number of control items, is impossible.
+_STAN_BINOMIAL = (
+    "real control_probability(int count, int items, real eta) {",
+    "  return count < 0 || count > items ? 0 : exp(binomial_logit_lpmf(count | items, eta));",
+    "}",
+)
+_STAN_BETA_BINOMIAL = (
+    "real control_probability(int count, int items, real eta, real log_theta) {",
+    "  real a = inv_logit(eta) / exp(log_theta);",
+    "  real b = inv_logit(-eta) / exp(log_theta);",
+    "  return count < 0 || count > items ? 0 : exp(beta_binomial_lpmf(count | items, a, b));",
+    "}",
+)
+_STAN_ANSWERS: dict[tuple[str, ...], tuple[str, ...]] = {
+    (CONFESSION,): (
+        "  real confession = inv_logit(eta_confession[n]);",
+        "  carriers *= answer[n] == 1 ? confession : 1 - confession;",
+        "  others *= 1 - answer[n];",
+    ),
+    (OUTCOME, OUTCOME_OF_CARRIERS): (
+        "  real yes_of_carriers = inv_logit(eta_outcome[n] + eta_outcome_of_carriers[n]);",
+        "  real yes_of_others = inv_logit(eta_outcome[n]);",
+        "  carriers *= answer[n] == 1 ? yes_of_carriers : 1 - yes_of_carriers;",
+        "  others *= answer[n] == 1 ? yes_of_others : 1 - yes_of_others;",
+    ),
+}
+_STAN_DENIAL = (
+    "real denial(int count, int items, real at_floor, real at_ceiling) {",
+    "  return (count == 0) * at_floor + (count == items) * at_ceiling;",
+    "}",
+)
 _SPREAD = "spread of people"
 _NODES = 25
 _MAX_RESPONSES = 600
@@ -26,14 +66,14 @@ _MAX_RESPONSES = 600
 class JointDistribution:
     """The joint distribution of all responses of a person: to one or two lists, or to single items and a long list.
 
-    Items are independent; if `correlated`, a normal random effect moves the log odds of all items of a person.
+    Items are independent; if `correlated`, a normal random effect shifts the log odds of all items of a person.
 
     Parameters
     ----------
     lists : dict
         The number of items of each short list, by name; 1 for a single item.
     item_by_item : bool
-        Whether people without the long list are asked each item on its own.
+        Whether people who do not see the long list are asked about each item separately.
     treated : array
         Whether each person saw the long form of the first list; with two lists, the others saw the long form of the
         second.
@@ -84,7 +124,7 @@ class JointDistribution:
         offset = len(cells) * self.item_by_item
         n_responses = (items[0] + 2) ** 2 if two_lists else offset + sum(items) + 2
         if n_responses > _MAX_RESPONSES:
-            reject(f"people must have at most {_MAX_RESPONSES} ways to answer", n_responses, "leave out method='ml'")
+            reject(f"there must be at most {_MAX_RESPONSES} possible responses", n_responses, "leave out method='ml'")
         matrices = []
         for carrier, long in itertools.product((0, 1), (0, 1)):
             if two_lists:
@@ -104,7 +144,7 @@ class JointDistribution:
         pattern = np.array(columns[:-1]).T @ 2.0 ** np.arange(len(self.lists))[::-1]
         return np.where(self.treated, len(self._cells) + columns[-1], pattern).astype(np.intp)
 
-    def probabilities(self, eta: Array) -> tuple[Array, Array]:
+    def __call__(self, eta: Array) -> tuple[Array, Array]:
         """Return the probability of each response, and its derivatives with respect to the linear predictors."""
         trait, is_long, tables = expit(eta[0])[:, None], self.treated[:, None], []
         others = self._control(eta, False)
@@ -121,18 +161,18 @@ class JointDistribution:
             [math.prod(math.comb(int(n), int(k)) for n, k in zip(items, cell, strict=True)) for cell in cells]
         )
         first = 1 + carrier * len(items)
-        own, rows = slice(first, first + len(items)), eta.shape[1]
+        item_slice, rows = slice(first, first + len(items)), eta.shape[1]
         law, derivatives = np.zeros((rows, len(cells))), np.zeros((len(eta), rows, len(cells)))
         # Gauss–Hermite quadrature over the random effect; for independent items, there is a single node at 0.
         nodes, weights = np.polynomial.hermite.hermgauss(_NODES) if self.correlated else (np.zeros(1), np.ones(1))
         sd = np.exp(np.clip(eta[-1], -30, 3)) if self.correlated else np.zeros(rows)
         for node, weight in zip(np.sqrt(2) * nodes, weights / weights.sum(), strict=True):
-            item_eta = eta[own] + sd * node
+            item_eta = eta[item_slice] + sd * node
             log = -np.logaddexp(0, -item_eta).T @ cells.T - np.logaddexp(0, item_eta).T @ (items - cells).T
             term = weight * choose * np.exp(log)
             scores = cells.T[:, None, :] - (items[:, None] * expit(item_eta))[:, :, None]
             law += term
-            derivatives[own] += term * scores
+            derivatives[item_slice] += term * scores
             if self.correlated:
                 derivatives[-1] += term * scores.sum(axis=0) * (sd * node)[:, None]
         return law, derivatives
@@ -144,8 +184,9 @@ class ListDistribution:
 
     The linear predictors are, in this order: the trait; the control count of others and, unless constrained, of
     carriers; the overdispersion of each control count; the shares of carriers who deny at the floor and at the ceiling;
-    and the share of carriers who confess. `all_deny` names the limits, "floor" or "ceiling", at which every carrier
-    denies.
+    the share of carriers who confess, or the outcome and its difference for carriers; and the shares of `errors`.
+    `all_deny` names the limits, "floor" or "ceiling", at which every carrier denies. `errors` names the shares of
+    people who answer by mistake: with the largest possible count, or with any count at random.
     """
 
     items: int
@@ -156,13 +197,22 @@ class ListDistribution:
     ceiling: bool
     direct: bool
     all_deny: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    outcome: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
         control = ("control",) if self.constrained else ("control", "control of carriers")
         spread = ("overdispersion",) if self.constrained else ("overdispersion", "overdispersion of carriers")
-        shares = {"floor": self.floor, "ceiling": self.ceiling, "confession": self.direct}
-        return ("", *control, *(spread if self.overdispersed else ()), *(name for name, used in shares.items() if used))
+        shares = {"floor": self.floor, "ceiling": self.ceiling}
+        return (
+            "",
+            *control,
+            *(spread if self.overdispersed else ()),
+            *(name for name, used in shares.items() if used),
+            *self._answer_predictors,
+            *self.errors,
+        )
 
     @property
     def form(self) -> str:
@@ -172,7 +222,8 @@ class ListDistribution:
     @property
     def further_shares(self) -> str:
         shares = {"floor": self.floor, "ceiling": self.ceiling, "direct question": self.direct}
-        return "".join(f", {name}" for name, used in shares.items() if used or name in self.all_deny)
+        used = [name for name, used in shares.items() if used or name in self.all_deny]
+        return "".join(f", {name}" for name in (*used, *self.errors, *([OUTCOME] if self.outcome else [])))
 
     def without(self, name: str, limit: int = 0) -> "ListDistribution":
         """Return the distribution without a parameter; a share is replaced by its `limit` of 0 or 1."""
@@ -180,30 +231,101 @@ class ListDistribution:
             return replace(self, overdispersed=False)
         all_deny = (*self.all_deny, name) if limit == 1 else self.all_deny
         floor, ceiling = self.floor and name != "floor", self.ceiling and name != "ceiling"
-        return replace(self, floor=floor, ceiling=ceiling, all_deny=all_deny)
+        errors = tuple(error for error in self.errors if error != name)
+        return replace(self, floor=floor, ceiling=ceiling, all_deny=all_deny, errors=errors)
 
-    def probabilities(self, eta: Array) -> tuple[Array, Array]:
+    def __call__(self, eta: Array) -> tuple[Array, Array]:
         """Return the probability of each response, and its derivatives with respect to the linear predictors.
 
-        Responses are counts, or 2 * count + direct with a direct question.
+        Responses are counts, or 2 * count + answer with a direct question or an outcome.
         """
         predictors, is_long = dict(zip(self.names, eta, strict=True)), self.treated[:, None]
         others = self._control(predictors, "")
         short = others if self.constrained else self._control(predictors, " of carriers")
         long = self._long_list(*short, predictors)
         carriers = np.where(is_long, long[0], short[0]), np.where(is_long, long[1], short[1])
-        if self.direct:
-            carriers, others = self._with_direct(*carriers, predictors), self._with_direct(*others)
-        return _mixture(expit(eta[0])[:, None], carriers, others)
+        if self._answer_predictors:
+            carriers = self._with_answer(*carriers, predictors, carrier=True)
+            others = self._with_answer(*others, predictors, carrier=False)
+        return self._with_errors(*_mixture(expit(eta[0])[:, None], carriers, others), predictors)
+
+    def _with_errors(self, law: Array, derivatives: Array, predictors: dict[str, Array]) -> tuple[Array, Array]:
+        """Return the distribution of all responses, some of which are mistakes, and its derivatives."""
+        for name in self.errors:
+            people, mistaken = self._mistakes[name]
+            share = expit(predictors[name])[:, None]
+            difference = people * (mistaken - law)
+            derivatives *= 1 - people * share
+            derivatives[self.names.index(name)] += share * (1 - share) * difference
+            law = law + share * difference
+        return law, derivatives
+
+    @cached_property
+    def _mistakes(self) -> dict[str, tuple[Array, Array]]:
+        """The people who can make each error, as 0 and 1, and the distribution of their mistaken counts."""
+        counts, is_long = np.arange(self.items + 2), self.treated[:, None].astype(float)
+        largest = self.items + is_long
+        uniform = (counts <= largest) / (1 + largest)
+        return {
+            TOP_CODING: (np.ones_like(is_long), (counts == largest).astype(float)),
+            UNIFORM_SHORT: (1 - is_long, uniform),
+            UNIFORM_LONG: (is_long, uniform),
+        }
+
+    def stan_blocks(self, responses: Codes) -> StanBlocks:
+        """Return the likelihood of the counts in Stan, with that of the answers beside them if there are any."""
+        n_answers = 2 if self._answer_predictors else 1
+        data = [
+            StanVariable("int<lower=1> J", self.items, "control items"),
+            StanVariable("array[N] int<lower=0> count", responses // n_answers, "count of each row"),
+            StanVariable(
+                "array[N] int<lower=0, upper=1> is_long", self.treated.astype(int), "whether the list is long"
+            ),
+        ]
+        if self._answer_predictors:
+            data.append(StanVariable("array[N] int<lower=0, upper=1> answer", responses % 2, "answer beside the count"))
+        carriers = "" if self.constrained else "_of_carriers"
+        shares = [
+            f"inv_logit(eta_{name}[n])" if name in self.names else str(int(name in self.all_deny))
+            for name in ("floor", "ceiling")
+        ]
+        of_carriers, denial = self._stan_arguments(carriers), f"J, {', '.join(shares)}"
+        top, short, long = (
+            f"inv_logit(eta_{stan_name(name)}[n])" if name in self.errors else "0"
+            for name in (TOP_CODING, UNIFORM_SHORT, UNIFORM_LONG)
+        )
+        model = (
+            "for (n in 1:N) {",
+            "  real trait = inv_logit(eta_trait[n]);",
+            f"  real others = control_probability(count[n], {self._stan_arguments('')});",
+            f"  real short_list = control_probability(count[n], {of_carriers});",
+            f"  real one_less = control_probability(count[n] - 1, {of_carriers});",
+            f"  real denied = short_list * denial(count[n], {denial});",
+            f"  real admitted = one_less * (1 - denial(count[n] - 1, {denial}));",
+            "  real carriers = is_long[n] == 1 ? denied + admitted : short_list;",
+            *_STAN_ANSWERS.get(self._answer_predictors, ()),
+            "  real law = trait * carriers + (1 - trait) * others;",
+            *([f"  law += {top} * ((count[n] == J + is_long[n]) - law);"] if TOP_CODING in self.errors else []),
+            f"  real uniform = is_long[n] == 1 ? {long} : {short};",
+            "  law += uniform * (1.0 / (J + 1 + is_long[n]) - law);",
+            "  target += people[n] * log(law);",
+            "}",
+        )
+        functions = _STAN_BETA_BINOMIAL if self.overdispersed else _STAN_BINOMIAL
+        return StanBlocks({}, (), model, tuple(data), functions=(*functions, *_STAN_DENIAL))
+
+    def _stan_arguments(self, suffix: str) -> str:
+        spread = f", eta_overdispersion{suffix}[n]" if self.overdispersed else ""
+        return f"J, eta_control{suffix}[n]{spread}"
 
     def _control(self, predictors: dict[str, Array], suffix: str) -> tuple[Array, Array]:
         """Return the distribution of the control count, and its derivatives with respect to all predictors.
 
-        The largest count is that of the long list, which nobody reaches by control items alone.
+        The largest count is that of the long list, which cannot be reached with control items alone.
         """
         name, spread = f"control{suffix}", f"overdispersion{suffix}"
         mean = expit(predictors[name])[:, None]
-        # Beyond exp(8) the beta-binomial distribution has all its mass on none and on all of the items.
+        # Beyond exp(8), practically every count of the beta-binomial distribution is 0 or the number of items.
         theta = np.exp(np.clip(predictors[spread], -30, 8))[:, None] if self.overdispersed else np.zeros_like(mean)
         y, j = np.arange(self.items + 2), np.arange(self.items)
         up, down = np.maximum(mean + theta * j, 1e-300), np.maximum(1 - mean + theta * j, 1e-300)
@@ -222,7 +344,7 @@ class ListDistribution:
         return law, derivatives
 
     def _long_list(self, law: Array, derivatives: Array, predictors: dict[str, Array]) -> tuple[Array, Array]:
-        """Return the distribution of carriers' counts of the long list: the control count + 1, except for denials."""
+        """Return the distribution of carriers' counts on the long list: the control count + 1, except for denials."""
         long, d_long = np.zeros_like(law), np.zeros_like(derivatives)
         long[:, 1:], d_long[:, :, 1:] = law[:, :-1], derivatives[:, :, :-1]
         for name, count in (("floor", 0), ("ceiling", self.items)):
@@ -238,19 +360,35 @@ class ListDistribution:
             d_long[:, :, count + 1] -= d_denied
         return long, d_long
 
-    def _with_direct(
-        self, law: Array, derivatives: Array, predictors: dict[str, Array] | None = None
+    def _with_answer(
+        self, law: Array, derivatives: Array, predictors: dict[str, Array], carrier: bool
     ) -> tuple[Array, Array]:
-        """Return the joint distribution of count and direct answer in one class; only carriers confess."""
-        confession = np.zeros((len(law), 1)) if predictors is None else expit(predictors["confession"])[:, None]
-        shares = np.stack([1 - confession, confession], axis=2)
+        """Return the joint distribution of count and second answer in one class.
+
+        Only carriers confess to the direct question. An outcome has log odds of its own for carriers.
+        """
+        names = [name for name in self._answer_predictors if name != OUTCOME_OF_CARRIERS or carrier]
+        if self.direct and not carrier:
+            names, yes = [], np.zeros(len(law))
+        else:
+            yes = expit(np.sum([predictors[name] for name in names], axis=0))
+        shares = np.column_stack([1 - yes, yes])[:, None, :]
         table, slopes = law[:, :, None] * shares, derivatives[:, :, :, None] * shares
-        slopes[self.names.index("confession")] += law[:, :, None] * confession[:, :, None] * shares[:, :, :1] * [-1, 1]
+        for name in names:
+            slopes[self.names.index(name)] += law[:, :, None] * shares[:, :, :1] * shares[:, :, 1:] * [-1, 1]
         return table.reshape(len(law), -1), slopes.reshape(*slopes.shape[:2], -1)
+
+    @property
+    def _answer_predictors(self) -> tuple[str, ...]:
+        """The linear predictors of the answer besides the count, if there is one."""
+        return (CONFESSION,) if self.direct else (OUTCOME, OUTCOME_OF_CARRIERS) if self.outcome else ()
 
 
 def _mixture(trait: Array, carriers: tuple[Array, Array], others: tuple[Array, Array]) -> tuple[Array, Array]:
     """Return the distribution over both classes, and its derivatives, including that with respect to the trait."""
-    law, derivatives = (trait * own + (1 - trait) * other for own, other in zip(carriers, others, strict=True))
+    law, derivatives = (
+        trait * share_of_carriers + (1 - trait) * share_of_others
+        for share_of_carriers, share_of_others in zip(carriers, others, strict=True)
+    )
     derivatives[0] += trait * (1 - trait) * (carriers[0] - others[0])
     return law, derivatives

@@ -3,14 +3,18 @@
 No epsilon is stated, because a count of none or all of the items reveals every answer.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.latent.group_counts import ModelTest, in_errors
+from toolkit.analysis.latent.group_counts import ModelTest, in_standard_errors
+from toolkit.analysis.regression.covariates import split_formula
+from toolkit.analysis.regression.fit import covers_of
+from toolkit.analysis.regression.rows import People
+from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Codes, Mask, Values
 from toolkit.core.checks import check_integer, explain_call, reject
@@ -18,11 +22,11 @@ from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
-from toolkit.frames.table import floats_or_none
+from toolkit.frames.table import as_frame, column, floats_or_none, with_column
 from toolkit.local.matrix.encoding import encode
 
-_FEW = "fewer than two people of a list confessed: what they tell cannot be compared"
-NO_EPSILON = "no epsilon: who tells the least or the most possible has told the truth"
+_FEW = "fewer than two people with one of the lists confessed, so their answers cannot be compared"
+NO_EPSILON = "no epsilon: the smallest or largest possible answer reveals the truth"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +38,9 @@ class ListExperiment:
     estimate : Estimate
         The share of carriers: the difference of two means.
     test : ModelTest
-        A test whether a combination of trait and control count has a negative share, with Bonferroni's correction over
-        all combinations. A negative share shows that the sensitive item changed the answers to the other items.
-    told_none, told_all : float
+        A test of whether a combination of trait and control count has a negative share, with Bonferroni's correction
+        over all combinations. A negative share shows that the sensitive item changed the answers to the other items.
+    share_counting_none, share_counting_all : float
         The shares of people with the long list who counted no item or every item, which reveals their answer.
     carriers_by_count : array
         Estimated share of people with the trait, by the number of control items that apply to them.
@@ -46,14 +50,14 @@ class ListExperiment:
     >>> from toolkit.analysis import list_experiment
     >>> treatment = np.repeat([False, True], 6)
     >>> found = list_experiment([0, 1, 1, 2, 2, 1, 1, 1, 2, 3, 2, 1], treatment=treatment, items=3)
-    >>> found.told_none, found.told_all
+    >>> found.share_counting_none, found.share_counting_all
     (0.0, 0.0)
     """
 
     estimate: Estimate
     test: ModelTest
-    told_none: float
-    told_all: float
+    share_counting_none: float
+    share_counting_all: float
     carriers_by_count: Array
 
 
@@ -115,11 +119,11 @@ class CombinedList:
         The share of carriers.
     confessed : float
         The share of people who said yes to the direct question.
-    truthful : Estimate
+    difference_if_confessed : Estimate
         The difference in means among those who confessed: 1 if nobody confesses falsely.
-    unmoved : Estimate
-        The share of confessions in the long list's group minus the share in the short list's group: 0 if the list does
-        not influence the direct answer.
+    effect_on_confessions : Estimate
+        The share of confessions among people with the long list minus the share among people with the short list: 0 if
+        the list does not influence the direct answer.
 
     Examples
     --------
@@ -131,8 +135,8 @@ class CombinedList:
 
     estimate: Estimate
     confessed: float
-    truthful: Estimate
-    unmoved: Estimate
+    difference_if_confessed: Estimate
+    effect_on_confessions: Estimate
 
 
 def list_with_direct(counts: Iterable[object], treatment: Values, direct: Values, *, items: int) -> CombinedList:
@@ -173,25 +177,27 @@ def list_with_direct(counts: Iterable[object], treatment: Values, direct: Values
     no = ~confessed
     list_alone = mean_difference(numbers[no & ~treated], numbers[no & treated], "of those who do not confess")
     arms = [numbers[confessed & ~treated], numbers[confessed & treated]]
-    truthful = _list_estimate(np.nan, np.nan, int(confessed.sum()), "difference in means", 0, "difference", (_FEW,))
+    among_confessors = _list_estimate(
+        np.nan, np.nan, int(confessed.sum()), "difference in means", 0, "difference", (_FEW,)
+    )
     if min(map(len, arms)) > 1:
-        truthful = mean_difference(arms[0], arms[1], "difference in means")
+        among_confessors = mean_difference(arms[0], arms[1], "difference in means")
     share, rest = float(confessed.mean()), float(list_alone)
     value = share + (1 - share) * rest
     variance = (1 - rest) ** 2 * share * (1 - share) / (len(confessed) - 1)
     se = float(np.sqrt(variance + (1 - share) ** 2 * float(np.asarray(list_alone.se)) ** 2))
-    unmoved = mean_difference(
+    effect_on_confessions = mean_difference(
         confessed[~treated].astype(float), confessed[treated].astype(float), "confessions by list"
     )
     n = len(numbers)
     estimate = _list_estimate(value, se, n, "list and direct question", n - 2, "share")
-    return CombinedList(estimate, share, truthful, unmoved)
+    return CombinedList(estimate, share, among_confessors, effect_on_confessions)
 
 
 def double_list(
     first: Iterable[object], second: Iterable[object], treatment: Values, *, items: int
 ) -> tuple[Estimate, ModelTest]:
-    """Estimate the share of carriers from two lists that the same people answer.
+    """Estimate the share of carriers from two lists that are answered by the same people.
 
     One half sees the long form of the first list, the other half the long form of the second.
 
@@ -209,8 +215,8 @@ def double_list(
     Estimate
         The share of carriers, from both lists; its error accounts for the correlation of a person's two counts.
     ModelTest
-        A test whether the sum of both counts has the same mean in both halves, as it does if carriers add one to each
-        sum.
+        A test of whether the sum of both counts has the same mean in both halves, as it does if carriers add one to
+        each sum.
 
     Examples
     --------
@@ -220,13 +226,16 @@ def double_list(
     (0.5, 1.0)
     """
     n_items, treated = check_integer(items, "items"), _is_yes(treatment, "treatment")
-    one, two = _counts_up_to(first, n_items + 1, "first"), _counts_up_to(second, n_items + 1, "second")
-    _check_lengths(one, two, treated)
-    half, both = (one - two) / 2, one + two
+    first_counts, second_counts = (
+        _counts_up_to(first, n_items + 1, "first"),
+        _counts_up_to(second, n_items + 1, "second"),
+    )
+    _check_lengths(first_counts, second_counts, treated)
+    half, both = (first_counts - second_counts) / 2, first_counts + second_counts
     share = mean_difference(half[~treated], half[treated], "double list, difference of means")
     total = mean_difference(both[~treated], both[treated], "sums")
-    z = in_errors(float(total), float(np.asarray(total.se)))
-    return share, ModelTest(z, float(2 * ndtr(-abs(z))), "both halves tell the same sum")
+    z = in_standard_errors(float(total), float(np.asarray(total.se)))
+    return share, ModelTest(z, float(2 * ndtr(-abs(z))), "both halves have the same mean sum")
 
 
 def _list_estimate(
@@ -253,13 +262,13 @@ def _is_yes(values: Values, name: str) -> Mask:
 def _check_lengths(*columns: npt.NDArray[Any]) -> None:
     if len({len(values) for values in columns}) > 1:
         lengths = ", ".join(str(len(values)) for values in columns)
-        reject("all columns must be of the same people", f"lengths {lengths}", "rows belong together")
+        reject("all columns must describe the same people", f"lengths {lengths}", "rows belong together")
 
 
 def mean_difference(short: Array, long: Array, method: str) -> Estimate:
     """Return the difference of two independent means, with Welch's degrees of freedom, rounded down."""
     if min(len(short), len(long)) < 2:
-        rule = f"each list must be told by at least two people ({method})"
+        rule = f"each list must have answers from at least two people ({method})"
         reject(rule, f"{len(short)} and {len(long)}", "there would be no variance")
     variances = np.array([long.var(ddof=1) / len(long), short.var(ddof=1) / len(short)])
     value, se = float(long.mean() - short.mean()), float(np.sqrt(variances.sum()))
@@ -267,6 +276,21 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
     spread = float((variances**2 / (np.array([len(long), len(short)]) - 1)).sum())
     df = int(variances.sum() ** 2 / spread) if spread > 0 else len(long) + len(short) - 2
     return _list_estimate(value, np.nan if notes else se, len(short) + len(long), method, df, "difference", notes)
+
+
+def sampled_difference(people: People, values: Array, treated: Mask, method: str) -> tuple[Estimate, Array]:
+    """Return the difference in means, weighted for a complex sample, and each person's influence on the difference."""
+    difference = mean_difference(values[~treated], values[treated], method)
+    share = np.column_stack([treated, ~treated]) * people.row_weights[:, None]
+    share /= share.sum(axis=0)
+    means = values @ share
+    influence = np.asarray(((values[:, None] - means) * share) @ np.array([1.0, -1.0]))
+    if not people.is_complex:
+        return difference, influence
+    value, cov = float(means[0] - means[1]), people.variance_of_sum(influence[:, None])
+    se, covers = float(np.sqrt(cov[0, 0])), covers_of(people).replaced(ErrorSource.RANDOMIZATION)
+    basis = Student(value, se, people.df)
+    return replace(difference, value=value, se=se, cov=cov, covers=covers, basis=basis), influence
 
 
 def _numbers(values: Any, name: str) -> Array:
@@ -286,7 +310,7 @@ def _counts_up_to(values: Iterable[object], maximum: int, name: str) -> Array:
 
 
 def item_counts(values: object, treated: Mask, items: int) -> Array:
-    """Check and return the counts of a list whose long form the people in `treated` saw."""
+    """Check and return the counts on a list; the people in `treated` saw its long form."""
     rule = f"counts must be whole numbers from 0 to {items}, and to {items + 1} on the long list"
     counts = _whole_numbers(values, items + treated, rule)
     for arm, name in ((treated, "long"), (~treated, "short")):
@@ -304,3 +328,21 @@ def _whole_numbers(values: object, maximum: int | Codes, rule: str) -> Array:
     if count := int(np.count_nonzero((counts < 0) | (counts > maximum) | (counts != np.floor(counts)))):
         reject(rule, f"{count} of {len(counts)} that are not", "they count items")
     return counts
+
+
+def with_item_sums(formula: str, data: Data, treatment: object, control_items: Sequence[str], items: int) -> Any:
+    """Fill in the counts of people who were asked item by item, and zeros for the single items of the others."""
+    if len(control_items) != items:
+        reject("`control_items` must name the items of the short list", len(control_items), f"there are {items}")
+    frame, response = as_frame(data), split_formula(formula)[0]
+    treated = encode(column(frame, treatment, "`treatment`"), ("no", "yes"), "treatment").codes == 1
+    single_items = []
+    for name in control_items:
+        values = floats_or_none(column(frame, name, "a control item"))
+        if values is None or np.any(~treated & ~np.isnan(values) & (values != 0) & (values != 1)):
+            reject(f"the control item {name!r} must be 0 or 1", "something else", "it says to whom it applies")
+        single_items.append(np.where(treated, 0.0, values))
+        frame = with_column(frame, name, single_items[-1])
+    counts = floats_or_none(column(frame, response, "answers"))
+    sums = np.sum(single_items, axis=0)
+    return with_column(frame, response, np.where(treated, np.nan if counts is None else counts, sums))

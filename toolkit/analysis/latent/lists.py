@@ -11,13 +11,38 @@ from typing import Any, Literal, Unpack, overload
 import numpy as np
 
 from toolkit.analysis.homogeneity import wald_f
-from toolkit.analysis.latent.joint import JointDistribution, ListDistribution
-from toolkit.analysis.latent.list_counts import NO_EPSILON, ListExperiment, item_counts, list_of_counts, mean_difference
-from toolkit.analysis.latent.model import (
+from toolkit.analysis.latent.joint import (
+    CONFESSION,
+    ERRORS,
+    OUTCOME,
+    OUTCOME_OF_CARRIERS,
+    TOP_CODING,
+    UNIFORM_LONG,
+    UNIFORM_SHORT,
+    JointDistribution,
+    ListDistribution,
+)
+from toolkit.analysis.latent.known_shares import (
+    KnownShares,
+    KnownShareTerm,
+    known_columns,
+    known_share_term,
+    known_suffix,
+)
+from toolkit.analysis.latent.list_counts import (
+    NO_EPSILON,
+    ListExperiment,
+    item_counts,
+    list_of_counts,
+    sampled_difference,
+    with_item_sums,
+)
+from toolkit.analysis.regression.covariates import standardize
+from toolkit.analysis.regression.fit import Comparison, FitProvenance, coefficient_estimate
+from toolkit.analysis.regression.latent_model import (
     FitOptions,
     FitSettings,
     LatentFit,
-    LatentModel,
     Predictor,
     fit_latent,
     further_share,
@@ -26,9 +51,9 @@ from toolkit.analysis.latent.model import (
     only_with_formula,
     trait_share,
     vanishing_share,
+    without_randomization,
 )
-from toolkit.analysis.regression.covariates import split_formula, standardize
-from toolkit.analysis.regression.fit import Comparison, FitProvenance, coefficient_estimate, covers_of
+from toolkit.analysis.regression.responses import ResponseModel
 from toolkit.analysis.regression.rows import AnswerRows, Codes, People, read_answer_rows
 from toolkit.analysis.regression.scoring import (
     ErrorKind,
@@ -42,19 +67,18 @@ from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import check_choice, check_integer, explain_call, reject
-from toolkit.core.covers import ErrorSource
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import expit, ndtr
-from toolkit.frames.table import as_frame, column, floats_or_none, with_column
 from toolkit.local.matrix.encoding import encode
 
+# Answers to other questions that the likelihood may include.
+_BESIDE = ("direct", "outcome")
 _NO_MODEL = "least squares does not model the control count; its errors are robust"
-# Steps of the Gauss–Newton method before those of Newton's method.
+# The number of Gauss–Newton steps before Newton's method takes over.
 _GAUSS_NEWTON = 30
-# Share of the information at the start below which a curve counts as a step: its slope is 1/3000 of the first slope.
+# A curve counts as a step if less than this share of the starting information remains: slopes are 1/3000 as steep.
 _STEP = 1e-7
-# If the variance of the gap is below this share of the variance of the difference in means, both count as equal.
+# If the variance of the gap is below this share of the variance of the difference in means, the two count as equal.
 _SAME = 1e-8
 
 
@@ -88,10 +112,10 @@ class ListFit(LatentFit):
     def agreement(self) -> Comparison:
         """Whether the mean prevalence of the model agrees with the difference in means (Hausman 1978).
 
-        If the distribution of the control count is misspecified, the estimate of a likelihood can be far off although
-        its standard error is small. With weights, strata or clusters, the model need not be the more precise of the two
-        even if it is right; the variance of their difference then follows from each person's influence on both, and the
-        test is an F test.
+        If the distribution of the control count is misspecified, the maximum-likelihood estimate can be far off
+        although its standard error is small. With weights, strata or clusters, the model need not be the more precise
+        of the two even if it is correct; the variance of their difference then follows from each person's influence on
+        both, and the test is an F test.
 
         Returns
         -------
@@ -117,9 +141,12 @@ class ListOptions(FitOptions, total=False):
     constrained: bool
     floor: bool | str
     ceiling: bool | str
+    error: Literal["topcode", "uniform"] | None
     direct: Values | None
+    outcome: Values | None
     second: Values | None
     control_items: Sequence[str] | None
+    known: KnownShares | None
 
 
 @overload
@@ -140,9 +167,12 @@ def list_experiment(
     constrained: bool = True,
     floor: bool | str = False,
     ceiling: bool | str = False,
+    error: Literal["topcode", "uniform"] | None = None,
     direct: Values | None = None,
+    outcome: Values | None = None,
     second: Values | None = None,
     control_items: Sequence[str] | None = None,
+    known: KnownShares | None = None,
     se: ErrorKind | None = None,
     penalty: Literal["jeffreys"] | None = None,
     sample: Sampled | None = None,
@@ -155,27 +185,30 @@ def list_experiment(
 
     Some people see a list of J control items, the others the same list with the sensitive item added. Without a
     formula, the two means are compared. With a formula, the default is nonlinear least squares: the mean of the control
-    group, :math:`J\,g(x'\gamma)`, is fitted first, then what the long list adds to it, :math:`g(x'\delta)`; the
-    standard errors account for both steps. Least squares assumes nothing about the distribution of the control count.
+    group, :math:`J\,g(x'\gamma)`, is fitted first, then the amount that the long list adds to it, :math:`g(x'\delta)`;
+    the standard errors account for both steps. Least squares assumes nothing about the distribution of the control
+    count.
 
-    Maximum likelihood does assume a distribution. It is more precise if that distribution is right, and can be far off
-    otherwise: in 1,000 simulated surveys in which the count depends on the trait, 26 % of the intervals of the
+    Maximum likelihood does assume a distribution. It is more precise if that distribution is correct, but can be far
+    off otherwise: in 1,000 simulated surveys in which the count depends on the trait, 26 % of the intervals of the
     constrained binomial model covered the truth, and 96 % of the intervals of least squares. `agreement` compares a fit
     with the difference in means. With two lists, or items asked one by one, the likelihood is that of all responses of
-    a person; if people with one control item tend to have another, only control="logit-normal" is right.
+    a person; if people to whom one control item applies tend to have others that apply as well, only
+    control="logit-normal" is appropriate.
 
-    Coverage of least squares was simulated in 2,000 surveys of 600 people and 2,000 of 1,500 people. Intervals of
-    slopes from two lists, or from items asked one by one, covered the slopes in 95.8 to 96.5 %. Intervals of all
-    coefficients from one list covered them in 94.6 to 98.7 %; 22 of the 2,000 surveys of 600 people had no minimum at
-    finite coefficients and were rejected. Least squares can have several minima. The fit reports the one that is
-    reached from equal shares for everybody; a curve that turns into a step may fit the counts better.
+    Coverage of least squares was simulated in 2,000 surveys of 600 people and 2,000 of 1,500 people. Intervals for
+    slopes from two lists, or from items asked one by one, covered the slopes in 95.8 to 96.5 % of surveys. Intervals
+    for all coefficients from one list covered them in 94.6 to 98.7 % of surveys; 22 of the 2,000 surveys of 600 people
+    had no minimum at finite coefficients and were rejected. Least squares can have several minima. The fit reports the
+    one that is reached when starting from equal shares for everybody; a curve that turns into a step may fit the counts
+    better.
 
     Parameters
     ----------
     counts : str or array
         "count ~ covariates"; or the count of each person.
     data : frame, optional
-        The columns of a formula: a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+        The columns of a formula: a pandas, polars or pyarrow frame, or a mapping of names to arrays.
     treatment : str or array
         True, 1 or "yes" for those who saw the long list.
     items : int
@@ -183,7 +216,7 @@ def list_experiment(
     method : {"nls", "ml"}
         Nonlinear least squares, or maximum likelihood.
     control : {"binomial", "beta-binomial", "logit-normal"}
-        Distribution of the control count, for "ml". With "logit-normal", a normal random effect moves the log odds of
+        Distribution of the control count, for "ml". With "logit-normal", a normal random effect shifts the log odds of
         all control items of a person; with several lists or single items, the other two treat items as independent.
     constrained : bool
         Whether the control count has the same distribution for carriers and others, for "ml".
@@ -192,17 +225,32 @@ def list_experiment(
         depends on covariates. A share that goes to 0 or 1 is fixed at that value, and a note says so.
     ceiling : bool or str
         Whether carriers to whom all control items apply may deny the sensitive one; as for `floor`.
+    error : {"topcode", "uniform"}, optional
+        A share of people who answer by mistake, for "ml" without a direct question (Blair, Chou and Imai 2019). With
+        "topcode", they give the largest possible count; with "uniform", they give any possible count with equal
+        probability, and their share may differ between the short and the long list. A share that goes to 0 is left out,
+        and a note says so.
     direct : str or array, optional
-        Everybody's answer to the direct question, for "ml"; it is assumed that nobody confesses falsely.
+        Each person's answer to the direct question, for "ml"; it is assumed that nobody confesses falsely.
+    outcome : str or array, optional
+        Another answer, 0 or 1, that depends on the trait, for "ml": the list answers are then on the right-hand side of
+        its logistic regression (Imai, Park and Greene 2015). Its log odds are linear in the same covariates, and
+        "outcome of carriers: Intercept" is the log odds ratio between carriers and others. Given trait and covariates,
+        it is taken to be independent of the count and of the list that was shown.
     second : str or array, optional
-        Counts of a second list with as many items. People who saw the short form of the first list saw the long form of
-        the second.
+        Counts on a second list with the same number of items. People who saw the short form of the first list saw the
+        long form of the second.
     control_items : sequence of str, optional
-        The modified design: columns of the control items, 0 or 1, which the control group was asked one by one.
+        For the modified design: the columns with the answers (0 or 1) of the control group, which was asked about the
+        control items one by one.
+    known : mapping, optional
+        For "ml", known shares of the trait in groups of the population, as for `cheater_detection`:
+        {"county": {"A": 0.2, "B": (0.3, 0.01)}}.
     se : str, optional
         As for `toolkit.analysis.logistic`.
     penalty : {"jeffreys"}, optional
-        Add half the log determinant of the information to the log-likelihood, for "ml"; estimates are then finite.
+        Add half the log determinant of the information matrix to the log-likelihood, for "ml"; estimates are then
+        finite.
     sample, weights, strata, clusters, missing : optional
         As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
@@ -232,8 +280,8 @@ def list_experiment(
     """
     n_items = check_integer(items, "items")
     model = {"method": method, "control": control, "constrained": constrained, "floor": floor, "ceiling": ceiling}
-    fitting = {"se": se, "penalty": penalty}
-    columns = {"direct": direct, "second": second, "control_items": control_items}
+    fitting = {"error": error, "se": se, "penalty": penalty}
+    columns = {"direct": direct, "outcome": outcome, "second": second, "control_items": control_items, "known": known}
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
     if not isinstance(counts, str):
         only_with_formula({"data": data, **model, **columns, **sampling, **fitting, "missing": missing})
@@ -252,15 +300,10 @@ def _fit(
     sampling: Mapping[str, Any],
     missing: str,
 ) -> ListFit:
-    """Fit a formula by least squares, or by the likelihood of one list or of all responses of a person."""
-    control = check_choice(model["control"], "control", ("binomial", "beta-binomial", "logit-normal"))
-    constrained, with_jeffreys = model["constrained"], checked_penalty(model["penalty"])
-    shares = {"floor": model["floor"], "ceiling": model["ceiling"], "direct": columns["direct"] is not None}
-    if check_choice(model["method"], "method", ("nls", "ml")) == "nls":
-        for_ml = {"control": control != "binomial", "constrained": not constrained, "se": model["se"] is not None}
-        _reject_options({**shares, **for_ml, "penalty": with_jeffreys}, "method='ml'", "method='nls'", _NO_MODEL)
-    has_second, item_by_item = columns["second"] is not None, columns["control_items"] is not None
-    is_joint = _is_joint(has_second, item_by_item, control, shares)
+    """Fit a formula by least squares, or by maximum likelihood for one list or for all responses of a person."""
+    shares, constrained = {"floor": model["floor"], "ceiling": model["ceiling"]}, model["constrained"]
+    errors = () if model["error"] is None else ERRORS[check_choice(model["error"], "error", tuple(ERRORS))]
+    is_joint = _is_joint(columns, model)
     answers, counts, treated = _read(formula, data, columns, items, sampling, missing, shares)
     design = _design(answers, counts, treated, items)
     if model["method"] == "nls":
@@ -268,27 +311,50 @@ def _fit(
     distribution: ListDistribution | JointDistribution
     if is_joint:
         lists = {name: control_list.items for name, control_list in design.control.items()}
-        distribution = JointDistribution(lists, item_by_item, treated, constrained, control == "logit-normal")
+        is_random = model["control"] == "logit-normal"
+        distribution = JointDistribution(lists, columns["control_items"] is not None, treated, constrained, is_random)
         responses = distribution.codes(design.columns)
     else:
-        floor, ceiling, has_direct = map(bool, shares.values())
-        is_overdispersed = control == "beta-binomial"
-        distribution = ListDistribution(items, treated, is_overdispersed, constrained, floor, ceiling, has_direct)
-        direct = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if distribution.direct else 0
-        responses = ((1 + distribution.direct) * counts + direct).astype(np.intp)
-    return _likelihood(answers, distribution, responses, design, model["se"], with_jeffreys)
+        distribution = ListDistribution(
+            items,
+            treated,
+            overdispersed=model["control"] == "beta-binomial",
+            constrained=constrained,
+            floor=bool(shares["floor"]),
+            ceiling=bool(shares["ceiling"]),
+            direct=columns["direct"] is not None,
+            outcome=columns["outcome"] is not None,
+            errors=errors,
+        )
+        responses = counts.astype(np.intp)
+        for name in (name for name in _BESIDE if columns[name] is not None):
+            responses = 2 * responses + encode(answers.columns[name], ("no", "yes"), name).codes
+    known = known_share_term(columns["known"], answers, trait_share)
+    return _likelihood(answers, distribution, responses, design, known, model)
 
 
-def _is_joint(has_second: bool, item_by_item: bool, control: str, shares: Mapping[str, object]) -> bool:
-    """Return whether the likelihood is joint for all responses of a person; reject shares that it does not model."""
+def _is_joint(columns: Mapping[str, Any], model: Mapping[str, Any]) -> bool:
+    """Check which options go together; return whether the likelihood is joint for all responses of a person."""
+    control = check_choice(model["control"], "control", ("binomial", "beta-binomial", "logit-normal"))
+    has_errors, answers_beside = model["error"] is not None, {name: columns[name] is not None for name in _BESIDE}
+    for_one_list = {"floor": model["floor"], "ceiling": model["ceiling"], **answers_beside, "error": has_errors}
+    if check_choice(model["method"], "method", ("nls", "ml")) == "nls":
+        for_ml = {"control": control != "binomial", "constrained": not model["constrained"]}
+        for_ml |= {name: model[name] is not None for name in ("se", "penalty")}
+        for_ml["known"] = columns["known"] is not None
+        _reject_options({**for_one_list, **for_ml}, "method='ml'", "method='nls'", _NO_MODEL)
+    has_second, item_by_item = columns["second"] is not None, columns["control_items"] is not None
     if has_second and item_by_item:
-        reject("`second` must go without `control_items`", "both", "these are two designs")
-    if not (has_second or item_by_item or control == "logit-normal"):
-        return False
-    consequence = "no likelihood of them with several lists, single items or a random effect is offered"
-    shares = {**shares, "control='beta-binomial'": control == "beta-binomial"}
-    _reject_options(shares, "one list, and a binomial or beta-binomial control count", "another", consequence)
-    return True
+        reject("`second` must be given without `control_items`", "both", "these are two designs")
+    is_joint = has_second or item_by_item or control == "logit-normal"
+    if is_joint:
+        consequence = "such likelihoods are available only for one list without a random effect"
+        options = {**for_one_list, "control='beta-binomial'": control == "beta-binomial"}
+        _reject_options(options, "one list, and a binomial or beta-binomial control count", "another", consequence)
+    if sum([*answers_beside.values(), has_errors]) > 1:
+        rule = "only one of `direct`, `outcome` and `error` may be given"
+        reject(rule, "several", "their likelihoods are not combined")
+    return is_joint
 
 
 def _reject_options(options: Mapping[str, object], requirement: str, received: str, consequence: str) -> None:
@@ -307,32 +373,17 @@ def _read(
 ) -> tuple[AnswerRows, Array, Mask]:
     """Read the rows of the model; return them with the counts and a mask of the people who saw the long list."""
     share_formulas = {name: text for name, text in shares.items() if isinstance(text, str)}
-    answer_columns = {name: columns[name] for name in ("treatment", "direct", "second") if columns[name] is not None}
+    answer_columns = {
+        name: columns[name] for name in ("treatment", "direct", "outcome", "second") if columns[name] is not None
+    }
+    answer_columns |= known_columns(columns["known"])
     if (control_items := columns["control_items"]) is not None:
-        data = _with_sums(formula, data, columns["treatment"], control_items, items)
+        data = with_item_sums(formula, data, columns["treatment"], control_items, items)
         answer_columns |= {f"control item {name}": name for name in control_items}
     answers = read_answer_rows(formula, data, answer_columns, sampling, missing, share_formulas)
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     counts = item_counts(answers.columns["answers"], treated, items)
     return replace(answers, notes=(*answers.notes, NO_EPSILON)), counts, treated
-
-
-def _with_sums(formula: str, data: Data, treatment: object, control_items: Sequence[str], items: int) -> Any:
-    """Fill in the counts of people who were asked item by item, and zeros for the single items of the others."""
-    if len(control_items) != items:
-        reject("`control_items` must name the items of the short list", len(control_items), f"there are {items}")
-    frame, response = as_frame(data), split_formula(formula)[0]
-    treated = encode(column(frame, treatment, "`treatment`"), ("no", "yes"), "treatment").codes == 1
-    single_items = []
-    for name in control_items:
-        values = floats_or_none(column(frame, name, "a control item"))
-        if values is None or np.any(~treated & ~np.isnan(values) & (values != 0) & (values != 1)):
-            reject(f"the control item {name!r} must be 0 or 1", "something else", "it says to whom it applies")
-        single_items.append(np.where(treated, 0.0, values))
-        frame = with_column(frame, name, single_items[-1])
-    counts = floats_or_none(column(frame, response, "answers"))
-    sums = np.sum(single_items, axis=0)
-    return with_column(frame, response, np.where(treated, np.nan if counts is None else counts, sums))
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,8 +422,13 @@ class ListDesign:
     def control_curves(self, x: Array, row_weights: Array) -> dict[str, Array | None]:
         """Fit the curve of each control list by least squares; None for a curve that turns into a step."""
         return {
-            name: _fit_curve(x[own.rows], own.counts[own.rows] / own.items, row_weights[own.rows], np.zeros(x.shape[1]))
-            for name, own in self.control.items()
+            name: _fit_curve(
+                x[control_list.rows],
+                control_list.counts[control_list.rows] / control_list.items,
+                row_weights[control_list.rows],
+                np.zeros(x.shape[1]),
+            )
+            for name, control_list in self.control.items()
         }
 
 
@@ -386,9 +442,9 @@ def _design(answers: AnswerRows, counts: Array, treated: Mask, items: int) -> Li
             "second control": ControlList(treated, second, items),
         }
         long = [LongList(treated, counts, (0,)), LongList(~treated, second, (1,))]
-        difference = _difference(people, (counts - second) / 2, treated, "double list, difference of means")
+        difference = sampled_difference(people, (counts - second) / 2, treated, "double list, difference of means")
         return ListDesign(control, long, *difference, "double list experiment", [counts, second])
-    difference = _difference(people, counts, treated, "difference in means")
+    difference = sampled_difference(people, counts, treated, "difference in means")
     single_items = {
         name: values.astype(float) for name, values in answers.columns.items() if name.startswith("control item ")
     }
@@ -400,32 +456,17 @@ def _design(answers: AnswerRows, counts: Array, treated: Mask, items: int) -> Li
     return ListDesign(control, long, *difference, "list experiment", [counts])
 
 
-def _difference(people: People, values: Array, treated: Mask, method: str) -> tuple[Estimate, Array]:
-    """Return the difference in means, weighted for a complex sample, and each person's influence on the difference."""
-    difference = mean_difference(values[~treated], values[treated], method)
-    share = np.column_stack([treated, ~treated]) * people.row_weights[:, None]
-    share /= share.sum(axis=0)
-    means = values @ share
-    influence = np.asarray(((values[:, None] - means) * share) @ np.array([1.0, -1.0]))
-    if not people.is_complex:
-        return difference, influence
-    value, cov = float(means[0] - means[1]), people.variance_of_sum(influence[:, None])
-    se, covers = float(np.sqrt(cov[0, 0])), covers_of(people).replaced(ErrorSource.RANDOMIZATION)
-    basis = Student(value, se, people.df)
-    return replace(difference, value=value, se=se, cov=cov, covers=covers, basis=basis), influence
-
-
 # Nonlinear least squares
 
 
 def _least_squares(answers: AnswerRows, design: ListDesign) -> ListFit:
-    """Fit a curve to each control list, then a curve to the amount that the long lists add to the sum of these."""
+    """Fit a curve to each control list, then a curve to the amount that the long lists add to the sum of the curves."""
     (x, back), row_weights = standardize(answers.covariates), answers.people.row_weights
     control, long = list(design.control.values()), design.long
     curves = [_finite(name, curve) for name, curve in design.control_curves(x, row_weights).items()]
     shares = [expit(x @ curve) for curve in curves]
     remainders = [each.counts - sum(control[k].items * shares[k] for k in each.control) for each in long]
-    start = _intercept_only(answers.covariates.labels, float(np.asarray(design.difference.value)))
+    start = _intercept_start(answers, design)
     stacked_x, stacked_remainders, stacked_weights = (
         np.concatenate([values[each.rows] for values, each in zip(columns, long, strict=True)])
         for columns in ([x] * len(long), remainders, [row_weights] * len(long))
@@ -442,16 +483,22 @@ def _least_squares(answers: AnswerRows, design: ListDesign) -> ListFit:
 def _estimating_equations(
     x: Array, row_weights: Array, design: ListDesign, trait: Array, remainders: list[Array], shares: list[Array]
 ) -> tuple[Array, Array]:
-    """Return each person's score of both steps and the derivative of their sum (Imai 2011, appendix).
+    """Return each person's score in both steps, and the derivative of the summed scores (Imai 2011, appendix).
 
     The blocks are those of the trait and of each control list.
     """
     control = list(design.control.values())
     slopes = [x * (trait * (1 - trait))[:, None]]
-    slopes += [x * (own.items * share * (1 - share))[:, None] for own, share in zip(control, shares, strict=True)]
+    slopes += [
+        x * (control_list.items * share * (1 - share))[:, None]
+        for control_list, share in zip(control, shares, strict=True)
+    ]
     residuals = [
         sum(long.rows * (remainder - trait) for long, remainder in zip(design.long, remainders, strict=True)),
-        *(own.rows * (own.counts - own.items * share) for own, share in zip(control, shares, strict=True)),
+        *(
+            control_list.rows * (control_list.counts - control_list.items * share)
+            for control_list, share in zip(control, shares, strict=True)
+        ),
     ]
     width, rows = x.shape[1], row_weights[:, None]
     bread = np.zeros((width * len(slopes),) * 2)
@@ -459,9 +506,9 @@ def _estimating_equations(
         # The second step depends on the curves of the first.
         for k in (0, *(1 + index for index in long.control)):
             bread[:width, k * width : (k + 1) * width] += slopes[0].T @ (slopes[k] * rows * long.rows[:, None])
-    for k, own in enumerate(control, 1):
+    for k, control_list in enumerate(control, 1):
         block = slice(k * width, (k + 1) * width)
-        bread[block, block] = slopes[k].T @ (slopes[k] * rows * own.rows[:, None])
+        bread[block, block] = slopes[k].T @ (slopes[k] * rows * control_list.rows[:, None])
     scores = [slope * np.asarray(residual)[:, None] for slope, residual in zip(slopes, residuals, strict=True)]
     return np.column_stack(scores), bread
 
@@ -489,9 +536,9 @@ def _with_gap(fit: ListFit, influence: Callable[[], Array], difference_influence
 def _fit_curve(x: Array, y: Array, row_weights: Array, start: Array) -> Array | None:
     """Fit a logistic curve by least squares; return None if it turns into a step.
 
-    The Gauss–Newton method comes near a minimum, but converges only linearly if residuals are large. Newton's method
-    then ends at a strict minimum. If the Gauss–Newton method led to a step function, Newton's method starts again
-    without it.
+    The Gauss–Newton method comes close to a minimum, but converges only linearly if residuals are large. Newton's
+    method then converges to a strict minimum. If the Gauss–Newton method led to a step function, Newton's method is
+    used alone, from the original starting values.
     """
 
     def evaluate(params: Array) -> Evaluation:
@@ -516,8 +563,8 @@ def _fit_curve(x: Array, y: Array, row_weights: Array, start: Array) -> Array | 
 
 def _finite(name: str, curve: Array | None) -> Array:
     if curve is None:
-        rule = f"the curve of {name} must have its least squares at finite coefficients"
-        received = "one that turns into a step, as where nobody or everybody of a group has an item"
+        rule = f"the least-squares curve of {name} must have finite coefficients"
+        received = "one that turns into a step, as when nobody or everybody in a group has an item"
         reject(rule, received, "leave out such an item, use fewer covariates, or ask more people")
     return curve
 
@@ -531,7 +578,7 @@ def _as_list_fit(answers: AnswerRows, design: ListDesign, value: Array, cov: Arr
     lists: list[ControlList | LongList] = [*design.control.values(), *design.long]
     counts = tuple(np.where(each.rows, each.counts, -1) for each in lists)
     return ListFit(
-        _without_randomization(estimate),
+        without_randomization(estimate),
         np.nan,
         {"used": people.n, **answers.dropped},
         f"{title} with covariates (nonlinear least squares)",
@@ -544,11 +591,6 @@ def _as_list_fit(answers: AnswerRows, design: ListDesign, value: Array, cov: Arr
     )
 
 
-def _without_randomization(estimate: Estimate) -> Estimate:
-    """Return the estimate without randomization among its sources of error: no device randomizes a list."""
-    return replace(estimate, covers=estimate.covers.replaced(ErrorSource.RANDOMIZATION))
-
-
 # Maximum likelihood
 
 
@@ -557,15 +599,15 @@ def _likelihood(
     distribution: ListDistribution | JointDistribution,
     responses: Codes,
     design: ListDesign,
-    se: ErrorKind | None,
-    with_jeffreys: bool,
+    known: KnownShareTerm | None,
+    options: Mapping[str, Any],
 ) -> ListFit:
     """Fit the distribution by maximum likelihood, without parameters that go to a limit.
 
     With a penalty, every parameter stays inside its limits, so no parameter is dropped.
     """
-    notes: tuple[str, ...] = ()
-    starts = _starting_values(answers, design)
+    notes, starts = tuple[str, ...](), _starting_values(answers, design)
+    with_jeffreys = checked_penalty(options["penalty"])
     while True:
         predictors = tuple(
             Predictor(name, answers.covariates, starts[name])
@@ -574,25 +616,27 @@ def _likelihood(
             for name in distribution.names
         )
         columns = tuple(predictor.covariates.matrix for predictor in predictors)
-        model = LatentModel(distribution.probabilities, columns, responses, answers.people, with_jeffreys)
+        model = ResponseModel(distribution, columns, responses, answers.people, with_jeffreys, known)
         start = np.concatenate([predictor.start for predictor in predictors])
         vanishing = None if with_jeffreys else vanishing_share(model, predictors, start)
         if vanishing is None:
             break
         distribution, notes = distribution.without(*vanishing), (*notes, _NOTES[vanishing[1]].format(vanishing[0]))
-    title = f"{design.title} with covariates ({distribution.form})"
-    method = f"{design.title}, {distribution.form} control count{distribution.further_shares}"
+    method = f"{design.title}, {distribution.form} control count{distribution.further_shares}{known_suffix(known)}"
     shared = (distribution.treated, distribution.direct, distribution.all_deny)
-    settings = FitSettings(title, method, shared, trait_share, se, with_jeffreys, notes)
-    fit = fit_latent(answers, responses, distribution.probabilities, predictors, settings)
+    title, se = f"{design.title} with covariates ({distribution.form})", options["se"]
+    settings = FitSettings(title, method, shared, trait_share, se, with_jeffreys, notes, auxiliary=known)
+    fit = fit_latent(answers, responses, distribution, predictors, settings)
     values = {field.name: getattr(fit, field.name) for field in fields(LatentFit)}
-    values |= {"coefficients": _without_randomization(fit.coefficients)}
+    values |= {"coefficients": without_randomization(fit.coefficients)}
     list_fit = ListFit(**values, difference=design.difference)
-    return _with_gap(list_fit, lambda: influence_on(model, predictors, fit.value), design.influence)
+    final = replace(model, auxiliary=None if fit.model is None else fit.model.auxiliary)
+    return _with_gap(list_fit, lambda: influence_on(final, predictors, fit.value), design.influence)
 
 
-_STARTS = {"overdispersion": -2.0, "overdispersion of carriers": -2.0, "confession": 0.0}
-_LIMITS: dict[str, tuple[int, ...]] = {"floor": (0, 1), "ceiling": (0, 1), "confession": ()}
+_STARTS = {"overdispersion": -2.0, "overdispersion of carriers": -2.0, CONFESSION: 0.0, OUTCOME_OF_CARRIERS: 0.0}
+_STARTS |= dict.fromkeys((TOP_CODING, UNIFORM_SHORT, UNIFORM_LONG), -2.0)
+_LIMITS: dict[str, tuple[int, ...]] = {"floor": (0, 1), "ceiling": (0, 1), CONFESSION: (), OUTCOME_OF_CARRIERS: ()}
 _NOTES = (
     "no {} was found: the model was fitted without it",
     "the share of carriers who deny at the {} went to 1: the model was fitted as if all of them did",
@@ -607,9 +651,9 @@ def _starting_values(answers: AnswerRows, design: ListDesign) -> dict[str, Array
         for name, curve in design.control_curves(x, answers.people.row_weights).items()
     }
     starts |= {f"{name} of carriers": start for name, start in starts.items()}
-    return starts | {"": _intercept_only(answers.covariates.labels, float(np.asarray(design.difference.value)))}
+    return starts | {OUTCOME: np.zeros(x.shape[1]), "": _intercept_start(answers, design)}
 
 
-def _intercept_only(labels: tuple[str, ...], share: float) -> Array:
-    odds = float(np.clip(share, 0.05, 0.95))
-    return intercept_start(labels, math.log(odds / (1 - odds)))
+def _intercept_start(answers: AnswerRows, design: ListDesign) -> Array:
+    share = float(np.clip(np.asarray(design.difference.value), 0.05, 0.95))
+    return intercept_start(answers.covariates.labels, math.log(share / (1 - share)))

@@ -36,6 +36,8 @@ from toolkit.frames.table import (
 _DEPENDENT = 1e-10
 # Columns are checked one by one only if the smallest eigenvalue of their correlation matrix is below this.
 _SMALL_EIGENVALUE = 1e-6
+# A term (1 | school) of its own, with the sign before it.
+_RANDOM_INTERCEPT = r"([~+])\s*\(\s*1\s*\|\s*(\w+)\s*\)\s*(?=\+|$)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,19 @@ class Covariates:
         values = np.full(len(self.matrix), value, dtype=float if isinstance(value, int | float | np.number) else object)
         data = self.data if isinstance(self.data, np.ndarray) else with_column(self.data, variable, values)
         return replace(self, matrix=self.matrix_with(variable, values), data=data)
+
+
+def split_off_group(formula: str, group: str | None) -> tuple[str, str]:
+    """Return a formula without its random intercept, and the column of groups, which only one of both names."""
+    if group is not None:
+        return formula, group
+    text = formula if isinstance(formula, str) else ""
+    names = [name for _, name in re.findall(_RANDOM_INTERCEPT, text)]
+    if len(names) != 1 or text.count("|") != 1:
+        rule = "a model must have one random intercept: group='school', or a term (1 | school)"
+        reject(rule, f"{text.count('|')} terms with |", "there are no random slopes, and groups do not cross")
+    # A term that comes first leaves the fixed intercept.
+    return re.sub(_RANDOM_INTERCEPT, lambda match: "" if match.group(1) == "+" else "~ 1 ", text), names[0]
 
 
 def split_formula(formula: str) -> tuple[str, str]:
@@ -188,13 +203,13 @@ def _parse_right_side(right_side: str) -> Any:
         formula.required_variables  # noqa: B018  # raises if a term is not a Python expression
     except (formulaic.errors.FormulaicError, SyntaxError):
         formula = None
-    # A | outside of Python expressions is an error, or separates the parts of a structured formula.
+    # Outside Python expressions, formulaic either rejects a | or reads it as the separator in a structured formula.
     if "|" in right_side and not isinstance(formula, formulaic.SimpleFormula):
         remedy = "write (1 | school) as mixed_logistic(…, group='school'); there are no random slopes"
         reject("`formula` must have no random effects", "a term with |", remedy)
     if formula is None:
         grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"
-        reject("`formula` must be one that formulaic reads", repr(right_side), grammar)
+        reject("`formula` must follow the grammar of formulaic", repr(right_side), grammar)
     if any(factor.expr.startswith("offset(") for term in formula for factor in term.factors):
         remedy = "every covariate has a coefficient; in a linear model, subtract the offset from the outcome"
         reject("`formula` must have no offset", "a term offset(…)", remedy)
@@ -202,7 +217,7 @@ def _parse_right_side(right_side: str) -> Any:
 
 
 def _model_matrix(formula_or_spec: Any, data: object) -> Any:
-    """Return the model matrix; reject categories that are new to the fit and terms that cannot be computed."""
+    """Return the model matrix; reject categories that were not in the fit, and terms that cannot be computed."""
     frame = _without_arrow_columns(
         with_text_as_objects(as_frame(data)), set(map(str, formula_or_spec.required_variables))
     )
@@ -216,7 +231,7 @@ def _model_matrix(formula_or_spec: Any, data: object) -> Any:
 
 
 def _without_arrow_columns(frame: Any, used_columns: set[str]) -> Any:
-    """Convert Arrow columns of pandas to NumPy, because formulaic recognizes categories only in NumPy columns."""
+    """Convert Arrow-backed pandas columns to NumPy, because formulaic recognizes categories only in NumPy columns."""
     kinds = frame.dtypes.items() if hasattr(frame, "assign") else ()
     arrow = {name: kind.numpy_dtype for name, kind in kinds if name in used_columns and hasattr(kind, "pyarrow_dtype")}
     return frame.astype(arrow) if arrow else frame
@@ -254,7 +269,7 @@ def _checked_matrix(matrix: Array, labels: tuple[str, ...]) -> Array:
     """Return the matrix after checking its labels, values and shape."""
     if len(set(labels)) < len(labels):
         duplicate = next(label for label in labels if labels.count(label) > 1)
-        reject("coefficients must have names of their own", f"{duplicate!r} twice", "give a column another name")
+        reject("the names of coefficients must be unique", f"{duplicate!r} twice", "give a column another name")
     bad = ~np.isfinite(matrix).all(axis=0)
     if bad.any():
         name = labels[int(np.argmax(bad))]
@@ -264,7 +279,7 @@ def _checked_matrix(matrix: Array, labels: tuple[str, ...]) -> Array:
         reject("a model must have at least one coefficient", "none", "write 1 for an intercept alone")
     if len(matrix) < matrix.shape[1]:
         received = f"{len(matrix)} for {matrix.shape[1]}"
-        reject("there must be as many rows as coefficients", received, "they would not be determined")
+        reject("there must be at least as many rows as coefficients", received, "they would not be determined")
     return matrix
 
 
@@ -306,7 +321,7 @@ def _reject_dependent(labels: tuple[str, ...], is_dependent: Mask) -> None:
 
 
 def _check_covariate(data: object, column_name: str, *, is_bare: bool) -> None:
-    """Reject a covariate that formulaic would misread; `is_bare` tells whether the formula uses it without C(…)."""
+    """Reject a covariate that formulaic would misread; `is_bare` states whether the formula uses it without C(…)."""
     values = column(data, column_name, "a covariate")
     cells = values.tolist() if values.dtype.kind in "OUT" else []
     if any(isinstance(cell, list | dict | set | tuple | np.ndarray) for cell in cells):
@@ -327,7 +342,7 @@ def _check_covariate(data: object, column_name: str, *, is_bare: bool) -> None:
         remedy = f"they have no unit: convert them to days, as by (date - first).days, {category}"
         reject(rule, "dates or times", remedy, TypeError)
     if is_bare and cells and all(map(_is_number, cells)):
-        remedy = f"each would be a category of its own; convert the column, as by astype(float), {category}"
+        remedy = f"each would be a separate category; convert the column, as by astype(float), {category}"
         reject(rule, "numbers stored as text", remedy, TypeError)
 
 

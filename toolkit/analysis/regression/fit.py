@@ -9,20 +9,31 @@ import numpy as np
 
 from toolkit.analysis.homogeneity import wald_f
 from toolkit.analysis.regression.covariates import Covariates
+from toolkit.analysis.regression.diagnostics import (
+    GoodnessOfFit,
+    ReportLaw,
+    ResidualKind,
+    goodness_of_fit,
+    report_law,
+    residuals,
+)
+from toolkit.analysis.regression.marginal_effects import as_effects_model
 from toolkit.analysis.regression.margins import Effect, interval_basis, margin_effects, margin_estimate, split_by_group
 from toolkit.analysis.regression.rows import Channel, ModelRows, People
 from toolkit.analysis.regression.scoring import Likelihood, influence_of
-from toolkit.analysis.regression.tables import Cells, FitTable, format_p_value
+from toolkit.analysis.regression.stan import StanBlocks, StanModel
 from toolkit.analysis.reports import Data
 from toolkit.core.arrays import Array, ArrayLike, Values
 from toolkit.core.checks import check_choice, exact_fraction, reject
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
-from toolkit.core.inference.digits import concise, format_limits
+from toolkit.core.fit_table import Cells, FitTable, coefficient_rows, format_p_value
+from toolkit.core.inference.digits import concise
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.special import chdtrc
 from toolkit.core.loss import Loss
+from toolkit.core.randomness import Rng
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +85,12 @@ class FitProvenance:
     error_kind: str
     is_penalized: bool
     df: int | None
+
+    def has_data_of(self, other: "FitProvenance") -> bool:
+        """Whether both fits have the same reports, designs, rows and weights."""
+        return len(self.shared_data) == len(other.shared_data) and all(
+            np.array_equal(first, second) for first, second in zip(self.shared_data, other.shared_data, strict=True)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -330,12 +347,7 @@ class Fit:
         FitTable
             Coefficients with errors, tests and intervals; number of people, likelihood, privacy loss; notes.
         """
-        test, limits = self.coefficients.test(), np.atleast_2d(self.conf_int(level=level))
-        columns = zip(self.coefficients.text_rows(), np.atleast_1d(test.statistic), np.atleast_1d(test.p), strict=True)
-        rows = [
-            (str(label), value, se, f"{z:.2f}", format_p_value(float(p)), format_limits(low, high, float(error)))
-            for ((label, value, se, _), z, p), (low, high), error in zip(columns, limits, self.se, strict=True)
-        ]
+        rows = coefficient_rows(self.coefficients, np.atleast_2d(self.conf_int(level=level)))
         letter = "t" if isinstance(self.coefficients.basis, Student) else "z"
         head = ("", "estimate", "se", letter, "p", f"{100 * level:g} % interval")
         measures = tuple((name, text, "", "", "", "") for name, text in self._fit_measures())
@@ -386,8 +398,8 @@ class Fit:
     def compare(self, smaller: "Fit") -> Comparison:
         """Test this model against a smaller model that is nested in it and was fitted to the same rows.
 
-        The test is a likelihood-ratio test with a chi-squared reference. With weights, strata or clusters, which leave
-        no likelihood to compare, it is a Wald F test of the coefficients that the smaller model lacks.
+        The test is a likelihood-ratio test with a chi-squared reference. With weights, strata or clusters, for which
+        there is no likelihood to compare, it is a Wald F test of the coefficients that the smaller model lacks.
 
         Parameters
         ----------
@@ -408,20 +420,121 @@ class Fit:
             df = len(self.labels) - len(smaller.labels)
             return Comparison(statistic, df, float(chdtrc(df, statistic)), "likelihood ratio")
         if len(added) != len(self.labels) - len(smaller.labels):
-            rule = "the smaller model must have the coefficients of the larger, less some"
+            rule = "the smaller model must have a subset of the larger model's coefficients"
             reject(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
         return wald_comparison(self.value[added], self.cov[np.ix_(added, added)], self.provenance.df, "Wald, F")
 
+    def residuals(self, kind: ResidualKind = "quantile", *, rng: Rng = None) -> Array:
+        """Compute residuals of the reports, given their probabilities under the model and the design.
+
+        Quantile residuals are randomized (Dunn and Smyth 1996): for each report, a number is drawn uniformly between
+        the probability of all smaller reports and the probability of at most this report, and mapped to a normal
+        quantile. If the model is right, they are standard normal, up to the error of the coefficients. Pearson and
+        deviance residuals take few different values, because a person gives one of few reports.
+
+        With sampling weights, strata or clusters, a residual still belongs to one person's report, but residuals may be
+        dependent within clusters, and are standard normal only if the sampling does not depend on the report.
+
+        Parameters
+        ----------
+        kind : {"quantile", "pearson", "deviance"}
+            Kind of residuals.
+        rng : numpy.random.Generator, optional
+            Source of randomness of quantile residuals; by default, they differ from call to call.
+
+        Returns
+        -------
+        array
+            One number for each person; a row with `times` has as many entries as people. With more than two possible
+            reports, Pearson and deviance residuals have one column per report: that report against all others.
+        """
+        return residuals(self._report_law(), kind, rng)
+
+    def goodness_of_fit(self, groups: int = 10) -> GoodnessOfFit:
+        """Test the fit by comparing observed and expected reports in groups of people with similar predictions.
+
+        This is the test of Hosmer and Lemeshow (1980) for randomized reports. Its degrees of freedom are the mean of
+        the statistic under the model: for a yes/no trait close to `groups` - 2. Reports contain less information than
+        true answers, so the test needs more people to detect the same misfit.
+
+        Parameters
+        ----------
+        groups : int
+            Number of groups. The number is reduced if too few predictions are distinct.
+
+        Returns
+        -------
+        GoodnessOfFit
+            Statistic, degrees of freedom, p-value, and the table of observed and expected reports.
+
+        Raises
+        ------
+        ValueError
+            If the sample has weights, strata or clusters, or the model does not describe the probabilities of reports.
+        """
+        return goodness_of_fit(self._report_law(), groups)
+
+    def to_stan(self, priors: str | None = None) -> StanModel:
+        """Write the model as a Stan program with its data, to which priors can be added.
+
+        The program has the likelihood of the fit, which can be that of `logistic` (with or without an anchor),
+        `multinomial`, `ordinal`, `mixed_logistic`, a design with two groups, or one list by maximum likelihood. Random
+        intercepts are parameters of the program. A penalty is not part of it.
+
+        Reports that protect privacy are possible under every truth. Their likelihood therefore does not fall to 0 where
+        coefficients grow without limit, and flat priors give no proper posterior: state priors.
+
+        Parameters
+        ----------
+        priors : str, optional
+            Statements for the model block, such as "beta ~ normal(0, 2.5);"; without them, priors are flat, and a
+            comment in the program says where to write them.
+
+        Returns
+        -------
+        StanModel
+            The program and its data, with a method `write` for the files that cmdstanpy reads.
+
+        Raises
+        ------
+        ValueError
+            If the sample has weights, strata or clusters, or the model has no program.
+
+        Examples
+        --------
+        >>> from toolkit import warner
+        >>> from toolkit.analysis import logistic
+        >>> coin, age, rng = warner("3/4"), np.arange(2000) % 50, np.random.default_rng(1)
+        >>> fit = logistic(coin.randomize(rng.random(2000) < 0.2 + age / 100, rng=rng), age, coin)
+        >>> fit.to_stan("beta ~ normal(0, 2.5);").labels
+        {'beta[1]': 'Intercept', 'beta[2]': 'x1'}
+        """
+        title, blocks, people = self._stan_blocks()
+        if self.provenance.df is not None:
+            consequence = "with them there is no likelihood, so there is no posterior"
+            reject("a Stan program needs a sample without weights, strata or clusters", "one with them", consequence)
+        penalty = "The fit has Jeffreys' penalty, which is not part of this program."
+        return blocks.to_model(title, people.row_weights, priors, [penalty] if self.provenance.is_penalized else [])
+
+    def _stan_blocks(self) -> tuple[str, StanBlocks, People]:
+        """Return the title and the blocks of a Stan program, and the people behind the rows of its data."""
+        rule = "a Stan program needs a model whose likelihood is written in Stan"
+        consequence = "least squares, several lists or items, known shares, predictor() and linear() have none"
+        reject(rule, f"{type(self).__name__}: {self.method}", consequence)
+
+    def _report_law(self) -> ReportLaw:
+        """Return the distribution of each person's report under the model."""
+        rule = "residuals need a fit of logistic(), multinomial(), ordinal() or a two-group model by likelihood"
+        consequence = "other models do not describe independent reports by their probabilities"
+        reject(rule, f"{type(self).__name__}: {self.method}", consequence)
+
     def _added_coefficients(self, smaller: "Fit") -> list[int]:
         """Return the indices of the coefficients that the smaller model lacks."""
-        rule = "models to compare must be of one kind, through the same designs and rows"
+        rule = "models to compare must be of one kind, with the same designs and rows"
         if type(self) is not type(smaller):
             reject(rule, type(smaller).__name__, "fit both by the same function")
         mine, other = self.provenance, smaller.provenance
-        same = len(mine.shared_data) == len(other.shared_data) and all(
-            np.array_equal(first, second) for first, second in zip(mine.shared_data, other.shared_data, strict=True)
-        )
-        if not same:
+        if not mine.has_data_of(other):
             reject(rule, "others", "fit both to the same reports, rows and weights")
         added = [index for index, label in enumerate(self.labels) if label not in smaller.labels]
         # The smaller model is nested if its columns lie in the span of the larger model's columns.
@@ -431,7 +544,7 @@ class Fit:
         tolerance = 1e-8 * np.abs(other.covariates).max(initial=1)
         if len(self.labels) <= len(smaller.labels) or np.abs(residual).max(initial=0) > tolerance:
             remedy = "call compare on the larger model: larger.compare(smaller)"
-            reject("the other model must be a smaller one inside this one", "another", remedy)
+            reject("the other model must be nested in this one", "another", remedy)
         return added
 
     def __repr__(self) -> str:
@@ -489,12 +602,12 @@ class PredictiveFit(Fit):
     def predict(self, data: Data | Values | None = None) -> Estimate:
         """Estimate the prevalence of the trait, or the mean of the outcome, among people with these covariates.
 
-        The interval is for the prevalence or mean, not for the truth of one person.
+        The interval is for the prevalence or mean, not for the true answer of one person.
 
         Parameters
         ----------
         data : frame or array, optional
-            The covariates of new people; without it, predictions are for the people of the fit.
+            The covariates of new people; by default, predictions are for the people in the fitted data.
 
         Returns
         -------
@@ -530,7 +643,7 @@ class PredictiveFit(Fit):
         by: str | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Estimate mean predicted prevalences or average marginal effects, over the people of the fit.
+        """Estimate mean predicted prevalences or average marginal effects, over the people in the fitted data.
 
         Errors are by the delta method; intervals of prevalences are truncated to [0, 1]. For a linear model, the mean
         of the outcome takes the place of the prevalence.
@@ -606,6 +719,40 @@ class AnswerFit(PredictiveFit):
     def _people(self) -> People:
         return self.data.people
 
+    def to_marginaleffects(self) -> Any:
+        """Return the fit as a model for the functions of the package marginaleffects.
+
+        Pass the result to `predictions`, `comparisons`, `slopes` or their averages. Averages are over rows; with
+        weights, or rows that stand for several people, pass ``wts="row_weight"``. The package must be installed. With
+        text among the covariates, its version 0.6.0 needs polars before 2.
+
+        Returns
+        -------
+        marginaleffects.classes.ModelAbstract
+            The model, with the coefficients and the covariance matrix of the fit.
+        """
+
+        def predictions(params: Array, matrix: Array) -> list[Effect]:
+            return replace(self, coefficients=replace(self.coefficients, value=params))._predictions(matrix)
+
+        return as_effects_model(self, self.covariates, self._people, predictions)
+
+    def _truth_shares(self) -> list[Effect]:
+        """Return the probability of each option for the people in the fitted data, in the model's order of options."""
+        return self._predictions(self.covariates.matrix)
+
+    def _report_law(self) -> ReportLaw:
+        shares = self._truth_shares()
+        in_order_of_design = [shares[index] for index in np.argsort(self._option_order, kind="stable")]
+        # The first option has the smallest share where all others together have the largest.
+        prediction = np.asarray(sum(share.value for share in shares[1:]))
+        return report_law(self.data.channel, in_order_of_design, prediction, self._people)
+
+    @property
+    def _option_order(self) -> Sequence[int]:
+        """Indices of the options of the design in the order of the model."""
+        return range(len(self.data.channel.options))
+
     def _refit(self, channel: Channel) -> "AnswerFit":
         """Fit the same model again under different randomization designs."""
         raise NotImplementedError
@@ -664,7 +811,7 @@ def answer_fit_fields(
 ) -> AnswerFitFields:
     """Return the fields of an `AnswerFit`.
 
-    `point` holds coefficients, covariance, labels and log-likelihood; `form` says which model of this name was fitted.
+    `point` holds coefficients, covariance, labels and log-likelihood; `form` describes the variant of the model.
     """
     value, cov, labels, loglike = point
     estimator = "penalized" if with_jeffreys else "maximum"

@@ -1,7 +1,8 @@
 """`linear`: linear regression of a quantity that is observed through randomized reports or item sums.
 
 The score of a report is an unbiased estimate of the truth. Least squares on the scores therefore estimates the
-coefficients of the truth without bias. Sandwich errors make no assumption about the distribution of truths or noise.
+coefficients of the truth without bias. Sandwich standard errors make no assumption about the distribution of truths or
+noise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -111,15 +112,15 @@ def linear(
     Coverage was simulated for every randomizer and for item sums, with a binary covariate of mean 0.1 or 0.5, in 2,000
     surveys of 30 people and 2,000 of 100 people. The default 95 % intervals covered the coefficients in 93.1 to 98.9 %
     of the surveys. The exceptions are `one_bit` with epsilon 2 and `multiplicative`, both with 30 people. Their
-    intervals covered the intercept in 91.5 and 92.7 %, and the slope of a covariate that only three people have in 82.0
-    and 88.1 %.
+    intervals covered the intercept in 91.5 and 92.7 %, and the slope of a covariate that is 1 for only three people in
+    82.0 and 88.1 %.
 
     Parameters
     ----------
     formula : str
         "hours ~ age + job", or "hours + pay ~ age" for several outcomes.
     data : frame
-        A frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+        A pandas, polars or pyarrow frame, or a mapping of names to arrays.
     design : randomizer or mapping, optional
         The randomizer of the reports: `one_bit`, `piecewise`, `hybrid`, `local_laplace`, `additive`, `multiplicative`,
         or a yes/no design, for which coefficients are differences of shares. For several outcomes, a mapping
@@ -176,7 +177,7 @@ def linear(
         labels = tuple(outcomes) if len(outcomes) > 1 else ("",)
         return _fit(answers, np.column_stack(scores), labels, se, (randomizers, loss))
     if len(outcomes) > 1:
-        reject("an item sum must be one number", f"{len(outcomes)} outcomes", "fit each sum by a call of its own")
+        reject("an item sum must be one number", f"{len(outcomes)} outcomes", "fit each sum in a separate call")
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     return _fit(answers, scores[0][:, None], ("", _OTHER_ITEMS), se, (randomizers, loss), treated[:, None])
 
@@ -189,11 +190,11 @@ def _report_scores(values: npt.NDArray[Any], design: object, outcome_name: str) 
         binary = as_matrix_design(design)
         if len(binary.options) != 2:
             rule = f"the design of {outcome_name!r} must have two options"
-            reject(rule, len(binary.options), "for more there is multinomial()")
+            reject(rule, len(binary.options), "use multinomial() for more options")
         return np.asarray(report_scores(binary)[report_codes(values, binary, ()), -1])
     if not hasattr(design, "scores"):
-        rule = f"the randomizer of {outcome_name!r} must have scores, as one_bit(…) has"
-        reject(rule, type(design).__name__, "scores are what least squares is fitted to", TypeError)
+        rule = f"the randomizer of {outcome_name!r} must have scores, like one_bit(…)"
+        reject(rule, type(design).__name__, "least squares needs scores", TypeError)
     return np.asarray(design.scores(values), dtype=np.float64)
 
 
@@ -278,8 +279,8 @@ def _randomization_variance(design: Any, mean_truth: Array) -> Array:
         share = np.clip(mean_truth, 0, 1)
         return np.asarray(share * (yes @ score**2) + (1 - share) * (no @ score**2) - share**2)
     low, high = map(float, design.bounds)
-    # With the truth rescaled to [0, 1], E(score**2 | truth) is quadratic with the coefficients `design.squared_score`.
-    share, (c0, c1, c2) = np.clip((mean_truth - low) / (high - low), 0, 1), design.squared_score
+    # With the truth rescaled to [0, 1], E(score**2 | truth) is quadratic with these coefficients.
+    share, (c0, c1, c2) = np.clip((mean_truth - low) / (high - low), 0, 1), design.squared_score_coefficients
     return np.asarray((c0 + c1 * share + (c2 - 1) * share**2) * (high - low) ** 2)
 
 
@@ -289,7 +290,7 @@ def _score_variance(people: People, columns: Array, residuals: Array, bread: Arr
         complement = 1 - np.einsum("ij,jk,ik->i", columns, bread, columns)  # one minus the leverage
         if alone := int(np.count_nonzero(complement < 1e-9)):
             consequence = "it would have no robust error; leave out that covariate"
-            reject("every coefficient must depend on several people", f"{alone} of one person alone", consequence)
+            reject("every coefficient must depend on several people", f"{alone} that depend on one person", consequence)
         residuals = residuals / complement[:, None]
     scores = np.concatenate([columns * residual[:, None] for residual in residuals.T], axis=1)
     if people.is_complex:

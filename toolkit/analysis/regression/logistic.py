@@ -4,10 +4,12 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
+from toolkit.analysis.regression.anchor import Anchor, as_anchor, read_anchored_rows
+from toolkit.analysis.regression.anchored import AnchoredFit, fit_anchored
 from toolkit.analysis.regression.covariates import standardize
 from toolkit.analysis.regression.fit import MAX_PREDICTIONS_WITH_COV, AnswerFit, answer_fit_fields
 from toolkit.analysis.regression.margins import Effect
@@ -21,7 +23,8 @@ from toolkit.analysis.regression.scoring import (
     find_maximum,
     weighted_gram,
 )
-from toolkit.analysis.reports import Asked, Data
+from toolkit.analysis.regression.stan import LINK_FUNCTIONS, StanBlocks, covariates_in_stan, element_labels
+from toolkit.analysis.reports import Data, SurveyLike
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import check_choice, explain_call, reject
@@ -32,7 +35,7 @@ from toolkit.local.design import Design
 
 _MAX_EXPONENT = 700.0  # e**700 does not overflow
 POSTERIOR_WARNING = (
-    "a posterior is about one person's secret: never publish it, and never join it to a name. The design moves "
+    "a posterior concerns one person's secret: never publish it, and never join it to a name. The design moves "
     "the odds by at most a factor e**epsilon, but the odds before come from covariates, which nothing protects."
 )
 
@@ -220,7 +223,7 @@ class LogisticFit(AnswerFit):
         )
 
     def posterior(self) -> Array:
-        """Compute Pr(yes | report, covariates) for each person of the fit; each call warns not to publish the result.
+        """Compute Pr(yes | report, covariates) for each person in the data; a warning says not to publish the result.
 
         The mean of these probabilities is the mean prediction, which `predict` estimates without reference to
         individuals.
@@ -243,17 +246,69 @@ class LogisticFit(AnswerFit):
         eta = matrix @ self.value
         return [Effect("", self.link.probability(eta), self.link.slope(eta)[:, None] * matrix)]
 
+    def _truth_shares(self) -> list[Effect]:
+        (yes,) = super()._truth_shares()
+        complement = self.link.complement(self.data.covariates.matrix @ self.value)
+        return [Effect("", complement, -yes.gradient), yes]
+
+    def _stan_blocks(self) -> tuple[str, StanBlocks, People]:
+        blocks = StanBlocks(
+            labels=element_labels("beta", self.labels),
+            parameters=("vector[K] beta;",),
+            model=(
+                f"vector[N] yes = {LINK_FUNCTIONS[self.link.name]}(X * beta);",
+                "matrix[N, T] share = append_col(1 - yes, yes);",
+            ),
+            data=covariates_in_stan(self.covariates.matrix),
+        )
+        title = f"Logistic regression of a trait behind randomized reports ({self.link.name} link)"
+        return title, blocks.with_channel(self.data.channel, self._option_order), self._people
+
     def _model(self) -> BinaryModel:
         return BinaryModel(self.data.covariates.matrix, self.link, self.data.channel, self.data.people)
 
 
-@explain_call('logistic("report ~ age", frame, forced("1/6", "1/6"))', design="reports are read through it")
+class LogisticOptions(TypedDict, total=False):
+    """The options of `logistic` with or without an anchor."""
+
+    design_by: Values | None
+    link: Literal["logit", "probit", "cloglog"]
+    se: ErrorKind | None
+    penalty: Literal["jeffreys"] | None
+    sample: Sampled | None
+    weights: Values | None
+    strata: Values | None
+    clusters: Values | None
+    times: Values | None
+    missing: float | Iterable[object]
+
+
+@overload
 def logistic(
     formula: str | Values,
     data: Data | Values,
-    design: Design | Mapping[Any, Any] | Asked,
+    design: Design | Mapping[Any, Any] | SurveyLike,
+    *,
+    anchor: None = None,
+    **options: Unpack[LogisticOptions],
+) -> LogisticFit: ...
+@overload
+def logistic(
+    formula: str | Values,
+    data: Data | Values,
+    design: Design | Mapping[Any, Any] | SurveyLike,
+    *,
+    anchor: Anchor | str,
+    **options: Unpack[LogisticOptions],
+) -> AnchoredFit: ...
+@explain_call('logistic("report ~ age", frame, forced("1/6", "1/6"))', design="it states how reports were randomized")
+def logistic(
+    formula: str | Values,
+    data: Data | Values,
+    design: Design | Mapping[Any, Any] | SurveyLike,
     *,
     design_by: Values | None = None,
+    anchor: Anchor | str | None = None,
     link: Literal["logit", "probit", "cloglog"] = "logit",
     se: ErrorKind | None = None,
     penalty: Literal["jeffreys"] | None = None,
@@ -263,7 +318,7 @@ def logistic(
     clusters: Values | None = None,
     times: Values | None = None,
     missing: float | Iterable[object] = "refuse",
-) -> LogisticFit:
+) -> LogisticFit | AnchoredFit:
     """Regress a binary trait on covariates, from randomized reports.
 
     A person with covariates x has the trait with probability g(x'b); a report y then has probability P[no, y] (1 - g) +
@@ -271,25 +326,31 @@ def logistic(
     trait is rare or the sample is small, it may have no maximum at finite coefficients; a ValueError is then raised.
     With penalty="jeffreys", the maximum is always finite.
 
+    With an anchor, people follow the instructions with a probability that depends on covariates as well. Otherwise they
+    answer the question and the anchor at random, and all pairs of reports are equally likely.
+
     Parameters
     ----------
     formula : str or array
-        "reports ~ covariates" in the grammar of formulaic; or an array of the reports. For an array, `data` is a table
+        "reports ~ covariates" in the syntax of formulaic; or an array of the reports. For an array, `data` is a table
         of numbers, to which an intercept is added.
     data : frame or mapping
-        A frame of pandas, polars or pyarrow, or a mapping of names to arrays. For DuckDB, Dask, Ibis, PySpark or a lazy
-        frame of polars, the engine counts the rows with each combination of values, and only these counts are loaded;
+        A pandas, polars or pyarrow frame, or a mapping of names to arrays. For DuckDB, Dask, Ibis, PySpark or a lazy
+        polars frame, the engine counts the rows with each combination of values, and only these counts are loaded;
         covariates should therefore be categories or bands.
     design : Design, mapping or Survey
         The design; or with `design_by`, a mapping from names to designs; or the survey that asked the question.
     design_by : str or array, optional
         The name of each row's design.
+    anchor : Anchor or str, optional
+        An anchor question, or its column if it has the design of the question (or of the survey) and its first option
+        is true.
     link : {"logit", "probit", "cloglog"}
         The link function.
     se : {"observed", "expected", "opg", "robust"}, optional
         Kind of standard errors; by default "observed", and "robust" for a complex sample.
     penalty : {"jeffreys"}, optional
-        Add half the log determinant of the information to the log-likelihood.
+        Add half the log determinant of the information matrix to the log-likelihood.
     sample : Sample or Replicates, optional
         The sampling design, instead of the next three arguments. With replicate weights, the model is refitted with
         each replicate.
@@ -303,8 +364,9 @@ def logistic(
 
     Returns
     -------
-    LogisticFit
-        The coefficients and their standard errors, with methods such as `predict`, `margins` and `compare`.
+    LogisticFit or AnchoredFit
+        The coefficients and their standard errors, with methods such as `predict`, `margins` and `compare`. With an
+        anchor, the coefficients of attention follow those of the trait.
 
     Raises
     ------
@@ -322,10 +384,17 @@ def logistic(
     (('Intercept', 'x1'), array([-1.27,  0.79]), array([0.09, 0.11]))
     """
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
-    rows = read_model_rows(formula, data, design, design_by, sampling, missing)
+    if anchor is None:
+        rows, anchor_reports = read_model_rows(formula, data, design, design_by, sampling, missing), None
+    else:
+        rows, anchor_reports = read_anchored_rows(
+            formula, data, design, design_by, sampling, missing, as_anchor(anchor)
+        )
     if (count := len(rows.channel.options)) != 2:
-        reject("`design` must have two options", count, "for more than two there is multinomial()")
+        reject("`design` must have two options", count, "use multinomial() for more than two options")
     with_jeffreys = checked_penalty(penalty)
+    if anchor_reports is not None:
+        return fit_anchored(rows, anchor_reports, link_named(link), se, with_jeffreys)
     return _fit(rows, link_named(link), checked_error_kind(se, rows.people, with_jeffreys), with_jeffreys)
 
 

@@ -22,7 +22,8 @@ _STEP = 1e-4  # step of the central differences of predictions, in standard devi
 class Effect:
     """A quantity of each person and its gradient with respect to the coefficients.
 
-    `label` names the option that the quantity is about, if any. The average is over the people in `group`, or over all.
+    `label` names the option to which the quantity refers, if any. The average is over the people in `group`, or over
+    all people.
     """
 
     label: str

@@ -20,11 +20,12 @@ from toolkit.analysis.regression.scoring import (
     find_maximum,
     with_jeffreys_penalty,
 )
-from toolkit.analysis.reports import Asked, Data
+from toolkit.analysis.regression.stan import SOFTMAX_SHARES, StanBlocks, covariates_in_stan
+from toolkit.analysis.reports import Data, SurveyLike
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import explain_call, reject
-from toolkit.core.inference.special import softmax
+from toolkit.core.inference.special import expit, softmax
 from toolkit.local.design import Design
 
 _ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
@@ -107,7 +108,10 @@ class MultinomialModel:
 
 def option_shares(columns: Array, params: Array, n_options: int) -> Array:
     """Return the softmax of the linear predictors (0 for the base): one row per option, one column per person."""
-    eta = np.vstack([np.zeros(len(columns)), params.reshape(n_options - 1, -1) @ columns.T])
+    eta = params.reshape(n_options - 1, -1) @ columns.T
+    if n_options == 2:
+        return np.concatenate([expit(-eta), expit(eta)])
+    eta = np.vstack([np.zeros(len(columns)), eta])
     return np.asarray(softmax(eta, axis=0))
 
 
@@ -162,6 +166,10 @@ class MultinomialFit(AnswerFit):
         """The options, the base first."""
         return tuple(self.data.channel.options[index] for index in self.option_order)
 
+    @property
+    def _option_order(self) -> tuple[int, ...]:
+        return self.option_order
+
     def _refit(self, channel: Channel) -> "MultinomialFit":
         rows = replace(self.data, channel=channel)
         return _fit(rows, self.option_order, self.provenance.error_kind, self.provenance.is_penalized)
@@ -175,18 +183,30 @@ class MultinomialFit(AnswerFit):
             predicted.append(Effect(str(option), share, gradient))
         return predicted
 
+    def _stan_blocks(self) -> tuple[str, StanBlocks, People]:
+        width = len(self.covariates.labels)
+        names = [f"beta[{1 + index % width},{1 + index // width}]" for index in range(len(self.labels))]
+        blocks = StanBlocks(
+            labels=dict(zip(names, map(str, self.labels), strict=True)),
+            parameters=("matrix[K, T - 1] beta;",),
+            model=("matrix[N, T] eta = append_col(rep_vector(0, N), X * beta);", *SOFTMAX_SHARES),
+            data=covariates_in_stan(self.covariates.matrix),
+        )
+        title = "Multinomial regression of a trait behind randomized reports; the first truth is the base"
+        return title, blocks.with_channel(self.data.channel, self.option_order), self._people
+
     def _model(self) -> MultinomialModel:
         return MultinomialModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.option_order)
 
 
 @explain_call(
     'multinomial("choice ~ age", frame, k_ary(["bus", "car", "bike"], epsilon=1.0))',
-    design="reports are read through it",
+    design="it states how reports were randomized",
 )
 def multinomial(
     formula: str | Values,
     data: Data | Values,
-    design: Design | Mapping[Any, Any] | Asked,
+    design: Design | Mapping[Any, Any] | SurveyLike,
     *,
     base: str | int | None = None,
     design_by: Values | None = None,

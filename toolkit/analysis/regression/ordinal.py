@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.regression.covariates import Covariates, split_formula, standardize
+from toolkit.analysis.regression.diagnostics import ReportLaw
 from toolkit.analysis.regression.fit import AnswerFit, Comparison, answer_fit_fields, wald_comparison
 from toolkit.analysis.regression.logistic import Link, link_named
 from toolkit.analysis.regression.margins import Effect
@@ -30,19 +31,20 @@ from toolkit.analysis.regression.scoring import (
     weighted_gram,
     with_jeffreys_penalty,
 )
-from toolkit.analysis.regression.tables import Cells
-from toolkit.analysis.reports import Asked, Data
+from toolkit.analysis.regression.stan import LINK_FUNCTIONS, StanBlocks, covariates_in_stan, element_labels
+from toolkit.analysis.reports import Data, SurveyLike
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Labels, Values
 from toolkit.core.checks import explain_call, reject
+from toolkit.core.fit_table import Cells
 from toolkit.core.inference.special import chdtrc, expit
 from toolkit.frames.table import as_frame, floats_or_none, is_lazy
 from toolkit.local.design import Design
 
 _ADVICE = "use penalty='jeffreys', join neighboring options, or leave out covariates"
-_VANISHED = 1e-9  # mean share of an option below which it counts as 0: less than one person in a billion
-_NEARBY = 0.02  # distance between thresholds that met, for a second attempt
-_START = 1.5  # the thresholds start at equal distances between -1.5 and 1.5, where no option has a small share
+_VANISHED = 1e-9  # a mean share below this (one person in a billion) counts as 0
+_NEARBY = 0.02  # gap added between thresholds for a second attempt, if they met at the first
+_START = 1.5  # thresholds start equally spaced between -1.5 and 1.5, so that no option has a small share
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +127,7 @@ class OrdinalModel:
 
     @cached_property
     def _likelihood_differences(self) -> Array:
-        """The derivative of the likelihood with respect to the probability of each option or a lower one."""
+        """The derivatives of the likelihood with respect to the cumulative probabilities of the options."""
         return np.asarray(self._report_likelihood[:-1] - self._report_likelihood[1:])
 
     def _likelihood(self, shares: Array) -> Array:
@@ -160,7 +162,7 @@ class OrdinalModel:
 
 
 def ordered_shares(link: Link, eta: Array) -> tuple[Array, Array]:
-    """Return the probability of each option, and the slopes of the probabilities of at most each option.
+    """Return the probability of each option, and the slopes of the cumulative probabilities.
 
     Differences are computed in the smaller tail, where no digits cancel.
     """
@@ -174,11 +176,11 @@ def ordered_shares(link: Link, eta: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class OrderedCoordinates:
-    """A model in coordinates that always order the thresholds: slopes, first threshold, then distances.
+    """A model in coordinates that keep the thresholds in order: slopes, first threshold, then distances.
 
-    A distance is log(1 + e**c) for a coordinate c: about e**c if it is short, and about c if it is long. The
-    likelihood is maximized in these coordinates. Jeffreys' penalty refers to them as well: it falls without limit if
-    two thresholds meet, so the penalized share of an option is never 0.
+    A distance is log(1 + e**c) for a coordinate c: about e**c if it is short, and about c if it is long. The likelihood
+    is maximized in these coordinates. Jeffreys' penalty is defined in these coordinates as well: it falls without limit
+    as two thresholds approach each other, so the penalized share of an option is never 0.
     """
 
     model: OrdinalModel
@@ -209,11 +211,11 @@ class OrderedCoordinates:
         again = replace(ascend(evaluate, observed_information, nearby), start=ascent.start)
         if (option := self._vanished_option(again.point.params)) is not None:
             rule = "every option must have a share above 0 where the likelihood is highest"
-            reject(rule, f"the share 0 of {option!r}", "join it with a neighboring option, or use penalty='jeffreys'")
+            reject(rule, f"a share of 0 for {option!r}", "join it with a neighboring option, or use penalty='jeffreys'")
         return again
 
     def _vanished_option(self, coordinates: Array) -> str | None:
-        """Return the option with the smallest mean share if that is almost 0."""
+        """Return the option with the smallest mean share, if this share is almost 0."""
         model = self.model
         mean = np.average(model.shares(self.params(coordinates)), axis=1, weights=model.people.row_weights)
         smallest = model.channel.options[model.option_order[int(mean.argmin())]]
@@ -229,7 +231,7 @@ class OrderedCoordinates:
         """Return minus the Hessian of the log-likelihood; a distance moves all thresholds above it."""
         params, jacobian = self.params(coordinates), self._jacobian(coordinates)
         curvature = jacobian.T @ self.model.evaluate(params).score * expit(-coordinates)
-        curvature[: self._n_slopes + 1] = 0  # slopes and first threshold are coordinates themselves
+        curvature[: self._n_slopes + 1] = 0  # the slopes and the first threshold are themselves coordinates
         return np.asarray(jacobian.T @ self.model.observed_information(params) @ jacobian - np.diag(curvature))
 
     @property
@@ -318,7 +320,7 @@ class OrdinalFit(AnswerFit):
         numbers = floats_or_none(np.asarray(default if scores is None else list(scores)))
         if numbers is None or numbers.shape != (self._k,) or not np.isfinite(numbers).all():
             rule = f"`scores` must be one number for each of the {self._k} options"
-            received = f"{np.size(numbers)} numbers" if numbers is not None else "others"
+            received = f"{np.size(numbers)} numbers" if numbers is not None else "something else"
             reject(rule, received, f"they are the scores of {', '.join(map(str, self.options))}")
         return replace(self, scores=tuple(numbers.tolist()))
 
@@ -328,7 +330,7 @@ class OrdinalFit(AnswerFit):
         Parameters
         ----------
         data : frame or array, optional
-            The covariates of new people; without it, predictions are for the people of the fit.
+            The covariates of new people; by default, predictions are for the people in the fitted data.
 
         Returns
         -------
@@ -399,6 +401,39 @@ class OrdinalFit(AnswerFit):
         fit = _fit(rows, self.link, self.option_order, self.provenance.error_kind, self.provenance.is_penalized)
         return replace(fit, scores=self.scores)
 
+    @property
+    def _option_order(self) -> tuple[int, ...]:
+        return self.option_order
+
+    def _truth_shares(self) -> list[Effect]:
+        return replace(self, scores=None)._predictions(self.covariates.matrix)
+
+    def _report_law(self) -> ReportLaw:
+        """Return the distribution of reports; if reports are options, they are in the order of the model."""
+        law, designs = super()._report_law(), self.data.channel.designs
+        reports_are_options = all(design.report_options == design.options for design in designs)
+        return law.reordered(self.option_order) if reports_are_options else law
+
+    def _stan_blocks(self) -> tuple[str, StanBlocks, People]:
+        slopes, thresholds = self.labels[: self._n_slopes], self.labels[self._n_slopes :]
+        blocks = StanBlocks(
+            labels={**element_labels("beta", slopes), **element_labels("threshold", thresholds)},
+            parameters=("vector[K] beta;", "ordered[T - 1] threshold;"),
+            model=(
+                "matrix[N, T] share;",
+                "vector[N] below = rep_vector(0, N);",
+                "for (t in 1:(T - 1)) {",
+                f"  vector[N] up_to = {LINK_FUNCTIONS[self.link.name]}(threshold[t] - X * beta);",
+                "  share[, t] = up_to - below;",
+                "  below = up_to;",
+                "}",
+                "share[, T] = 1 - below;",
+            ),
+            data=covariates_in_stan(-_model_columns(self.covariates, self.covariates.matrix)[:, 1:]),
+        )
+        title = f"Ordinal regression of a trait behind randomized reports ({self.link.name} link)"
+        return title, blocks.with_channel(self.data.channel, self.option_order), self._people
+
     def _model(self) -> OrdinalModel:
         columns = _model_columns(self.covariates, self.covariates.matrix)
         return OrdinalModel(columns, self.link, self.data.channel, self._people, self.option_order)
@@ -411,7 +446,7 @@ class OrdinalFit(AnswerFit):
         eta = self._linear_predictors(matrix)
         shares, slopes = ordered_shares(self.link, eta)
         columns = _model_columns(self.covariates, matrix)[:, 1:]
-        # An option gains from the threshold above it and loses by the one below it.
+        # The share of an option increases with the threshold above it and decreases with the threshold below it.
         gains = np.eye(self._k)[:, :-1] - np.eye(self._k, self._k - 1, -1)
         weights = gains if self.scores is None else np.array(self.scores) @ gains
         values = shares if self.scores is None else np.array(self.scores) @ shares
@@ -442,11 +477,11 @@ def _standardized(covariates: Covariates, k: int) -> tuple[Array, Array]:
     return _model_columns(covariates, matrix), np.block([upper, lower])
 
 
-@explain_call('ordinal("trust ~ age", frame, likert(5, epsilon=1.0))', design="reports are read through it")
+@explain_call('ordinal("trust ~ age", frame, likert(5, epsilon=1.0))', design="it states how reports were randomized")
 def ordinal(
     formula: str | Values,
     data: Data | Values,
-    design: Design | Mapping[Any, Any] | Asked,
+    design: Design | Mapping[Any, Any] | SurveyLike,
     *,
     link: Literal["logit", "probit", "cloglog"] = "logit",
     order: Sequence[str | int] | None = None,
@@ -463,18 +498,18 @@ def ordinal(
     r"""Regress an ordered categorical trait on covariates, from randomized reports.
 
     The cumulative link model is :math:`\Pr(\text{truth} \le j \mid x) = F(\theta_j - x^\top\beta)` with thresholds
-    :math:`\theta_1 < \theta_2 < \dots`, as in `polr` of R. A positive slope moves people to higher options. With the
-    logit link these are proportional odds: :math:`e^\beta` multiplies the odds of an option above j, for every j. The
-    thresholds take the place of the intercept. The likelihood is maximized by Fisher scoring; if it has no maximum at
-    finite coefficients, a ValueError is raised.
+    :math:`\theta_1 < \theta_2 < \dots`, as in R's `polr`. A positive slope shifts people toward higher options. With
+    the logit link, this is the proportional odds model: :math:`e^\beta` multiplies the odds of an option above j, for
+    every j. The thresholds take the place of the intercept. The likelihood is maximized by Fisher scoring; if it has no
+    maximum at finite coefficients, a ValueError is raised.
 
     Parameters
     ----------
     formula, data, design : str, frame and Design
         As for `logistic`; the design may also be a `likert` scale.
     link : {"logit", "probit", "cloglog"}
-        The link function of the probability of an option or a lower one. With two options, "logit" and "probit" are the
-        same as in `logistic`; "cloglog" is the link of `logistic` for the lower option.
+        The link function of the cumulative probabilities (of an option or a lower one). With two options, "logit" and
+        "probit" are the same as in `logistic`; "cloglog" is the link of `logistic` for the lower option.
     order : sequence, optional
         The options from the lowest to the highest; by default the order of the design.
     design_by, se, penalty, sample, weights, strata, clusters, times, missing : optional
@@ -484,7 +519,8 @@ def ordinal(
     Returns
     -------
     OrdinalFit
-        Slopes and thresholds with errors, a table, `predict`, `margins`, `compare` and `test_parallel_slopes`.
+        Slopes and thresholds with their errors, and methods such as `predict`, `margins`, `compare` and
+        `test_parallel_slopes`.
 
     Raises
     ------
@@ -519,7 +555,7 @@ def _declared_order(formula: str | Values, data: object) -> list[Any] | None:
         kind = getattr(formula, "dtype", None)
     else:
         kind = None if is_lazy(data) else getattr(as_frame(data)[split_formula(formula)[0]], "dtype", None)
-    # The categories of an Enum of polars are always ordered.
+    # The categories of a polars Enum are always ordered.
     is_ordered = getattr(kind, "ordered", type(kind).__name__ == "Enum")
     return list(getattr(kind, "categories", ())) if is_ordered else None
 
@@ -530,7 +566,7 @@ def _option_order(options: Labels, order: object, declared: list[Any] | None) ->
         common = [category for category in declared or () if category in options]
         if common != [option for option in options if option in common]:
             rule = "the ordered categories of the reports must be in the order of the options"
-            reject(rule, "another order", "say which one holds, as in order=['low', 'medium', 'high']")
+            reject(rule, "another order", "state which order applies, as in order=['low', 'medium', 'high']")
         return tuple(range(len(options)))
     labels = list(order) if isinstance(order, Iterable) and not isinstance(order, str) else []
     if len(labels) != len(options) or any(option not in labels for option in options):

@@ -20,7 +20,7 @@ from toolkit.analysis.regression.covariates import (
 )
 from toolkit.analysis.reports import Data, Reader, cell_key
 from toolkit.analysis.sampling.inputs import check_size
-from toolkit.analysis.sampling.sample import FINITE, Sample, SampleRows, checked_sample, described
+from toolkit.analysis.sampling.sample import FINITE, Sample, SampleRows, checked_sample, design_elements
 from toolkit.core.arrays import Array, DataFrame, Labels, Mask
 from toolkit.core.checks import check_choice, reject
 from toolkit.core.loss import Pure
@@ -188,7 +188,7 @@ def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> C
 
 
 def as_matrix_design(design: object) -> Design:
-    """Return a design that has a matrix; accept a design, the dictionary of its `to_dict`, a scale or plain options."""
+    """Return a design that has a matrix; accept a design, its dictionary from `to_dict`, a scale or plain options."""
     if isinstance(design, Likert):
         design = design.distribution
     restored: Any = restore(design) if isinstance(design, dict) else as_design(design)
@@ -197,7 +197,7 @@ def as_matrix_design(design: object) -> Design:
         or getattr(restored, "matrix", None) is None
         or not hasattr(restored, "_scores_of_raw_reports")
     ):
-        consequence = "give a design such as warner('3/4'); a bare name does not say its probabilities"
+        consequence = "give a design such as warner('3/4'); a name alone does not determine its probabilities"
         received = f"the class {design.__name__}" if isinstance(design, type) else type(design).__name__
         reject("`design` must be a Design", received, consequence, TypeError)
     return restored  # type: ignore[no-any-return]
@@ -226,9 +226,9 @@ class People:
 
     @property
     def description(self) -> list[str]:
-        """The known elements of the sampling design, such as "weights" and "clusters"."""
+        """The elements of the sampling design that were given, such as "weights" and "clusters"."""
         if self.sample_rows is not None:
-            return described(self.sample_rows.sample)
+            return design_elements(self.sample_rows.sample)
         return [name for name in ("weights", "strata", "clusters") if getattr(self, name) is not None]
 
     @property
@@ -320,17 +320,44 @@ def _positive_numbers(values: Values, name: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ModelRows:
-    """The rows that a model is fitted to, and the numbers of rows left out, by the column with the missing value."""
+    """The rows that a model is fitted to, and the numbers of rows left out, by the column with the missing value.
+
+    `columns` holds further reports that the caller asked for, and the names of the rows' designs; `share_covariates`
+    holds the covariates of further shares.
+    """
 
     covariates: Covariates
     channel: Channel
     people: People
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
+    columns: Mapping[str, Values]
+    share_covariates: Mapping[str, Covariates]
+
+
+@dataclass(frozen=True, eq=False)
+class FurtherReports:
+    """Reports on other questions that a model uses, and the right sides of the formulas of further shares, by name.
+
+    Without `with_fpc` the finite population correction is not applied.
+    """
+
+    columns: Mapping[str, Any]
+    right_sides: Mapping[str, str]
+    with_fpc: bool = True
+
+
+NOTHING_FURTHER = FurtherReports({}, {})
 
 
 def read_model_rows(
-    formula: Any, data: Any, design: object, design_by: object, sampling: Mapping[str, Any], missing: object
+    formula: Any,
+    data: Any,
+    design: object,
+    design_by: object,
+    sampling: Mapping[str, Any],
+    missing: object,
+    further: FurtherReports = NOTHING_FURTHER,
 ) -> ModelRows:
     """Read the rows of a model from a formula and a frame, or from reports and a table of numbers."""
     by_formula = isinstance(formula, str)
@@ -338,29 +365,42 @@ def read_model_rows(
         order = 'the formula comes first: logistic("report ~ age", frame, design)'
         reject("`data` must be a frame", repr(data)[:60], order, TypeError)
     response, right = split_formula(formula) if by_formula else (formula, "")
+    sides = further.right_sides
     if by_formula and is_lazy(data):
-        others = {**sampling, "design_by": design_by}
-        data, sampling = aggregate_rows(data, [response, *variables(right, data)], others)
-    frame = as_frame(data) if by_formula else data
-    columns, design = {"reports": column(frame, response, "reports")}, design_of_question(design, response)
+        others = {**sampling, "design_by": design_by, **further.columns}
+        data, sampling = aggregate_rows(data, [response, *_variables_of((right, *sides.values()), data)], others)
+    frame, answers = as_frame(data) if by_formula else data, {"reports": response, **further.columns}
+    columns = {name: column(frame, values, name) for name, values in answers.items()}
     if design_by is not None:
         columns["design_by"] = column(frame, design_by, "`design_by`")
     columns |= sampling_columns(frame, sampling)
     gaps = missing_cells(columns, sampling)
     policy, codes = split_missing(missing)
-    gaps["reports"] |= is_missing_answer(columns["reports"], codes)
+    for name in answers:
+        gaps[name] |= is_missing_answer(columns[name], codes)
     if by_formula:
-        gaps["covariates"] = rows_with_missing(frame, variables(right, frame))
+        gaps["covariates"] = rows_with_missing(frame, _variables_of((right, *sides.values()), frame))
     used, dropped = complete_rows(gaps, policy, columns.get("times"))
-    people, notes = read_people(columns, used, sampling, dropped, frame)
-    # The columns of the sampling design are kept with the covariates: a mixed model reads its groups from them.
-    references = (*sampling.values(), *getattr(sampling.get("sample"), "_column_names", ()))
-    sample_columns = tuple(name for name in references if isinstance(name, str) and name in column_names(frame))
+    people, notes = read_people(columns, used, sampling, dropped, frame, with_fpc=further.with_fpc)
     columns = {name: values[used] for name, values in columns.items()}
-    rows = select_rows(frame, used)
-    covariates = covariates_from_formula(right, rows, sample_columns) if by_formula else covariates_from_table(rows)
-    reports = channel(columns["reports"], design, columns.get("design_by"), codes)
-    return ModelRows(covariates, reports, people, dropped, notes)
+    rows, kept = select_rows(frame, used), _sample_columns(sampling, frame)
+    covariates = covariates_from_formula(right, rows, kept) if by_formula else covariates_from_table(rows)
+    reports = channel(columns["reports"], design_of_question(design, response), columns.get("design_by"), codes)
+    shares = {
+        name: covariates if side == right else covariates_from_formula(side, rows) for name, side in sides.items()
+    }
+    columns = {name: values for name, values in columns.items() if name in (*further.columns, "design_by")}
+    return ModelRows(covariates, reports, people, dropped, notes, columns, shares)
+
+
+def _sample_columns(sampling: Mapping[str, Any], frame: object) -> tuple[str, ...]:
+    """Return the columns of the sampling design, which are kept: a mixed model reads its groups from them."""
+    references = (*sampling.values(), *getattr(sampling.get("sample"), "_column_names", ()))
+    return tuple(name for name in references if isinstance(name, str) and name in column_names(frame))
+
+
+def _variables_of(right_sides: Iterable[str], data: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for side in right_sides for name in variables(side, data)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,7 +482,7 @@ def aggregate_rows(data: DataFrame, columns: Sequence[str], arguments: Mapping[s
     for argument, label in labels.items():
         if not isinstance(label, str):
             rule = f"`{argument}` must be the name of a column"
-            reject(rule, type(label).__name__, "these data have no order of rows to match an array with", TypeError)
+            reject(rule, type(label).__name__, "an array cannot be matched to rows without an order", TypeError)
     times = labels.pop("times", None)
     by = [label for label in dict.fromkeys((*columns, *labels.values())) if label != times]
     return distinct_rows(data, by, times, TIMES), {**arguments, "times": TIMES}
@@ -493,7 +533,7 @@ def read_people(
 def complete_rows(
     gaps: Mapping[str, Mask], missing_mode: str, times: Values | None = None
 ) -> tuple[Mask, dict[str, int]]:
-    """Return a mask of the complete rows, and the number of people left out, by the first column with a gap."""
+    """Return a mask of the complete rows, and the number of people left out, by the first column that has no value."""
     counts = np.ones(len(next(iter(gaps.values()))))
     if times is not None and (numbers_of_people := floats_or_none(times)) is not None:
         counts = np.where(np.isnan(numbers_of_people), 1.0, numbers_of_people)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import numpy as np
 
 from toolkit.analysis.regression.rows import People
-from toolkit.analysis.sampling.replicates import Replicates, spread
+from toolkit.analysis.sampling.replicates import Replicates, replicate_covariance
 from toolkit.core.arrays import Array
 from toolkit.core.checks import check_choice, reject
 
@@ -37,7 +37,7 @@ class RandomizedLikelihood(Likelihood, Protocol):
 
 
 def checked_penalty(penalty: str | None) -> bool:
-    """Return whether a fit has Jeffreys' penalty, the only one there is."""
+    """Return whether a fit has Jeffreys' penalty, the only penalty available."""
     return penalty is not None and check_choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
 
 
@@ -118,7 +118,7 @@ def _replicate_covariance(model: Any, params: Array) -> Array:
         has_maximum = is_maximum(ascent, replicate.observed_information(ascent.point.params))
         return ascent.point.params if has_maximum else np.full(len(params), np.nan)
 
-    cov, failures = spread(rows.sample, refit, params)
+    cov, failures = replicate_covariance(rows.sample, refit, params)
     if failures:
         rule = "the likelihood must have its maximum at finite coefficients with every replicate"
         reject(rule, f"{failures} without", "use fewer covariates, or sample=Sample(…) with clusters")
@@ -151,7 +151,7 @@ def inverse_information(information: Array) -> Array:
     return np.asarray(np.linalg.inv(information))
 
 
-_SINGULAR = 1e-13  # smallest eigenvalue, scaled to unit diagonal, of a matrix that can be inverted accurately
+_SINGULAR = 1e-13  # smallest eigenvalue, after scaling to unit diagonal, of a matrix that can be inverted accurately
 _BLOCK = 4096
 _MAX_STEPS = 100
 _MAX_STEP_LENGTH = 3.0  # largest change of a coefficient of a standardized column in one step
@@ -260,8 +260,8 @@ def interior_maximum(observed_information: Callable[[Array], Array], ascent: Max
         reject(rule, "one that still rises where coefficients grow without limit", consequence)
     if ascent.converged:
         received = "a point from which it is level or rises in some direction"
-        reject(rule, received, f"the coefficients would mean nothing; {advice}")
-    reject(rule, "none within 160 steps", f"the coefficients would mean nothing; {advice}")
+        reject(rule, received, f"the coefficients would be meaningless; {advice}")
+    reject(rule, "none within 160 steps", f"the coefficients would be meaningless; {advice}")
 
 
 def newton(
@@ -313,7 +313,7 @@ def finish_by_newton(
 
 
 def ascend(evaluate: Evaluate, observed_information: Callable[[Array], Array], start: Array) -> Maximization:
-    """Maximize by Fisher scoring, and by Newton's method from where scoring ran out of steps."""
+    """Maximize by Fisher scoring; if it runs out of steps, continue by Newton's method."""
     return finish_by_newton(evaluate, observed_information, maximize(evaluate, start))
 
 
@@ -360,7 +360,7 @@ def _solve_positive_definite(matrix: Array, vector: Array) -> Array | None:
     return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, vector)))
 
 
-_DIFFERENCE_STEP = 1e-3  # in a coefficient of a standardized column
+_DIFFERENCE_STEP = 1e-3  # step of the finite differences in a coefficient of a standardized column
 
 
 def with_jeffreys_penalty(evaluate: Evaluate, information_of: Callable[[Array], Array] | None = None) -> Evaluate:
@@ -409,8 +409,8 @@ def penalized_maximum(evaluate: Evaluate, ascent: Maximization) -> Evaluation:
     if not converged:
         point, converged = newton(evaluate, point)
     if not converged:
-        rule = "the penalized likelihood must lead to its maximum"
-        reject(rule, "none within 60 steps", "rescale or leave out covariates")
+        rule = "the iteration must reach the maximum of the penalized likelihood"
+        reject(rule, "no convergence within 60 steps", "rescale or leave out covariates")
     return point
 
 

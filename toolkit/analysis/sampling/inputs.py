@@ -77,7 +77,7 @@ def check_index(index: "pd.Index[Any] | None", values: object, name: str) -> Non
     """Reject values whose index differs from the index of a sample's columns, because their rows do not match."""
     other = index_of(values)
     if index is not None and other is not None and not index.equals(other):
-        remedy = "weights would go to other people: make the Sample from the columns of this very frame"
+        remedy = "weights would go to other people: make the Sample from the columns of this frame"
         reject(f"{name} must have the index of the sample's columns", "another", remedy)
 
 
@@ -107,12 +107,12 @@ def check_size(weights: Array) -> None:
     """Reject weights whose sums and squares would overflow or underflow."""
     if wrong := int(np.count_nonzero((weights > 1 / LEAST_WEIGHT) | (weights < LEAST_WEIGHT))):
         rule = f"weights must lie between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g}"
-        remedy = "their sums would overflow: divide all of them by one number, as their proportions alone count"
+        remedy = "their sums would overflow: divide all of them by one number, because only their proportions matter"
         reject(rule, f"{wrong} of {len(weights)} that do not", remedy)
 
 
 def codes(values: Values, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]]:
-    """Return the code of each row's value, and the distinct values in order: first numbers, then texts."""
+    """Return the code of each row's value, and the distinct values in order: numbers first, then text."""
     array = column(values, name)
     if array.dtype.kind in "biuU":
         distinct, row_codes = np.unique(array, return_inverse=True)

@@ -92,10 +92,10 @@ class Replicates:
         weights : array or str
             Weights of the whole sample, or the name of their column.
         replicates : table, or sequence of str
-            Replicate weights, one column each, that include the weights; or the names of these columns.
+            Replicate weights, one column each, already multiplied by `weights`; or the names of these columns.
         kind : {"JK1", "JKn", "BRR", "Fay", "bootstrap"}, optional
-            The kind that the producer of the data states. R replicates have the scale (R - 1) / R, 1, 1 / R,
-            1 / (R (1 - fay)**2) or 1 / (R - 1).
+            The kind of the replicate weights, as stated in the documentation of the data. R replicates have the scale
+            (R - 1) / R, 1, 1 / R, 1 / (R (1 - fay)**2) or 1 / (R - 1).
         scale : number, optional
             The scale, instead of the kind.
         df : int, optional
@@ -118,7 +118,7 @@ class Replicates:
         count = len(columns) if by_name else np.shape(columns)[-1] if np.ndim(columns) else 0
         further = np.ones(count) if factors is None else np.asarray(factors, dtype=np.float64)
         if further.shape != (count,) or not np.all(further >= 0) or (kind == "JKn" and factors is None):
-            consequence = "they make the variance; for JKn they are (m - 1) / m with m clusters in the stratum"
+            consequence = "they scale the variance; for JKn they are (m - 1) / m with m clusters in the stratum"
             reject("`factors` must be at least 0, one factor per replicate", f"{further.size} of them", consequence)
         scaled, df = _scale(kind, scale, fay, count) * further, None if df is None else check_integer(df, "df")
         if by_name:
@@ -131,7 +131,7 @@ class Replicates:
         Parameters
         ----------
         frame : frame
-            A frame of pandas, polars or pyarrow.
+            A pandas, polars or pyarrow frame.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class Replicates:
 
         linearized = [statistic(numbers, self.weights, mask) for mask in masks]
         whole_sample = linearized[0] - linearized[1] if len(linearized) == 2 else linearized[0]
-        cov, lost = spread(self, value, whole_sample.value)
+        cov, lost = replicate_covariance(self, value, whole_sample.value)
         covers = Covers([ErrorSource.SAMPLING, ErrorSource.SCORES], f"({len(self.factors)} replicates, {self.df} df)")
         estimate = linear.as_estimate(whole_sample, cov, self.df, single, labels, self.method, covers)
         estimate = linear.without_certainty(estimate, numbers, masks[0]) if len(masks) == 1 else estimate
@@ -246,7 +246,7 @@ class Replicates:
         return f"<Replicates of {len(self.weights):,} rows: {len(self.factors):,} replicates, {self.df:,} df>"
 
 
-def spread(sample: Replicates, value: Callable[[Array], Array], whole_sample: Array) -> tuple[Array, int]:
+def replicate_covariance(sample: Replicates, value: Callable[[Array], Array], whole_sample: Array) -> tuple[Array, int]:
     """Return the covariance over the replicates, and the number of replicates without an estimate.
 
     The value of such a replicate is NaN; the covariance of the other replicates is scaled up to compensate.
@@ -263,7 +263,7 @@ def spread(sample: Replicates, value: Callable[[Array], Array], whole_sample: Ar
 def _scale(kind: str | None, scale: Number | None, fay: Number | None, count: int) -> float:
     """Return the factor of the variance, from the kind of replicates or from the given scale."""
     if kind is None and scale is not None:
-        return float(check_positive(scale, "scale", "it makes the variance"))
+        return float(check_positive(scale, "scale", "it scales the variance"))
     if kind is None or scale is not None:
         received = "neither" if kind is None else "both"
         reject(

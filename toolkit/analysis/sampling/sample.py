@@ -22,7 +22,7 @@ from toolkit.analysis.sampling.inputs import (
     stages,
     table,
 )
-from toolkit.analysis.sampling.replicates import Replicates, jackknife, spread
+from toolkit.analysis.sampling.replicates import Replicates, jackknife, replicate_covariance
 from toolkit.analysis.sampling.units import Linearization, Lonely, Names, Noise, Units, units
 from toolkit.core.arrays import Array, DataFrame, Mask, Values
 from toolkit.core.checks import explain_call, reject
@@ -31,7 +31,7 @@ from toolkit.core.estimate import Estimate
 
 _COLUMNS = ("weights", "strata", "clusters")
 _FIELDS = (*_COLUMNS, "population")
-FINITE = "the finite population is not used here: the errors are rather too large"
+FINITE = "the finite population correction is not used here: the errors are conservative"
 
 
 @explain_call('Sample(weights="w", clusters="school")')
@@ -40,7 +40,7 @@ class Sample:
     """A sampling design: weights, strata and clusters, by the names of their columns or as columns.
 
     Names are looked up in the frame that is analyzed, so the order of its rows does not matter. Columns have one entry
-    per row of the frame, in its order; if they are columns of pandas, their index must equal the index of the frame.
+    per row of the frame, in its order; if they are pandas columns, their index must equal the index of the frame.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ class Sample:
         in the sample. If people were sampled within clusters, a tuple gives the sizes of both stages, ("clusters in
         all", "people of the cluster").
     lonely : {"refuse", "collapse", "centre"}
-        The treatment of a stratum of one cluster: raise an error, merge it with the next stratum, or centre its total
-        at the mean of all clusters.
+        The treatment of a stratum with a single cluster: raise an error, merge it with the next stratum, or centre its
+        total at the mean of all clusters.
     calibration : Calibration, optional
         Known totals, as set by `poststratified` and `raked`.
     index : pandas.Index, optional
-        Index of the columns; it is read from columns of pandas.
+        Index of the columns; it is taken from pandas columns.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Sample:
         Parameters
         ----------
         frame : frame
-            A frame of pandas, polars or pyarrow.
+            A pandas, polars or pyarrow frame.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class Sample:
                 "write .resolve(frame)",
             )
         if size is None:
-            reject("the sample must have a column, or the number of rows be given", "neither", "its size is not known")
+            reject("the sample needs a column, or the number of rows must be given", "neither", "its size is unknown")
         if size not in self._units_by_size:
             self._units_by_size[size] = units(size, self.strata, self.clusters, self.population, self.lonely)
         return self._units_by_size[size]
@@ -230,7 +230,7 @@ class Sample:
         Returns
         -------
         Estimate
-            The mean, with a t interval that is not limited to 0 to 1.
+            The mean, with a t interval that is not truncated to [0, 1].
         """
         numbers, single = self._table(scores)
         inside = self._where(where, numbers)
@@ -358,13 +358,13 @@ class Sample:
     ) -> Estimate:
         weights = self.final_weights(len(numbers))
         sampled = self._units(len(numbers))
-        cov = scatter(self, weights[:, None] * sums.influence, finite=True)
+        cov = variance_of_total(self, weights[:, None] * sums.influence, finite=True)
         if self.population is not None:
             cov = cov + linear.randomization(sums.factors, numbers, sampled.row_fraction(), noise)
         return linear.as_estimate(sums, cov, sampled.df, single, labels, method, self._covers(sampled.df))
 
     def _covers(self, df: int) -> Covers:
-        used = [name for name in described(self) if name != "finite population"]
+        used = [name for name in design_elements(self) if name != "finite population"]
         return Covers([ErrorSource.SAMPLING, ErrorSource.SCORES], f"({', '.join([*used, f'{df} df'])})")
 
     def __repr__(self) -> str:
@@ -374,14 +374,14 @@ class Sample:
             texts = [f"{name} {columns}".strip() for name, columns in zip(used, quoted, strict=True)]
             return f"<Sample by name: {', '.join([*texts, *(['known totals'] if self.calibration else [])])}>"
         size = "any number of rows" if self.rows is None else f"{self.rows:,} rows, {self.df:,} df"
-        return f"<Sample of {size}: {', '.join(used) or 'everybody drawn alike'}>"
+        return f"<Sample of {size}: {', '.join(used) or 'equal probabilities'}>"
 
 
 Sampled: TypeAlias = Sample | Replicates
 """A sampling design, or replicate weights in its place."""
 
 
-def described(sample: Sampled) -> list[str]:
+def design_elements(sample: Sampled) -> list[str]:
     """Return the parts of a sampling design, such as "weights" and "clusters"."""
     if isinstance(sample, Replicates):
         return ["weights", f"{len(sample.factors)} replicates"]
@@ -403,14 +403,14 @@ def df_of(sample: Sampled, inside: Mask) -> int:
     return int(sample.df) if isinstance(sample, Replicates) else sample._units(len(inside)).df_of(inside)
 
 
-def scatter(sample: Sampled, values: Array, *, finite: bool) -> Array:
+def variance_of_total(sample: Sampled, values: Array, *, finite: bool) -> Array:
     """Return the variance of the sum of weighted values, one row per person.
 
     With `finite`, the finite population correction is applied, which is valid only for the sampling variance.
     """
     if isinstance(sample, Replicates):
         base = sample._checked_weights
-        return spread(sample, lambda weights: np.asarray(weights / base @ values), values.sum(axis=0))[0]
+        return replicate_covariance(sample, lambda weights: np.asarray(weights / base @ values), values.sum(axis=0))[0]
     if sample.calibration is not None:
         weights = sample.final_weights(len(values))
         values = sample.calibration.residuals(values / weights[:, None], weights) * weights[:, None]
@@ -422,7 +422,7 @@ def scatter(sample: Sampled, values: Array, *, finite: bool) -> Array:
 class SampleRows:
     """The rows of a sample that are in a model.
 
-    Clusters without such rows count in the variance, because they could have contained such rows.
+    Clusters without such rows contribute to the variance, because they could have contained such rows.
     """
 
     sample: Sampled
@@ -447,7 +447,7 @@ class SampleRows:
         """Return the variance of the sum of `values`, one row per person of the model."""
         all_rows = np.zeros((len(self.used), values.shape[1]))
         all_rows[self.used] = values
-        return scatter(self.sample, all_rows, finite=finite)
+        return variance_of_total(self.sample, all_rows, finite=finite)
 
 
 def checked_sample(sample: object, others: list[str], data: DataFrame) -> Sampled | None:

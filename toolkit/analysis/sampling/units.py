@@ -80,7 +80,8 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Noise) 
     """
     if noise is None:
         remedy = "write noise='shares' for scores of options, noise=0 for plain answers, or a variance per row"
-        reject("with a `population`, `noise` must say how much of the scores is randomization", "nothing", remedy)
+        rule = "with a `population`, `noise` must give the variance of the scores that is due to randomization"
+        reject(rule, "nothing", remedy)
     weighted = np.nan_to_num(scores) * factors
     if isinstance(noise, str):
         if noise != "shares":
@@ -184,7 +185,7 @@ class Units:
         return np.stack([np.bincount(self.unit, column, len(self.stratum)) for column in values.T], axis=1)
 
     def row_fraction(self) -> Array:
-        """Return the sampling fraction of each row: its cluster's fraction times that within the cluster."""
+        """Return the sampling fraction of each row: its cluster's fraction times the fraction within the cluster."""
         fraction = np.asarray(self.fraction[self.stratum[self.unit]])
         return fraction if self.within is None else fraction * self.within.row_fraction()
 
@@ -233,10 +234,11 @@ def _second_stage(cluster: Codes, second: Column, population: Sizes) -> Units:
     sizes = _population(population, cluster, names, False)
     if np.any(sizes < counts):
         rule = "the second `population` must be at least the number of people sampled in each cluster"
-        reject(rule, "fewer", "it is the number of all people of the cluster")
+        reject(rule, "fewer", "it is the number of all people in the cluster")
     if alone := int(np.count_nonzero((counts == 1) & (sizes > 1))):
-        remedy = "merge clusters, or leave out `population`: the errors are then rather too large"
-        reject("at least two must be drawn in every cluster", f"{alone} clusters with one of several", remedy)
+        remedy = "merge clusters, or leave out `population`: the errors are then conservative"
+        rule = "at least two units must be sampled in every cluster"
+        reject(rule, f"{alone} clusters with one unit of several", remedy)
     return Units(unit, stratum, counts, counts / sizes)
 
 

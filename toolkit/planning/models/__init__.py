@@ -1,4 +1,4 @@
-"""Sample sizes for differences of groups, slopes, models of two groups, and lists."""
+"""Sample sizes for differences between groups, slopes, models of two groups, and lists."""
 
 from toolkit.planning.models.differences import DifferencePlan, plan_difference
 from toolkit.planning.models.lists import ListPlan, plan_item_sum, plan_list_experiment

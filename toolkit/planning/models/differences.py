@@ -94,8 +94,8 @@ def plan_difference(
     """Plan a comparison of two groups, given n, a power or a margin.
 
     The test is two-sided and agrees with the default interval of a difference (MOVER). For up to 50,000 people per
-    group its power is exact, from the binomial distributions of the reports, and the 12 sizes above n reach it as well.
-    Margins, and power with a design effect or weights, use the normal approximation.
+    group its power is computed exactly, from the binomial distributions of the reports, and the 12 sizes above n reach
+    the target as well. Margins, and power with a design effect or weights, use the normal approximation.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class _DifferenceCase:
         return self.deff == self.weighting == 1 and max(self.sizes(n_people)) <= _MAX_EXACT_N
 
     def power_method(self, n_people: int) -> str:
-        return "counted from the binomial laws" if self._is_exact(n_people) else "by the normal approximation"
+        return "computed from the binomial distributions" if self._is_exact(n_people) else "by the normal approximation"
 
     def power(self, n_people: int) -> float:
         if self._is_exact(n_people):
@@ -198,10 +198,10 @@ def people_for_target(
 ) -> int:
     """Return the size of the first group: n if given, otherwise enough people for the margin or power."""
     if sum(goal is not None for goal in (n, power, margin)) != 1:
-        reject("exactly one of n, power and margin must be given", "another number of them", "write power=0.8 alone")
+        reject("exactly one of n, power and margin must be given", "none or several of them", "write power=0.8 alone")
     if margin is not None:
-        return for_margin(float(check_positive(margin, "margin", "no number of people has no error")))
-    return check_integer(n, "n", minimum=2) if power is None else for_power(checked_power(power, level))
+        return for_margin(float(check_positive(margin, "margin", "every sample has an error")))
+    return check_integer(n, "n", minimum=2) if power is None else for_power(check_power(power, level))
 
 
 def enough_people(power: Callable[[int], float], start: int, target: float) -> int:
@@ -213,7 +213,7 @@ def enough_people(power: Callable[[int], float], start: int, target: float) -> i
     return n_people - enough
 
 
-def checked_power(power: Number, level: float) -> float:
+def check_power(power: Number, level: float) -> float:
     """Check that a power lies between 1 - level, the size of the test, and 1."""
     target = float(exact_fraction(power, "power"))
     if not 1 - level < target < 1:
@@ -260,5 +260,5 @@ def _check_binary(design: Randomizer) -> Design:
 
 def _check_pair(shares: object) -> tuple[Number, Number]:
     if not isinstance(shares, tuple | list) or len(shares) != 2:
-        reject("`prevalence` must be the shares of two groups", type(shares).__name__, "(0.1, 0.2)", TypeError)
+        reject("`prevalence` must be the shares of two groups", type(shares).__name__, "write (0.1, 0.2)", TypeError)
     return shares[0], shares[1]

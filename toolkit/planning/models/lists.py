@@ -21,6 +21,7 @@ from toolkit.core.checks import (
 )
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
 from toolkit.core.search import smallest_integer_where
+from toolkit.planning.accuracy import check_sides
 from toolkit.planning.fieldwork import whole_people
 from toolkit.planning.models.differences import people_for_target
 
@@ -45,7 +46,7 @@ class ListPlan:
         Half the width of the interval of the share or mean.
     power : float or None
         The power of the test against `detect`; None without `detect`.
-    told_none, told_all : float or None
+    share_counting_none, share_counting_all : float or None
         The shares of people with the long list to whom no item, or every item, applies, so that the count reveals the
         answer; None if the shares of the items are not given.
     notes : tuple of str
@@ -63,8 +64,8 @@ class ListPlan:
     level: float
     margin: float
     power: float | None
-    told_none: float | None = None
-    told_all: float | None = None
+    share_counting_none: float | None = None
+    share_counting_all: float | None = None
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -99,8 +100,8 @@ def plan_list_experiment(
     Parameters
     ----------
     items : sequence of number, optional
-        The share of people to whom each of the other items applies; the items are assumed to be independent. If left
-        out, `spread` is required.
+        The share of people to whom each of the other items applies; the items are assumed to be independent. Give
+        either `items` or `spread`.
     prevalence : number
         The guessed share of carriers.
     spread : number, optional
@@ -203,9 +204,11 @@ def plan_item_sum(
 
 
 def _check_options(level: Number, sides: int, ratio: Number) -> tuple[float, int, float]:
-    if sides not in (1, 2):
-        reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
-    return check_level(level), sides, float(check_positive(ratio, "ratio", "it compares numbers of people"))
+    return (
+        check_level(level),
+        check_sides(sides),
+        float(check_positive(ratio, "ratio", "it compares numbers of people")),
+    )
 
 
 def _make_plan(
@@ -249,7 +252,7 @@ class _ListCase:
         sizes = np.array(self.sizes(n_people))
         variances = np.array([self.short, self.long(value)]) / sizes
         if not variances.any():
-            reject("the answers must differ", "lists that everybody answers alike", "give items with shares below 1")
+            reject("the answers must differ", "answers that are all equal", "give items with shares below 1")
         return float(np.sqrt(variances.sum())), float(variances.sum() ** 2 / (variances**2 / (sizes - 1)).sum())
 
     def margin(self, value: float, n_people: int) -> float:

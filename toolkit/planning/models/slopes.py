@@ -27,7 +27,7 @@ from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical_value
 from toolkit.planning.families import is_randomizer
 from toolkit.planning.fieldwork import whole_people
-from toolkit.planning.models.differences import binomial_support, checked_power
+from toolkit.planning.models.differences import binomial_support, check_power
 
 _QUADRATURE_POINTS = 200
 _MAX_EXACT_N = 50_000
@@ -123,7 +123,7 @@ def plan_slope(
     497
     """
     if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
-        reject("`design` must be one of two answers", type(design).__name__, "give a yes/no design", TypeError)
+        reject("`design` must have two answers", type(design).__name__, "give a yes/no design", TypeError)
     a, b, confidence = (
         float(exact_fraction(intercept, "intercept")),
         float(exact_fraction(slope, "slope")),
@@ -133,25 +133,25 @@ def plan_slope(
         reject("`slope` must differ from 0", slope, "write slope=0.5, for example")
     if (n is None) == (power is None):
         reject("exactly one of n and power must be given", "both" if n is not None else "none", "write power=0.8 alone")
-    x, chance = _covariate_distribution(covariate)
-    variance, z = slope_variance(design, a, b, x, chance), critical_value(confidence, 2)
+    x, probabilities = _covariate_distribution(covariate)
+    variance, z = slope_variance(design, a, b, x, probabilities), critical_value(confidence, 2)
 
-    def reached(n_people: int) -> float:
+    def power_with(n_people: int) -> float:
         if len(x) > 2 or design.matrix.shape != (2, 2) or n_people > _MAX_EXACT_N:
             return float(ndtr(abs(b) * math.sqrt(n_people / variance) - z))
-        return _exact_power(design, expit(a + b * x), float(chance[1]), n_people, z)
+        return _exact_power(design, expit(a + b * x), float(probabilities[1]), n_people, z)
 
     if n is None:
-        target = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
+        target = check_power(power, confidence)  # type: ignore[arg-type]  # it is given
         n_people = whole_people((z + float(ndtri(target))) ** 2 * variance / b**2)
         n_people = (
             n_people
             if len(x) > 2
-            else smallest_integer_where(lambda number: reached(number) >= target, 1, max(2, n_people))
+            else smallest_integer_where(lambda number: power_with(number) >= target, 1, max(2, n_people))
         )
     else:
         n_people = check_integer(n, "n", minimum=2)
-    return SlopePlan(design, b, n_people, confidence, reached(n_people), variance)
+    return SlopePlan(design, b, n_people, confidence, power_with(n_people), variance)
 
 
 def _exact_power(design: Design, shares: Array, share: float, n_people: int, z: float) -> float:
@@ -163,29 +163,29 @@ def _exact_power(design: Design, shares: Array, share: float, n_people: int, z: 
         sizes = (n_people - second, second)
         if min(sizes) < 1:
             continue
-        chances, odds, variances = [], [], []
+        probabilities, odds, variances = [], [], []
         for size, truth in zip(sizes, shares, strict=True):
             counts, likely = binomial_support(size, float(no + (yes - no) * truth))
             observed = counts / size
             estimate = (observed - no) / (yes - no)
             inside = (estimate > 1e-9) & (estimate < 1 - 1e-9)  # otherwise the coefficient is not finite
             observed, estimate = observed[inside], estimate[inside]
-            chances.append(likely[inside])
+            probabilities.append(likely[inside])
             odds.append(np.log(estimate / (1 - estimate)))
             variances.append(observed * (1 - observed) / size / ((yes - no) * estimate * (1 - estimate)) ** 2)
         hits = np.abs(np.subtract.outer(*odds)) > z * np.sqrt(np.add.outer(*variances))
-        power += weight * float(chances[0] @ hits @ chances[1])
+        power += weight * float(probabilities[0] @ hits @ probabilities[1])
     return power
 
 
-def slope_variance(design: Design, intercept: float, slope: float, x: Array, chance: Array) -> float:
+def slope_variance(design: Design, intercept: float, slope: float, x: Array, probabilities: Array) -> float:
     """Return n times the asymptotic variance of the slope, for a covariate with these values and probabilities."""
     share = expit(intercept + slope * x)
     difference = design.matrix[1] - design.matrix[0]
     reports = design.matrix[0] + np.outer(share, difference)
     with np.errstate(divide="ignore", invalid="ignore"):
         per_report = np.where(difference == 0, 0, difference**2 / reports).sum(axis=1)
-    weight = chance * (share * (1 - share)) ** 2 * per_report
+    weight = probabilities * (share * (1 - share)) ** 2 * per_report
     information = np.array([[weight.sum(), weight @ x], [weight @ x, weight @ x**2]])
     return float(np.linalg.inv(information)[1, 1])
 

@@ -21,11 +21,11 @@ from toolkit.core.checks import (
     explain_call,
     reject,
 )
-from toolkit.core.inference.intervals import imbens_manski
+from toolkit.core.inference.intervals import imbens_manski_quantile
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.search import smallest_integer_where
 from toolkit.local.two_groups import TWO_GROUP_DESIGNS, TwoGroupDesign
-from toolkit.planning.accuracy import critical_value
+from toolkit.planning.accuracy import check_sides, critical_value
 from toolkit.planning.fieldwork import whole_people
 from toolkit.planning.models.differences import binomial_support, enough_people, people_for_target
 
@@ -100,10 +100,10 @@ def plan_two_groups(
     """Plan a model of two groups, given n, a margin or a power.
 
     The test agrees with the interval of `toolkit.analysis`. For up to 5,000 people per group its power is computed from
-    the binomial distributions of the reports, and the 12 sizes above n reach it as well. Cheaters may or may not be
-    carriers, so the margin of cheater detection is never below half of their share. Its test concerns the carriers who
-    follow the instructions. To plan the extended crosswise model, use `plan(crosswise(p), …)`, whose n counts the
-    people of both groups.
+    the binomial distributions of the reports, and the 12 sizes above n reach the target as well. Cheaters may or may
+    not be carriers, so the margin of cheater detection is never below half of their share. Its test concerns the
+    carriers who follow the instructions. To plan the extended crosswise model, use `plan(crosswise(p), …)`, whose n
+    counts the people of both groups.
 
     Parameters
     ----------
@@ -140,14 +140,12 @@ def plan_two_groups(
     (725, 725)
     """
     confidence, guess = check_level(level), float(check_probability(prevalence, "prevalence"))
-    if sides not in (1, 2):
-        reject("`sides` must be 1 or 2", sides, "write sides=1 for a one-sided test")
     case = _TwoGroupCase(
         check_choice(model, "model", MODELS),
         _check_pair(p),
         float(check_probability(other_share, "other_share")),
         confidence,
-        critical_value(confidence, sides),
+        critical_value(confidence, check_sides(sides)),
         float(check_positive(ratio, "ratio", "it compares numbers of people")),
     )
     true_share = None if detect is None else float(check_probability(detect, "detect"))
@@ -160,7 +158,7 @@ def plan_two_groups(
         lambda target: case.people_for_power(guess, true_share, target),
     )
     reached = None if true_share is None else case.power(guess, true_share, n_people)
-    how = "counted from the binomial laws" if case.is_exact(n_people) else "by the normal approximation"
+    how = "computed from the binomial distributions" if case.is_exact(n_people) else "by the normal approximation"
     notes = () if reached is None else (f"{sides}-sided test at {100 * (1 - confidence):.3g} %, power {how}",)
     size = case.sizes(n_people)
     return TwoGroupPlan(model, case.p, guess, size, confidence, case.margin(guess, n_people), reached, notes)
@@ -192,7 +190,7 @@ class _TwoGroupCase:
     def yes(self, share: float) -> Array:
         if self.design.is_exclusive and share + self.other_share > 1:
             reject(
-                "carriers and cheaters must be at most everybody",
+                "the shares of carriers and cheaters must sum to at most 1",
                 share + self.other_share,
                 "give shares with a sum below 1",
             )
@@ -212,7 +210,9 @@ class _TwoGroupCase:
             return critical_value(self.level, 2) * self._se(share, n_people)
         low = self._se(share, n_people)
         high = self._se(share, n_people, self.design.corner_solution(self.p)[1].sum(axis=0))
-        return (self.other_share + imbens_manski(self.other_share / max(low, high), self.level) * (low + high)) / 2
+        return (
+            self.other_share + imbens_manski_quantile(self.other_share / max(low, high), self.level) * (low + high)
+        ) / 2
 
     def is_exact(self, n_people: int) -> bool:
         return max(self.sizes(n_people)) <= _MAX_EXACT_N
@@ -242,7 +242,7 @@ class _TwoGroupCase:
 
     def people_for_margin(self, share: float, margin: float) -> int:
         if self.model == "cheater_detection" and margin <= self.other_share / 2:
-            consequence = "cheaters may be carriers or not, which no number of people tells"
+            consequence = "cheaters may or may not be carriers, however many people answer"
             reject(f"`margin` must be above half the share of cheaters, {self.other_share / 2:g}", margin, consequence)
         return smallest_integer_where(lambda n_people: self.margin(share, n_people) <= margin, 1, 64)
 

@@ -106,7 +106,7 @@ def loglike_of(kind, frame, fit=None):
 
 
 def best_of_random_starts(loglike, width, rng, starts=20):
-    """The ends of all starts: whether each is a maximum at finite coefficients, and its log-likelihood."""
+    """The end points from all starts: whether each is a maximum at finite coefficients, and its log-likelihood."""
     ends = []
     for _ in range(starts):
         with np.errstate(all="ignore"):
