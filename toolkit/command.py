@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from toolkit import __version__
-from toolkit.commands import collecting, planning, starting, surveys
+from toolkit.commands import collecting, grading, planning, starting, surveys
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,13 +36,13 @@ def _parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
     command = next((word for word in arguments if not word.startswith("-")), None)
     if command is not None and command not in commands:
         parser.error(
-            f"there is no command {command!r}: {_suggestion(command, commands)}`toolkit --help` lists all of them"
+            f"there is no command {command!r}; {_suggestion(command, commands)}`toolkit --help` lists all commands"
         )
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         parser_used = parser if command is None else commands[command]
         hint = _suggestion(unknown[0], parser_used._option_string_actions)
-        parser_used.error(f"unknown: {' '.join(unknown)}; {hint}--help lists what there is")
+        parser_used.error(f"unknown arguments: {' '.join(unknown)}; {hint}--help lists all arguments")
     return options
 
 
@@ -52,7 +52,7 @@ def _suggestion(word: str, names: Iterable[str]) -> str:
 
 
 def _error_message(problem: BaseException) -> str:
-    """Return the message of an error; for unforeseen errors only type and line, because a message might quote data."""
+    """Return the message of an error; for an unexpected error only its type and line, as a message might quote data."""
     from toolkit.core.extras import MissingExtraError
     from toolkit.survey.serving.background import CollectError
     from toolkit.survey.storage import StoreError
@@ -64,18 +64,18 @@ def _error_message(problem: BaseException) -> str:
     if isinstance(problem, KeyError) and problem.args:
         return str(problem.args[0])
     if isinstance(problem, ValueError | KeyError | OSError | CollectError | StoreError):
-        text = str(problem)  # with the traceback of a server that failed to start
+        text = str(problem)  # contains a traceback if a server failed to start
         return text.splitlines()[-1] if "Traceback" in text else text
     last = traceback.extract_tb(problem.__traceback__)[-1]
     location = f"{type(problem).__name__} in {Path(last.filename).name}, line {last.lineno}"
-    return f"an error of the toolkit itself: {location}. Please report it, with what you typed."
+    return f"internal error: {location}. Please report it with the command that you typed."
 
 
 def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="toolkit", description="Ask sensitive questions privately.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
-    for subject in (starting, surveys, planning, collecting):
+    for subject in (starting, grading, surveys, planning, collecting):
         subject.add(commands)
     return parser
 

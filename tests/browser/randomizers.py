@@ -10,7 +10,7 @@ import numpy as np
 
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
-from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.catalogue import CATALOGUE, make_example
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.scrambling import Scrambled
@@ -28,7 +28,7 @@ WORD = 2**32
 
 @cache
 def _examples() -> dict[str, Any]:
-    return {f"{name} of the catalogue": example(name) for name in CATALOGUE}
+    return {f"{name} of the catalogue": make_example(name) for name in CATALOGUE}
 
 
 @cache

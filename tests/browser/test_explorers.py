@@ -172,7 +172,7 @@ def test_noise_is_chosen_by_buttons_within_the_proven_range(widget):
     widget.agrees()
     expect(widget.element.get_by_label("Epsilon, exactly")).to_have_value("1")
     widget.element.get_by_role("button", name="99 %").click()
-    assert "With 99 % chance" in widget.agrees()["error"]
+    assert "With a probability of 99 %" in widget.agrees()["error"]
     in_kernel(widget.page, "mechanism.law, mechanism.epsilon, mechanism.level = 'laplace', 1.0, 0.95")
     assert widget.agrees() == before
 

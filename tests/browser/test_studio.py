@@ -120,7 +120,7 @@ def test_the_whole_walk(desk, place):
     desk.saved()
     desk.look()
     text = (folder / "survey.toml").read_text()
-    assert text.startswith("# A survey. The studio writes it")
+    assert text.startswith("# A survey. Edit it here or in the studio.")
     assert [line for line in text.splitlines() if line.startswith("name")] == [
         'name = "faculty"', 'name = "cheated"', 'name = "hours"', 'name = "agree"',
     ]  # fmt: skip
@@ -146,9 +146,11 @@ def test_the_whole_walk(desk, place):
     desk.look().press("Paper")
     expect(page.get_by_text("Not on paper")).to_contain_text("“Have you ever cheated?”, “How many hours?”")
     desk.look().to("Open")  # also while the pointer is on the pressed tab
-    page.get_by_label("Invented people").fill("40")
+    page.get_by_label("Simulated people").fill("260")
     desk.press("Rehearse")
+    expect(page.get_by_text("250 of 260 have answered")).to_be_visible(timeout=SLOW)  # a batch of 250, then the others
     expect(page.locator(".plot img")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("260 simulated people have answered.")).to_be_visible()
     desk.look()
     desk.press("Open the survey")
     page.get_by_role("dialog").get_by_role("button", name="Open").click()
@@ -167,6 +169,8 @@ def test_the_whole_walk(desk, place):
     assert page.get_by_role("table").get_by_role("rowheader", name="Yes", exact=True).count() == 1
     desk.look().press("Report (HTML)")
     expect(page.get_by_text("into the folder: survey-report.html")).to_be_visible(timeout=SLOW)
+    desk.press("Report (PDF)")
+    expect(page.get_by_text("into the folder: survey-report.pdf")).to_be_visible(timeout=SLOW)
     desk.to("Analyse").press("Write the notebook")
     expect(page.get_by_text("into the folder: survey.ipynb.")).to_be_visible()
     desk.look()
@@ -239,6 +243,7 @@ def test_nothing_is_lost_on_reload_and_an_edit_by_hand_is_noticed(desk, place):
     assert "Not saved yet" in file.read_text()
     desk.press("Undo")
     expect(title).to_have_value("Our class")
+    expect(page.locator(".saved")).to_have_text("Saved")  # "Undone" is shown for a few seconds only
     assert file.read_text() == before
     page.route(
         "**/api/survey", lambda route: route.abort()

@@ -392,7 +392,7 @@ def test_one_phone_in_two_waves_gives_the_change(served, phone):
     person.reads("answers were sent already this time")
     first.close()
 
-    second = served(2, again="sqlite:///1.db")
+    second = served(2, previous_wave="sqlite:///1.db")
     assert second.url == person.site.url  # else the phone would keep things apart
     for link, answer in zip(links[:2], ("No", "No"), strict=True):
         answered(person, link, answer).sees("Thank you")

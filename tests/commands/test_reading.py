@@ -25,17 +25,18 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     assert "Anybody with the link may answer." in started
     shown = {"survey": Collector.attach("sqlite:///rehearsal.db").survey.hash, "program": code_hash()}  # as on receipts
     assert all(f"{name:<7} {number}" in started.splitlines() for name, number in shown.items())
-    assert "There is nothing to show yet." in said(capsys, "results").splitlines()
+    assert "No results can be shown yet." in said(capsys, "results").splitlines()
     answers = pd.DataFrame({"faculty": ["arts", "law"] * 20, "cheated": ["yes", "no"] * 20})
     assert rehearse(survey(), url, answers, np.random.default_rng(1)) == 40
     assert (
-        said(capsys, "status") == f"rehearsal, open: 40 reports (40 of them shown so far, in steps); served at {url}\n"
+        said(capsys, "status")
+        == f"rehearsal, open: 40 reports (40 of them disclosed so far, in steps); served at {url}\n"
     )
     assert said(capsys, "pause").startswith("rehearsal, paused: 40 reports")
     assert said(capsys, "resume").startswith("rehearsal, open: 40 reports")
     assert "30 reports on" not in said(capsys, "results", "--method", "mle")
     by_group = said(capsys, "results", "--by", "faculty")
-    assert by_group.startswith("REHEARSAL: Exams\nThere is nothing to show yet.\n")
+    assert by_group.startswith("REHEARSAL: Exams\nNo results can be shown yet.\n")
     assert "2 of 2 estimates are not shown, as fewer than 30 people answered" in by_group
     assert said(capsys, "results", "--by", "faculty", "--minimum", "20").count("\n cheated ") == 2
     assert said(capsys, "export", "out.csv").startswith("wrote out.csv\nThis is a rehearsal")
@@ -45,7 +46,7 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     assert "\n cheated " not in said(capsys, "results", "--by", "faculty")  # rows; notes begin at the margin
     asked_for = said(capsys, "results", "--by", "faculty", "--minimum", "1")
     assert asked_for.count("\n cheated ") == 2
-    assert "Shown from 1 people on, as requested; the survey's minimum is 30." in asked_for
+    assert "Shown for 1 or more people, as requested; the survey's minimum is 30." in asked_for
     assert main(["serve", "exams.toml", "--rehearsal"]) == 2
     assert "closing is final" in capsys.readouterr().err
 

@@ -67,14 +67,18 @@ def test_paper_writes_a_folder_and_what_is_typed_in_is_checked_and_stored(folder
     assert main(["enter", "exams.toml", str(table), "--database", "sqlite:///paper.db"]) == 1
     told = capsys.readouterr().out
     assert f"entry.csv, row 3, sheet {two}, cheated: not a code or label of this question" in told
-    assert "1 to settle; nothing was stored." in told
+    assert "Problems to resolve: 1. Nothing was stored." in told
     assert not (folder / "paper.db").exists()
     table.write_text(f"serial,faculty,cheated\n{one},1,2\n{two},1,Yes\n")
+    differing = folder / "kit" / "second.csv"
+    differing.write_text(f"serial,faculty,cheated\n{one},1,1\n{two},1,Yes\n")
+    assert main(["enter", "exams.toml", str(table), str(differing), "--database", "sqlite:///paper.db"]) == 1
+    assert "Problems to resolve: 1. Nothing was stored." in capsys.readouterr().out
     stored = said(capsys, "enter", "exams.toml", str(table), str(table), "--database", "sqlite:///paper.db")
-    assert stored == "2 sheets stored, 0 were there already.\n"
+    assert stored == "2 sheets were stored; 0 had been stored before.\n"
     again = said(capsys, "enter", "exams.toml", str(table), "--database", "sqlite:///paper.db")
-    assert again.splitlines()[0] == "0 sheets stored, 2 were there already."
-    assert "They were typed in once" in again
+    assert again.splitlines()[0] == "0 sheets were stored; 2 had been stored before."
+    assert "They were typed only once" in again
 
 
 @pytest.mark.usefixtures("folder")
@@ -82,7 +86,7 @@ def test_the_example_survey_has_a_form_on_paper(folder, capsys):
     """The form leaves out the questions that only phones can ask."""
     said(capsys, "new", "x.toml")
     told = said(capsys, "paper", "x.toml").splitlines()
-    assert told[0] == "left out, as no coin, die or slips draw the report: pressure, hours"
+    assert told[0] == "left out, because no coin, die or slips of paper can produce the report: pressure, hours"
     form = (folder / "x-paper" / "form.en.html").read_text()
     assert "cheated on an exam" in form
     assert "good grades" not in form
@@ -99,22 +103,22 @@ def test_check_with_a_number_of_people_prints_every_margin(folder, capsys):
     assert "± 30 points" in said(capsys, "check", "exams.toml", "--n", "600", "--subgroup", "1/6")
     assert "±" not in said(capsys, "check", "exams.toml")
     assert main(["check", "exams.toml", "--subgroup", "0.1"]) == 2
-    assert "must come with `--n`" in capsys.readouterr().err
+    assert "must be used with `--n`" in capsys.readouterr().err
     assert (folder / "exams.toml").exists()
 
 
 @pytest.mark.usefixtures("folder")
 def test_check_lists_what_is_missing_before_others_are_asked(capsys):
     told = said(capsys, "check", "exams.toml")
-    assert "missing before it is served beyond this machine: controller, contact, purpose" in told
+    assert "required before other machines can open it: controller, contact, purpose" in told
 
 
 @pytest.mark.usefixtures("folder")
 def test_check_prints_free_instructions_beside_what_is_promised(capsys):
     survey(cheated(mode="physical", instructions="Throw a die. On 1 to 6 tell the truth.")).save("die.toml")
     told = said(capsys, "check", "die.toml")
-    assert "cheated, read: do these say the same?\n  people do: Throw a die. On 1 to 6 tell the truth." in told
-    assert "  we promise: If your answer is “Yes”, we receive “Yes” 2 times in 3" in told
+    assert "cheated: check that these two texts agree.\n  Instructions: Throw a die. On 1 to 6 tell the truth." in told
+    assert "  Promise: If your answer is “Yes”, we receive “Yes” 2 times in 3" in told
 
 
 def test_check_writes_a_data_protection_sheet(folder, capsys):
@@ -130,7 +134,7 @@ def test_a_codebook_a_form_and_a_registration_are_written(folder, capsys):
     assert said(capsys, "codebook", "exams.toml", "book.xml") == "wrote book.xml\n"
     assert survey().hash in (folder / "book.xml").read_text()
     assert main(["xlsform", "exams.toml", "form.xlsx"]) == 2
-    assert "the true answer would be stored in clear" in capsys.readouterr().err
+    assert "the form would also store the true answer" in capsys.readouterr().err
     own = cheated(mode="physical", instructions="Throw a die.")
     survey(own).save(folder / "own.toml")
     assert said(capsys, "xlsform", "own.toml", "form.xlsx") == "wrote form.xlsx\n"
@@ -139,3 +143,16 @@ def test_a_codebook_a_form_and_a_registration_are_written(folder, capsys):
     )
     assert said(capsys, "register", "exams.toml", "plan.toml").startswith("wrote prereg.md: 20")
     assert survey().hash in (folder / "prereg.md").read_text()
+
+
+def test_the_module_is_written_with_or_without_designs(folder, capsys):
+    assert said(capsys, "web", "alone") == "wrote alone/hide.js\nwrote alone/hide.d.ts\nwrote alone/README.md\n"
+    assert said(capsys, "web", "site", "exams.toml").endswith("wrote site/designs.js\nwrote site/designs.d.ts\n")
+    assert (folder / "site" / "hide.js").read_bytes() == (folder / "alone" / "hide.js").read_bytes()
+
+
+def test_a_form_is_written_for_another_program(folder, capsys):
+    assert said(capsys, "form", "exams.toml", "--for", "surveyjs", "site").endswith("wrote site/index.html\n")
+    assert survey().hash in (folder / "site" / "survey.js").read_text()
+    assert main(["form", "exams.toml", "other", "--for", "paper"]) == 2
+    assert "jspsych, surveyjs" in capsys.readouterr().err

@@ -43,6 +43,27 @@ def test_categories_and_several_options_have_marks_of_their_own() -> None:
     assert show.fits.along(FIT, "female").get_legend() is None
 
 
+def test_observed_reports_are_drawn_against_expected_ones_by_group() -> None:
+    test = FIT.goodness_of_fit(groups=5)
+    picture = test.plot()
+    (line, _) = picture.get_lines()
+    assert line.get_xdata() == pytest.approx(test.expected[:, 1] / test.people)
+    assert line.get_ydata() == pytest.approx(test.observed[:, 1] / test.people)
+    assert picture.alt.startswith(f"goodness of fit p = {test.p:.2f}: observed and expected share of yes: ")
+    data = {"yes": [0, 1, 2, 1, 0, 0] * 60, "x": [2, 1, 1, 2, 1, 3, 1] * 51 + [1] * 3}
+    several = multinomial("yes ~ x", data, k_ary(("no", "once", "often"), epsilon=3.0)).goodness_of_fit().plot()
+    assert [text.get_text() for text in several.get_legend().get_texts()] == ["no", "once", "often"]
+
+
+def test_sorted_residuals_are_drawn_against_normal_quantiles() -> None:
+    picture = show.fits.residuals(FIT, rng=np.random.default_rng(1))
+    (_, points) = picture.get_lines()
+    values = np.sort(FIT.residuals(rng=np.random.default_rng(1)))
+    assert len(points.get_ydata()) == 400
+    assert np.asarray(points.get_ydata())[[0, -1]] == pytest.approx(values[[0, -1]])
+    assert f"of 2,400 reports: mean {values.mean():.2f}, standard deviation {values.std():.2f}" in picture.alt
+
+
 def test_few_values_are_points_two_are_categories_and_many_are_a_line() -> None:
     """More than twelve values of a covariate are drawn as a line over an even grid."""
 
@@ -75,5 +96,5 @@ def test_conduct_is_drawn_with_its_tipping_points_in_words() -> None:
     assert picture.alt.startswith("0.068 if all follow; 0 if of women no share, of men 11.9 %")
     assert (picture.get_xlabel(), picture.get_ylabel()) == ("self protective, women", "self protective, men")
     alone = compliance_sensitivity(FIT, "female")
-    line = alone.plot(most=0.1).get_lines()[0]
+    line = alone.plot(max_share=0.1).get_lines()[0]
     assert np.asarray(line.get_ydata())[-1] == pytest.approx(float(alone.at(0.1)))

@@ -25,7 +25,7 @@ def test_people_and_the_penalty_are_on_the_axis_when_asked_for():
 
 
 def test_what_cannot_be_drawn_is_refused():
-    with pytest.raises(ValueError, match="must be one to 4"):
+    with pytest.raises(ValueError, match="must have 1 to 4 entries"):
         learning.accuracy_curves({})
     with pytest.raises(ValueError, match="must be one of"):
         learning.accuracy_curves(CURVES, x_quantity="time")

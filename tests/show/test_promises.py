@@ -53,7 +53,7 @@ def test_at_most_a_dozen_outputs_are_named_and_the_middle_one_is(size, every):
 
 def test_one_law_or_four_are_refused():
     for laws in ({"a": FIRST}, dict.fromkeys("abcd", FIRST)):
-        with pytest.raises(ValueError, match="must be two or three"):
+        with pytest.raises(ValueError, match="must have two or three entries"):
             promises.output_laws(laws)
 
 
@@ -76,6 +76,13 @@ def test_what_leaves_the_band_is_marked_by_shape_and_counted():
 def test_every_ratio_is_the_first_over_the_second():
     ax = promises.ratios(FIRST, SECOND, epsilon=1)
     assert marks(ax, "o") == pytest.approx([2.5, 1.0, 0.4])
+
+
+def test_a_small_finite_ratio_lies_inside_the_picture():
+    """The axis reaches as far below 1 as the smallest ratio asks for, also where all large ratios are small."""
+    ax = promises.ratios({0: 0.01, 1: 0.99}, {0: 0.4, 1: 0.6}, epsilon=0.1)
+    assert marks(ax, "D") == pytest.approx([0.025, 1.65])
+    assert ax.get_ylim()[0] < 0.025
 
 
 def test_infinite_ratios_are_drawn_at_the_edge_of_the_picture():

@@ -37,7 +37,7 @@ def test_the_local_sensitivity_jumps_and_the_smooth_one_is_never_below_it():
 
 
 def test_too_many_and_none_are_refused():
-    with pytest.raises(ValueError, match="must be one to 5"):
+    with pytest.raises(ValueError, match="must have 1 to 5 entries"):
         robust.influence_functions({str(i): Median() for i in range(6)})
     with pytest.raises(ValueError, match="must not be empty"):
         robust.sensitivities({}, [1], bounds=(0, 1), beta=1)

@@ -48,6 +48,23 @@ def test_many_keys_in_the_second_column_have_rows_of_their_own():
     assert [len(four.get_legend().get_texts()), len(four.get_yticklabels())] == [4, 2]
 
 
+def test_the_title_and_the_axis_name_what_the_intervals_cover():
+    release = released(["a", "b"]).plot()
+    assert (release.get_xlabel(), release.get_title(loc="left") or release.get_title()) == (
+        "released number",
+        "Released numbers with 95 % intervals of their noise",
+    )
+    shares = k_ary(["no", "once", "often"], epsilon=2).estimate_counts([50, 30, 20])
+    drawn = shares.plot(level=0.9)
+    assert (drawn.get_xlabel(), drawn.get_title(loc="left") or drawn.get_title()) == (
+        "estimate",
+        "Estimates with 90 % intervals",
+    )
+    assert [tuple(bar.get_xdata()) for bar in bars(drawn)] == list(zip(*shares.interval(0.9), strict=True))
+    one = released(["a", "b"])["a"].plot()
+    assert "1 entry with" in repr(one)
+
+
 def test_what_has_no_interval_has_a_dot_alone():
     made = released(["a", "b"]).tidied(30)
     ax = tables.table(made)
@@ -58,7 +75,7 @@ def test_what_has_no_interval_has_a_dot_alone():
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 81])
 def test_a_table_that_no_picture_holds_is_refused(size):
-    with pytest.raises(ValueError, match="a figure must have 1 to 80 cells"):
+    with pytest.raises(ValueError, match="a figure must have 1 to 80 entries"):
         tables.table(replace(released(["a"]), labels=tuple(range(size))))
     assert len(bars(tables.table(released(range(80))))) == 80
 

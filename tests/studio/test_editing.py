@@ -134,7 +134,7 @@ def test_a_comment_moves_with_its_question_and_those_of_the_file_stay():
     data["questions"].insert(0, data["questions"].pop())
     lines = edit_text(text, data).splitlines()
     first = lines.index("[[questions]]")
-    assert lines[first - 1].startswith("# --- words: sent as they are")
+    assert lines[first - 1].startswith("# --- free text: sent unchanged")
     assert lines[first + 1] == 'name = "comment"'
     assert lines[-1].startswith("# necessity")
     assert text.splitlines()[:20] == lines[:20]

@@ -29,7 +29,7 @@ from toolkit.command import _build_parser, main
 from toolkit.core.estimate import Estimate
 from toolkit.studio import Studio
 from toolkit.studio import server as studio_server
-from toolkit.studio.curating import STATISTICS, CuratorPage, call
+from toolkit.studio.curating import STATISTICS, CuratorPage, curator_call
 from toolkit.studio.fieldwork import Fieldwork, _first_disclosure, _grouping_questions
 from toolkit.studio.folder import Folder, fingerprint
 from toolkit.studio.notebooks import analysis_notebook, code_by_screen, curator_notebook, database_names
@@ -187,7 +187,7 @@ def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     token = links[0].partition("#t=")[2]
     assert not any(token.encode() in path.read_bytes() for path in folder.iterdir() if path.is_file())
     for reach, why in (
-        ({"host": "0.0.0.0"}, "served beyond this machine must say controller"),  # noqa: S104
+        ({"host": "0.0.0.0"}, "served beyond this machine must state controller"),  # noqa: S104
         ({"certificate": "../cert.pem"}, "must consist of letters"),
         ({"private_key": "../key.pem", "host": ""}, "must consist of letters"),
         ({"command": "x"}, "`network` must have only the fields host, public_url, "),
@@ -212,7 +212,7 @@ def test_a_station_gets_a_link_for_so_many_people(window, folder):
     assert window.api("station", file="token.toml", count=5)[0] == 422
     assert window.good("field", file="station.toml")["real"]["uses_out"] == 20
     status, answer = window.api("change", file="station.toml", which="real", verb="close")
-    assert (status, "got 20 that are out" in answer["error"]) == (422, True)
+    assert (status, "got 20 outstanding uses" in answer["error"]) == (422, True)
     closed = window.good("change", file="station.toml", which="real", verb="close", anyway=True)["real"]
     assert (closed["state"], closed["uses_out"]) == ("closed", 0)
 
@@ -278,7 +278,9 @@ def test_what_was_released_is_kept_if_it_cannot_be_published(window, folder, mon
     state = window.good("table", table="kept.csv")
     session = {**state["session"], "header": True, "statistics": [{"verb": "count", "epsilon": "0.5"}]}
     state = window.good("table_save", table="kept.csv", hash=state["hash"], session=session)
-    assert "is public" in state["statistics"][0]["problem"]
+    problem = state["statistics"][0]["problem"]
+    assert problem.startswith("rows must be counted by a column, got a count of all rows")
+    assert "is public" in problem
     session |= {"neighbors": "add_remove"}
     window.good("table_save", table="kept.csv", hash=state["hash"], session=session)
 
@@ -401,7 +403,7 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
     }
     for verb, (names, keywords) in expected.items():
         column = "city" if verb == "histogram" else "age"
-        found = call({"verb": verb, "column": column, "by": "city", "epsilon": "1"}, known)
+        found = curator_call({"verb": verb, "column": column, "by": "city", "epsilon": "1"}, known)
         assert found[:2] == (names, keywords | {"epsilon": "1"})
         assert eval(f"(lambda *a, **k: ([*a], k))({found[2]})") == found[:2]  # noqa: S307  our own line
     for verb, lacking, about in (
@@ -410,10 +412,10 @@ def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
     ):
         for said in about:
             with pytest.raises(ValueError, match=f"`x` must have {lacking}, got none"):
-                call({"verb": verb, "column": "x"}, {"x": said})
+                curator_call({"verb": verb, "column": "x"}, {"x": said})
     (tmp_path / "t.csv").write_text("age\n1\n")
     for place in (-1, 0, "0", None):
-        with pytest.raises(ValueError, match="must be that of a planned statistic"):
+        with pytest.raises(ValueError, match="must be the index of a planned statistic"):
             CuratorPage(Folder(tmp_path)).release("t.csv", place, "")
     assert not (tmp_path / "t-budget.db").exists()
     for number, ending in ((1, "csv"), (2, "json"), (3, "html")):
@@ -488,7 +490,7 @@ def test_a_rehearsal_leaves_the_real_collection_of_another_survey_alone(tmp_path
         else:
             refused.append(lambda: work.open(f"{name}.toml", known, amend=True))  # noqa: B023
         for action in refused:
-            with pytest.raises(ValueError, match=r"separate databases, got a r|got another 'rehearsal'"):
+            with pytest.raises(ValueError, match=r"separate databases, got a r|got a different 'rehearsal'"):
                 action()
         with contextlib.closing(open_store(database)) as store:
             assert (store.state(), store.survey().rehearsal) == (State.OPEN, not tried)
@@ -512,13 +514,25 @@ def test_a_notebook_that_somebody_may_have_gone_on_with_is_not_overwritten(tmp_p
         assert path.read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [("jspsych", "survey.js"), ("surveyjs", "survey.js"), ("qualtrics", "cheated.js"), ("limesurvey", "survey.txt")],
+)
+def test_a_form_for_another_program_is_written_into_a_folder(tmp_path, tool, name):
+    survey().save(tmp_path / "t.toml")
+    work = Fieldwork(folder := Folder(tmp_path), Surveys(folder))
+    known = fingerprint((tmp_path / "t.toml").read_bytes())
+    assert work.write("t.toml", tool, known)["file"] == f"t-{tool}"
+    assert survey().hash in (tmp_path / f"t-{tool}" / name).read_text()
+
+
 @pytest.mark.parametrize("verb", STATISTICS)
 def test_a_statistic_lacks_nothing_or_says_what(verb):
     known = {"age": {"low": 0, "high": 90, "options": [1, 2]}}
-    assert call({"verb": verb, "column": "age", "epsilon": "0.1"}, known)[1]["epsilon"] == "0.1"
+    assert curator_call({"verb": verb, "column": "age", "epsilon": "0.1"}, known)[1]["epsilon"] == "0.1"
     if verb not in ("count", "bounds"):
         with pytest.raises(ValueError, match=r"bounds|categories"):
-            call({"verb": verb, "column": "age", "epsilon": "0.1"}, {})
+            curator_call({"verb": verb, "column": "age", "epsilon": "0.1"}, {})
     if verb != "count":
         with pytest.raises(ValueError, match="column"):
-            call({"verb": verb, "epsilon": "0.1"}, known)
+            curator_call({"verb": verb, "epsilon": "0.1"}, known)

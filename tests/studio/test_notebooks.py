@@ -5,9 +5,12 @@ import csv
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
+from toolkit import Ledger, Pure
 from toolkit.studio.folder import Folder, fingerprint
 from toolkit.studio.notebooks import analysis_notebook, code_by_screen, curator_notebook
 from toolkit.studio.server import Actions
@@ -64,6 +67,23 @@ def test_a_name_is_one_word_of_the_shell_and_one_string_of_python(tmp_path: Path
         assert (name in _strings(hostile), _shape(hostile)) == (True, _shape(plain))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_notebook_of_a_table_runs_and_reads_the_table(tmp_path: Path, monkeypatch, ending: str) -> None:
+    """The cells run as written, in the folder of the table, and the curator holds all rows."""
+    frame = pd.DataFrame({"age": [20.0, 30.0, 40.0]})
+    path = tmp_path / f"t.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    Ledger(Pure(1), path=tmp_path / "t-budget.db")
+    calls = ["mean('age', bounds=(18, 90), epsilon=0.5, missing='drop')"]
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for source in _code(curator_notebook(TableFile(path, True, {"age": "number"}), "replace", calls, "t-budget.db")):
+        exec(source, names)  # noqa: S102
+    assert (len(names["table"]), names["ledger"].spent) == (3, Pure(0))
+    assert names["curator"].mean("age", bounds=(18, 90), epsilon=0.5, missing="drop").loss == Pure(0.5)
+
+
 def test_a_title_makes_no_image_heading_or_element_of_a_notebook() -> None:
     title = "![x](https://evil.example/y) <img src=x>\n# *Run* `this` $x$"
     first = json.loads(analysis_notebook("survey.toml", {"title": title}))["cells"][0]["source"]
@@ -77,7 +97,7 @@ def test_nothing_is_written_for_an_invalid_survey(tmp_path: Path) -> None:
     actions, before = Actions(Folder(tmp_path)), [path.name for path in tmp_path.iterdir()]
     state = actions.surveys.state("a.toml")
     assert (state["valid"], "touch" in json.dumps(state["steps"])) == (False, False)
-    for what in ("notebook", "paper", "xlsform", "assessment", "codebook"):
+    for what in ("notebook", "paper", "xlsform", "jspsych", "surveyjs", "assessment", "codebook"):
         arguments = {"file": "a.toml", "document": what, "hash": fingerprint(text.encode())}
         answer = actions.run("write", arguments | ({"ending": ".html"} if what == "codebook" else {}))
         assert (answer.status, b"name" in answer.body) == (422, True)

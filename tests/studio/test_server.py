@@ -170,7 +170,7 @@ STALE = [
     ("invite", {"count": 3}),
     ("station", {"count": 3}),
     *(("change", {"which": "real", "verb": verb}) for verb in ("pause", "resume", "close")),
-    *(("write", {"document": what}) for what in ("paper", "xlsform", "notebook", "assessment")),
+    *(("write", {"document": what}) for what in ("paper", "xlsform", "jspsych", "notebook", "assessment")),
     *(("write", {"document": name, "ending": ending}) for name, ending in (("report", ".html"), ("export", ".csv"))),
     ("write", {"document": "codebook", "ending": ".html"}),
     ("table_save", {"session": {"ceiling": "9", "neighbors": "replace"}}),
@@ -180,6 +180,7 @@ STALE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("action", "arguments"), STALE, ids=str)
 def test_whatever_a_page_that_is_out_of_date_asks_for_nothing_changes(tmp_path, action, arguments):
     """A window loads the page, something else changes what it shows, and then a button of it is pressed."""
@@ -251,7 +252,9 @@ def test_a_collection_that_has_changed_is_not_opened_or_closed(tmp_path):
     with contextlib.closing(open_store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
         store.create(Survey.load(tmp_path / "a.toml"))
         store.set_state(State.OPEN)
-    for action, arguments in (("open", {}), ("change", {"which": "real", "verb": "close"})):
+    actions_on_it = {"open": {}, "change": {"which": "real", "verb": "close"}, "invite": {"count": 2}}
+    actions_on_it |= {"station": {"count": 2}, "rehearse": {"people": 10}}
+    for action, arguments in actions_on_it.items():
         assert actions.run(action, {"file": "a.toml", "hash": shown, **arguments}).status == 409
     opened = actions.fieldwork.state("a.toml")
     closed = actions.run("change", {"file": "a.toml", "which": "real", "verb": "close", "hash": opened["hash"]})

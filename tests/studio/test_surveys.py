@@ -191,7 +191,7 @@ def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
         one.question: margin_text(one, one.margin) for one in plan.questions
     }
     needed = window.good("needed", file="plan.toml", name="cheated", margin=0.03)["n"]
-    assert needed == survey.plan(wishes={"cheated": {"margin": 0.03}}).n
+    assert needed == survey.plan(goals={"cheated": {"margin": 0.03}}).n
     plain = next(one.name for one in survey.questions if not one.randomized)
     for name in (plain, "nothing"):
         assert window.good("needed", file="plan.toml", name=name, margin=0.03) == {"n": None}

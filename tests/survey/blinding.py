@@ -1,4 +1,6 @@
-"""What a phone does with RSABSSA-SHA384-PSS of RFC 9474: it blinds what is to be signed, and unblinds the signature."""
+"""The phone's part of RSABSSA-SHA384-PSS of RFC 9474: it blinds a message that is to be signed, and unblinds the
+signature.
+"""
 
 import hashlib
 import secrets
@@ -11,26 +13,26 @@ HASH_BYTES = 48  # SHA-384
 
 @cache
 def issuer_key(number=0):  # noqa: ARG001
-    """One of a few keys, each made once for all tests, as that takes half a second."""
+    """Return one of a few keys; each is made once for all tests, because this takes half a second."""
     return IssuerKey.generate()
 
 
 def blind(issuer, prepared, *, salt=None, inverse=None):
-    """The blinded message, and the factor's inverse."""
+    """Return the blinded message and the inverse of the blinding factor."""
     n = issuer.n
     salt = secrets.token_bytes(HASH_BYTES) if salt is None else salt
-    inverse = 1 + secrets.randbelow(n - 1) if inverse is None else inverse  # a factor of n is not met by chance
+    inverse = 1 + secrets.randbelow(n - 1) if inverse is None else inverse  # a divisor of n is not found by chance
     encoded = int.from_bytes(_encoded(prepared, n.bit_length() - 1, salt))
     return (encoded * pow(inverse, -issuer.e, n) % n).to_bytes(issuer.n_bytes), inverse
 
 
 def unblind(issuer, signature, inverse):
-    """The signature of the prepared message."""
+    """Return the signature of the prepared message."""
     return (int.from_bytes(signature) * inverse % issuer.n).to_bytes(issuer.n_bytes)
 
 
 def _encoded(message, bits, salt):
-    """EMSA-PSS (RFC 8017, 9.1.1) with SHA-384 and MGF1, in `bits` bits."""
+    """Return the EMSA-PSS encoding (RFC 8017, 9.1.1) with SHA-384 and MGF1, in `bits` bits."""
     length = (bits + 7) // 8
     digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
     block = bytes(length - len(salt) - HASH_BYTES - 2) + b"\x01" + salt

@@ -1,4 +1,4 @@
-"""A survey, its respondents and a store in memory: what the tests of the server share."""
+"""A survey, its respondents and a store in memory, shared by the tests of the server."""
 
 import asyncio
 import hashlib
@@ -19,7 +19,7 @@ JSON = [(b"content-type", b"application/json")]
 
 
 def campus(access: str = "open", **changes: Any) -> Survey:
-    """One question of each shape of report: a code, a list of codes, a plain code, words."""
+    """A survey with one question for each form of report: a code, a list of codes, a plain code, a text."""
     questions = [
         Question("faculty", "Which faculty are you in?", options=["arts", "law", "science"]),
         Question("cheated", "Have you ever cheated on an exam?", design=warner("2/3")),
@@ -34,7 +34,7 @@ ANSWERS = {"faculty": 1, "cheated": 0, "tried": [2, 1], "note": "all fine"}
 
 
 def payload(survey: Survey, /, **changes: Any) -> dict[str, Any]:
-    """What an honest phone sends."""
+    """Return the submission of an honest phone."""
     token = {} if survey.access == "open" else {"token": secrets.token_urlsafe(16)}
     made = {"survey": survey.hash, "key": secrets.token_hex(16), "answers": ANSWERS, "understood": True, **token}
     return {**made, **changes}
@@ -45,7 +45,7 @@ def sent(data: Any) -> bytes:
 
 
 class Memory:
-    """A writer whose store is a dict; the rules are those of `Store.add`."""
+    """A writer whose store is a dict; it follows the rules of `Store.add`."""
 
     def __init__(self, access: str = "open", invited: Iterable[bytes] = ()) -> None:
         self.access, self.state, self.cap = access, State.OPEN, None
@@ -101,7 +101,7 @@ class Answer:
 async def ask(
     app: Any, method: str, path: str, body: bytes | Iterable[bytes] = b"", headers: Any = JSON, **scope: Any
 ) -> Answer:
-    """One request to an ASGI application, without a network: what a server hands over, and what comes back."""
+    """Send one request to an ASGI application without a network, as a server would, and return the response."""
     chunks = [body] if isinstance(body, bytes) else list(body)
     messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     messages[-1]["more_body"] = False

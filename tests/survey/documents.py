@@ -1,4 +1,4 @@
-"""What stands in a document that was written, read back: rows of tables, and all text."""
+"""The contents of written documents, read back: the rows of tables, and all text."""
 
 import re
 from html.parser import HTMLParser
@@ -7,7 +7,7 @@ import pytest
 
 
 class Cells(HTMLParser):
-    """Rows of tables, and all text."""
+    """The rows of tables, and all text."""
 
     def __init__(self, page):
         super().__init__()
@@ -33,7 +33,7 @@ class Cells(HTMLParser):
 
 
 def read(path):
-    """All rows of tables, and the text."""
+    """Return all rows of tables, and the text."""
     if path.suffix == ".docx":
         made = pytest.importorskip("docx").Document(str(path))
         rows = [[cell.text for cell in row.cells] for table in made.tables for row in table.rows]

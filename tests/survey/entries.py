@@ -1,4 +1,4 @@
-"""Small surveys and made-up reports for the tests of stores."""
+"""Small surveys and invented reports for the tests of stores."""
 
 import hashlib
 import secrets
@@ -22,7 +22,7 @@ def small_survey(title: str = "Exams", **options: Any) -> Survey:
 
 
 def opened(store: Collection, **options: Any) -> Collection:
-    """A new collection that takes reports."""
+    """Return a new collection that accepts reports."""
     store.create(small_survey(**options))
     store.set_state(State.OPEN)
     return store

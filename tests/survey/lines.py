@@ -1,4 +1,4 @@
-"""Plain sockets: clients that browsers are not."""
+"""Plain sockets: clients that are not browsers."""
 
 import datetime as dt
 import ipaddress
@@ -32,6 +32,7 @@ def watched(app, limits=QUICK, **settings):
             server.should_exit = True
             thread.join(20)
             assert not thread.is_alive()
+            assert listening.fileno() == -1, "the server closes the socket that it was given"
 
 
 @contextmanager
@@ -41,7 +42,7 @@ def line(port, *, host="127.0.0.1", timeout=60.0):
 
 
 def read_to_end(connection):
-    """All bytes until the server hangs up, by a good-bye or a reset."""
+    """Return all bytes until the server closes or resets the connection."""
     received = b""
     try:
         while chunk := connection.recv(65536):
@@ -52,7 +53,7 @@ def read_to_end(connection):
 
 
 def read_answer(connection):
-    """One answer with a Content-Length: its status, its head and its body; no status if it does not come whole."""
+    """Read one response with a Content-Length; return its status, head and body, with no status if it is incomplete."""
     received = b""
     while b"\r\n\r\n" not in received:
         chunk = connection.recv(65536)
@@ -72,21 +73,21 @@ def read_answer(connection):
 
 
 def exchange(port, request):
-    """One request on a line of its own: the answer's status, head and body."""
+    """Send one request on a new connection; return the response's status, head and body."""
     with line(port) as connection:
         connection.sendall(request)
         return read_answer(connection)
 
 
 def talk(port, request):
-    """All that is answered on a line of its own until the server hangs up."""
+    """Return everything that is received on a new connection until the server closes it."""
     with line(port) as connection:
         connection.sendall(request)
         return read_to_end(connection)
 
 
 def until(met, seconds=60.0):
-    """Wait for it; what does not come in time fails."""
+    """Wait for a condition, and fail if it does not hold in time."""
     end = time.monotonic() + seconds
     while not met():
         assert time.monotonic() < end
@@ -103,7 +104,7 @@ GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 def certificate(folder, days=1):
-    """A certificate for this machine, by its address and its name, that it signed itself."""
+    """Make a self-signed certificate for this machine, for its address and its name."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

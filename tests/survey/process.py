@@ -12,7 +12,7 @@ from toolkit.survey.storage import State, open_store
 
 
 def collection(folder, access="open", invited=0, url=None, **changes):
-    """An open collection, in a SQLite file unless a URL is given: its URL, its survey, its tokens."""
+    """Open a collection, in a SQLite file unless a URL is given; return its URL, its survey and its tokens."""
     url = url or f"sqlite:///{folder / 'campus.db'}"
     survey, tokens = campus(access, **changes), new_tokens(invited) if invited else []
     collected(url, survey, tokens)
@@ -20,7 +20,7 @@ def collection(folder, access="open", invited=0, url=None, **changes):
 
 
 def collected(url, survey, tokens=()):
-    """Open a collection of this survey for whoever has one of the tokens."""
+    """Open a collection of this survey for everybody who has one of the tokens."""
     store = open_store(url)
     store.create(survey)
     if tokens:
@@ -30,7 +30,7 @@ def collected(url, survey, tokens=()):
 
 
 def start(url, *options):
-    """A process, when it is ready, and what it said."""
+    """Start a process, wait until it is ready, and return it with its output."""
     command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, *map(str, options)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = process.stdout.readline()
@@ -42,7 +42,7 @@ def start(url, *options):
 
 @contextmanager
 def ended(command, **options):
-    """A process that does not outlive its test, whatever happens in it."""
+    """Run a process that does not outlive its test, whatever happens in it."""
     with subprocess.Popen(command, **options) as process:
         try:
             yield process

@@ -1,4 +1,6 @@
-"""Scripted phones: each sends report after report, every one until it is acknowledged, byte for byte the same."""
+"""Scripted phones: each sends report after report, and repeats each until it is acknowledged, byte for byte the
+same.
+"""
 
 import json
 import os
@@ -13,10 +15,10 @@ from tests.survey.lines import post, read_answer
 
 
 class Respondent(threading.Thread):
-    """Sends until it is stopped. `acknowledged` : what was stored, by key. `odd` : status, head and body of
-    any other answer.
+    """A phone that sends until it is stopped.
 
-    Where tokens are asked for, each report takes the next of `tokens`.
+    `acknowledged` contains the stored reports by key. `odd` contains the status, head and body of any other response.
+    Where tokens are required, each report takes the next of `tokens`.
     """
 
     def __init__(self, survey, port, number, tokens=None):
@@ -34,7 +36,7 @@ class Respondent(threading.Thread):
             data = payload(self.survey, answers=answers, **shown)
             self.deliver(data)
             if self.rng.random() < 0.2:
-                self.deliver(data)  # an answer that the phone did not hear
+                self.deliver(data)  # a response that the phone did not receive
         if self.line is not None:
             self.line.close()
 
@@ -70,13 +72,13 @@ class Respondent(threading.Thread):
 
 @contextmanager
 def crowd(survey, port, size=8, tokens=None, first=0):
-    """So many phones at once; afterwards each has delivered its last report."""
+    """Run this many phones at the same time; afterwards each has delivered its last report."""
     clients = [Respondent(survey, port, number, tokens) for number in range(first, first + size)]
     for client in clients:
         client.start()
     try:
         yield clients
-    finally:  # else they would go on after a test that failed, and send to whoever has the port next
+    finally:  # otherwise they would continue after a failed test, and send to the next server on this port
         for client in clients:
             client.stop.set()
     for client in clients:
@@ -85,8 +87,8 @@ def crowd(survey, port, size=8, tokens=None, first=0):
 
 
 def stored_once(clients, bodies):
-    """What was acknowledged is there, once and as it was sent, and nothing else; the number of it. (A note
-    makes each unique.)
+    """Check that exactly the acknowledged reports are stored, once and as they were sent; return their number. (A note
+    makes each report unique.)
     """
     acknowledged = {key: data for client in clients for key, data in client.acknowledged.items()}
     sent_off = [{"answers": data["answers"], "understood": True} for data in acknowledged.values()]
@@ -99,11 +101,11 @@ def _note(body):
 
 
 def free_port():
-    """Below those that the system hands out to clients: a client that knocks at one of these may be connected
-    with itself.
+    """Find a free port below those that the system gives to clients, because a client that connects to one of these may
+    be connected to itself.
 
-    Each worker of a test run looks in blocks of its own, because two of them could find the same port free at the
-    same moment.
+    Each worker of a test run searches its own blocks, because two workers could find the same free port at the same
+    moment.
     """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
     for port in range(20_000 + 7 * os.getpid() % 10_000, 32_000):

@@ -1,4 +1,4 @@
-"""Questions and surveys of every kind, for the tests of what describes, promises and checks them."""
+"""Questions and surveys of every kind, for the tests of the code that describes, promises and checks them."""
 
 import json
 import math
@@ -6,7 +6,7 @@ from typing import Any
 
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
-from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.catalogue import CATALOGUE, make_example
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import Memo
 from toolkit.survey.questions.question import Question
@@ -14,7 +14,7 @@ from toolkit.survey.spec import Survey
 
 KEY = "00112233445566778899aabbccddeeff"
 
-DESIGNS: dict[str, Randomizer] = {name: example(name) for name in CATALOGUE} | {
+DESIGNS: dict[str, Randomizer] = {name: make_example(name) for name in CATALOGUE} | {
     "warner": warner(p="2/3"),
     "warner_mirrored": warner(p="1/3"),
     "forced": forced(yes="1/6", no="1/6"),
@@ -69,7 +69,7 @@ def survey(*questions: Question, **changes: Any) -> Survey:
 
 
 def survey_with(design: Randomizer, **changes: Any) -> Survey:
-    """A survey with one question; infinite losses are allowed explicitly."""
+    """Return a survey with one question; infinite losses are allowed explicitly."""
     certain = {"ceiling": math.inf, "check": False} if math.isinf(design.epsilon) else {"ceiling": 8}
     return survey(Question("asked", "What is it?", design=design), **{**certain, **changes})
 
@@ -83,6 +83,6 @@ MEMO = Memo(warner("3/4"), warner("3/4"))
 
 
 def panel(*questions: Question, **changes: Any) -> Survey:
-    """A survey of two waves, the fewest that there can be; a plain question decides nothing in it."""
+    """Return a survey of two waves, the smallest possible number; the result does not depend on plain questions."""
     asked = questions or (cheated(design=MEMO), faculty())
     return survey(*asked, **{"waves": 2, **changes})

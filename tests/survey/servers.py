@@ -11,7 +11,7 @@ from toolkit.survey.collector import prepare
 
 
 def opened(folder, database, access="open", **changes):
-    """A survey in a file and an open collection of it: the survey."""
+    """Write a survey to a file, open a collection of it, and return the survey."""
     survey = campus(access, **changes)
     survey.save(folder / "survey.toml")
     collector, _ = prepare(survey, database)
@@ -20,7 +20,7 @@ def opened(folder, database, access="open", **changes):
 
 
 def begin(folder, database, *options, **environment):
-    """A server in the foreground that has said that it is ready: the process, and its line."""
+    """Start a server in the foreground, wait until it is ready, and return the process and its line."""
     command = [
         sys.executable,
         "-m",
@@ -39,7 +39,7 @@ def begin(folder, database, *options, **environment):
 
 
 def finish(process, seconds=20):
-    """Its exit code and what it said on stderr, after SIGTERM."""
+    """Stop it with SIGTERM; return its exit code and its output on stderr."""
     process.terminate()
     said = process.communicate(timeout=seconds)[1]
     return process.returncode, said

@@ -1,4 +1,4 @@
-"""Two ways to ask one question, of people whom chance chose: drawn, stored, planned and compared."""
+"""Two versions of one question for randomly chosen people: drawn, stored, planned and compared."""
 
 import math
 from dataclasses import replace
@@ -33,7 +33,7 @@ def asked(arms: Any = None, **changes: Any) -> Survey:
 
 
 def test_the_arm_is_a_column_with_exact_probabilities() -> None:
-    """It is drawn at random."""
+    """The arm is drawn at random."""
     made = asked()
     assert made.questions[0].draw_probabilities == (Fraction(3, 10), Fraction(7, 10))
     (item,) = [one for one in page_content(made)["questions"] if one["name"] == "arm"]
@@ -89,16 +89,16 @@ def test_a_report_answers_the_questions_of_its_arm_and_no_others(
 
 
 def test_plain_twins_need_different_arms() -> None:
-    """A plain twin of a randomized question is refused if anybody is asked both."""
+    """A plain version of a randomized question is rejected if any person is asked both."""
     twin = Question("direct", TEXT, options=["no", "yes"])
-    with pytest.raises(ValueError, match="must not ask what a randomized one asks"):
+    with pytest.raises(ValueError, match="must not have the text of a randomized question"):
         survey(twin, Question("hidden", TEXT, design=warner("3/4"), show_if={"arm": ["randomized"]}), arms=ARMS)
     with pytest.raises(ValueError, match="arms cannot be asked on paper"):
         asked().consent_text(paper=True)
 
 
 def reports(n: int, seed: int, admit: float) -> pd.DataFrame:
-    """A third have cheated; of those who are asked directly only some admit it."""
+    """A third have cheated; of the people who are asked directly, only some admit it."""
     rng = np.random.default_rng(seed)
     direct, truth, draws = rng.random(n) < 0.3, rng.random(n) < 1 / 3, rng.random(n)
     plain = np.where(truth & (draws < admit), "yes", "no")
@@ -123,7 +123,7 @@ def test_results_compare_the_two_ways_of_asking() -> None:
     assert one.value == pytest.approx((seen - 0.25) / 0.5 - share, abs=1e-9)
     assert one.se == pytest.approx(math.sqrt(share * (1 - share) / n + seen * (1 - seen) / 0.25 / m), rel=2e-3)
     assert any(note.startswith("Asked in two ways, yes: hidden 0.") for note in found.notes())
-    for name in ("direct", "hidden"):  # of one way alone there is nothing to compare
+    for name in ("direct", "hidden"):  # with a single version there is nothing to compare
         assert arm_differences(asked().questions, {name: found[name]}.get) == ()
     with pytest.raises(ValueError, match="leave `by` out"):
         estimate(asked(), frame, by="faculty").arms()
@@ -131,8 +131,9 @@ def test_results_compare_the_two_ways_of_asking() -> None:
 
 @pytest.mark.slow
 def test_without_a_difference_it_is_off_by_as_much_as_its_error_says() -> None:
-    """In 100 surveys the squares of what it is off by, in standard errors, have the sum of a chi-square: beyond these
-    ends once in 5,000 times. Errors that are 0.7 times too small are noticed in 9 of 10 such tests.
+    """In 100 surveys, the sum of the squared errors in units of the standard error has a chi-squared distribution: it
+    exceeds these limits once in 5,000 times. If standard errors are too small by a factor of 0.7, 9 of 10 such tests
+    detect it.
     """
     made = survey(*asked().questions[2:], arms=ARMS, check=False)
     arm_differences = (estimate(made, reports(1500, seed, admit=1.0)).arms() for seed in range(100))

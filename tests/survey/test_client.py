@@ -12,8 +12,8 @@ RANDOMIZER = client.asset("randomizer.js").decode()
 
 
 def test_the_page_stays_below_its_size_limits():
-    """In every mode: all files together, although the two of the blind mode are loaded in that mode alone. Those of a
-    station, which no phone loads, are counted on their own.
+    """All files together, in every mode, although the two files of the blind mode are loaded only in that mode. The
+    files of a station, which no phone loads, are counted separately.
     """
     station = {"station.js", "worker.js"}
     sizes = {name: len(client.asset(name)) for name in client.FILE_NAMES}
@@ -51,7 +51,7 @@ def test_the_recipe_that_is_published_gives_the_number_on_the_receipt():
 
 
 def test_the_hash_changes_with_any_byte(tmp_path, monkeypatch):
-    """It also changes with the border between two files."""
+    """It also changes with the boundary between two files."""
 
     def hashed(**files: str) -> str:
         names = {f"{name}.js": text for name, text in files.items()}
@@ -84,8 +84,8 @@ def test_the_randomizer_is_plain_and_sends_stores_and_loads_nothing():
 
 
 def test_the_randomizer_is_written_so_that_a_phone_of_2018_can_read_it():
-    """No optional chaining or defaults by ??, no 12n literals, no private fields: one such sign and the whole
-    page is dead.
+    """No optional chaining, no default values by ??, no 12n literals, no private fields: a single one of them would
+    break the page in old browsers.
     """
     code = re.sub(r"/\*\*.*?\*/", "", RANDOMIZER, flags=re.DOTALL)
     code = re.sub(r"//.*", "", code)

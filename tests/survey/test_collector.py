@@ -93,7 +93,7 @@ def test_from_start_to_results(request, database):
     assert (closed.state, closed.n_reports, closed.is_serving) == ("closed", 60, False)
     by = collector.results(by="faculty", minimum=1)
     assert by["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
-    assert "Shown from 1 people on, as requested; the survey's minimum is 40." in by.remarks
+    assert "Shown for 1 or more people, as requested; the survey's minimum is 40." in by.remarks
     assert collector.results(by="faculty").group_estimates == ()
     assert repr(collector) == "<Collector of 'REHEARSAL: Exams': closed, 60 reports>"
 
@@ -109,7 +109,9 @@ def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_forgotten_collector_leaves_no_connection(monkeypatch):
-    """Counted by what was opened: later Pythons warn of a connection that nobody closed."""
+    """Connections are counted when they are opened, because later versions of Python warn about a connection that was
+    not closed.
+    """
     opened, connect = [], sqlite3.connect
 
     class Watched(sqlite3.Connection):
@@ -167,7 +169,7 @@ def test_a_survey_can_be_collected_from_its_file(folder):
 
 @pytest.mark.slow
 def test_a_rehearsal_is_marked_everywhere(folder):
-    """Page, view, results, exports and codebook; invented people are refused by a real collection, by us and
+    """Page, view, results, exports and codebook work; invented people are rejected by a real collection, in Python and
     by its server.
     """
     asked = survey(minimum=20)
@@ -181,7 +183,7 @@ def test_a_rehearsal_is_marked_everywhere(folder):
     tried.export("tried.csv")
     assert pd.read_csv("tried.csv")["REHEARSAL"].all()
     assert json.loads((folder / "tried.codebook.json").read_text())["remarks"][0].startswith("This is a rehearsal")
-    # Estimated later from the file with the real survey, it still says so.
+    # If it is estimated later from the file with the real survey, it still says so.
     assert estimate(asked, pd.read_csv("tried.csv")).notes()[0].startswith("This is a rehearsal")
     with pytest.raises(ValueError, match="a rehearsal needs a separate collection, got a real collection"):
         rehearse(asked, real.url, people(3), np.random.default_rng(2))
@@ -194,7 +196,9 @@ def test_a_rehearsal_is_marked_everywhere(folder):
 
 @pytest.mark.slow
 def test_results_of_open_access_carry_a_caution(folder):
-    """Five hundred reports came from one connection in seconds, and nothing in the results said that this could be."""
+    """In an earlier version, five hundred reports came from one connection in seconds, and the results did not mention
+    that this was possible.
+    """
     caution = "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
     anybody = collect(survey(), database="sqlite:///open.db")
     assert any(caution in note for note in anybody.results().notes())
@@ -252,7 +256,7 @@ def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
 
 @pytest.mark.slow
 def test_the_issuer_key_belongs_to_the_collection(folder, monkeypatch):
-    """Another key would turn away everybody who holds a signed token, after their link was spent."""
+    """Another key would reject everybody who has a signed token, after their link was spent."""
     database = f"sqlite:///{folder / 'campus.db'}"
     first = collect(survey(access="blind"), database=database)
     page = httpx.get(first.url).text
@@ -263,12 +267,12 @@ def test_the_issuer_key_belongs_to_the_collection(folder, monkeypatch):
     assert list((folder / "elsewhere").iterdir()) == []
     find_server(database).stop()
     issuer_key().save(folder / "another.pem")
-    with pytest.raises(ValueError, match="must be served with the issuer's key that it began with"):
+    with pytest.raises(ValueError, match="must be served with its first issuer's key"):
         collect(survey(access="blind"), database=database, issuer_key=folder / "another.pem")
-    with pytest.raises(CollectError, match="must be served with the issuer's key that it began with"):
+    with pytest.raises(CollectError, match="must be served with its first issuer's key"):
         launch(database, ServeOptions(issuer_key=folder / "another.pem"))
     (folder / "issuer-key.pem").rename(folder / "moved.pem")
-    with pytest.raises(ValueError, match="the file of the issuer's key must exist, got no file"):
+    with pytest.raises(ValueError, match="the issuer's key file must exist, got no file"):
         collect(survey(access="blind"), database=database)
     assert (
         httpx.get(collect(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page
@@ -279,7 +283,7 @@ def test_the_issuer_key_belongs_to_the_collection(folder, monkeypatch):
 @pytest.mark.usefixtures("folder")
 def test_a_public_address_is_the_link():
     address = {"database": "sqlite:///campus.db", "public_url": "https://survey.example/"}
-    with pytest.raises(ValueError, match="served beyond this machine must say controller"):
+    with pytest.raises(ValueError, match="served beyond this machine must state controller"):
         collect(survey(), **address)
     collector = collect(survey(**SAID), **address)
     assert collector.url == collector.status().url == "https://survey.example/"
@@ -343,12 +347,12 @@ def test_an_unknown_option_is_refused_before_anything_is_made(folder):
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_next_wave_takes_over_links_and_port():
-    """Without servers: what a command line's `open` does."""
+    """Do what the command `open` does, without servers."""
     first, _ = prepare(panel(access="token", minimum=1), "sqlite:///1.db")
     first._store_setting(PORT_SETTING, "8123")
     first._store.invite([bytes(32)])
     next_wave = panel(wave=2, access="token", minimum=1)
-    second, _ = prepare(next_wave, "sqlite:///2.db", ServeOptions(again="sqlite:///1.db"))
+    second, _ = prepare(next_wave, "sqlite:///2.db", ServeOptions(previous_wave="sqlite:///1.db"))
     assert (second._store.invitation_hashes(), second._store.get_setting(PORT_SETTING)) == ([bytes(32)], "8123")
     assert second.survey.preview() != first.survey.preview()
     for collector in (first, second):
@@ -366,7 +370,7 @@ def test_the_next_wave_takes_over_links_and_port():
 
 @pytest.mark.parametrize("options", [{"port": "eighty"}, {"port": 2**16}, {"port": True}, {"workers": "two"}])
 def test_a_wrong_address_is_refused_in_words_before_anything_is_made(folder, options):
-    """The server's process answered with the usage of a command that nobody had typed."""
+    """In an earlier version, the server's process printed the usage of a command that nobody had typed."""
     with pytest.raises((TypeError, ValueError), match="must be a whole number"):
         collect(survey(), database="sqlite:///1.db", **options)
     assert list(folder.iterdir()) == []
@@ -376,7 +380,7 @@ def test_a_wrong_address_is_refused_in_words_before_anything_is_made(folder, opt
 def test_what_is_not_the_next_wave_makes_no_database(folder):
     prepare(panel(waves=4), "sqlite:///1.db")
     with pytest.raises(ValueError, match="the wave after wave 1 must be number 2, got number 3"):
-        prepare(panel(waves=4, wave=3), "sqlite:///3.db", ServeOptions(again="sqlite:///1.db"))
+        prepare(panel(waves=4, wave=3), "sqlite:///3.db", ServeOptions(previous_wave="sqlite:///1.db"))
     with pytest.raises(StoreError):
-        prepare(panel(waves=4, wave=2), "sqlite:///2.db", ServeOptions(again="sqlite:///none.db"))
+        prepare(panel(waves=4, wave=2), "sqlite:///2.db", ServeOptions(previous_wave="sqlite:///none.db"))
     assert sorted(path.name for path in folder.glob("*.db")) == ["1.db"]

@@ -16,7 +16,7 @@ from toolkit.survey.storage import State, StoreError, open_store
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request, tmp_path, monkeypatch):
-    """A collection with three reports, open."""
+    """An open collection with three reports."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     url = None if request.param == "sqlite" else request.getfixturevalue("postgres").url()
     url, _, _ = collection(tmp_path, url=url)
@@ -33,7 +33,7 @@ def moved(url, state):
 
 
 def test_a_closed_collection_is_deleted_for_good(database, capsys):
-    """Sentences say which copies remain."""
+    """The sentences state which copies remain."""
     moved(database, State.CLOSED)
     log_path(lock_path(database)).parent.mkdir(parents=True)
     log_path(lock_path(database)).write_text("something went wrong\n")
@@ -46,7 +46,7 @@ def test_a_closed_collection_is_deleted_for_good(database, capsys):
     with closing(open_store(database)) as gone, pytest.raises(StoreError):
         gone.state()
     assert main(["status", "--database", database]) == 2
-    _, survey, _ = collection(None, url=database)  # the place is free again
+    _, survey, _ = collection(None, url=database)  # the name is free again
     assert survey == campus()
 
 
@@ -70,7 +70,7 @@ def test_it_asks_for_the_title(database, typed, code, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     assert main(["delete", "--database", database]) == code
     out, err = capsys.readouterr()
-    assert out.splitlines()[1].startswith("Type its title to delete it for good: ")
+    assert out.splitlines()[1].startswith("Type its title to delete it permanently: ")
     assert ("nothing was deleted" in err) == (code == 2)
     if code:
         store = open_store(database)
@@ -102,7 +102,7 @@ def test_a_schema_with_something_else_in_it_is_left_alone(postgres, tmp_path, mo
     schema = url.partition("schema=")[2]
     with psycopg.connect(url.partition("&schema=")[0], autocommit=True) as owner:
         owner.execute(f"CREATE TABLE {schema}.mine (x int)")
-        with pytest.raises(ValueError, match="must hold nothing but the collection, got 1 other"):
+        with pytest.raises(ValueError, match="must contain only the collection, got 1 other"):
             delete(url)
         owner.execute(f"DROP TABLE {schema}.mine")
         delete(url)

@@ -1,4 +1,6 @@
-"""The assessment for a board: made from the survey, true of it, in its languages, the same on a page."""
+"""The assessment for a board is made from the survey, is true for it, is available in its languages, and is the same as
+a page.
+"""
 
 import math
 import re
@@ -39,7 +41,7 @@ def test_it_says_who_asks_what_is_asked_stored_and_shown_and_what_remains() -> N
     assert "at most 96 times in 100 after" in told
     assert "moon: warner, auto, epsilon 0.406; an anchor" in told
     assert "paid: crosswise, physical, epsilon 0.712; birthdays in jan-apr are counted as 120.25 of 365.25 days" in told
-    assert "make any number of different answers" in told  # a free text is among them
+    assert "make any number of different answers" in told  # including a free text
     assert f"program {code_hash()}" in told
     assert "Asked without protection: faculty, year. Say for each" in told
     assert "Free text: comment." in told
@@ -47,7 +49,7 @@ def test_it_says_who_asks_what_is_asked_stored_and_shown_and_what_remains() -> N
 
 
 def test_the_section_protection_is_not_part_of_the_hash(tmp_path) -> None:
-    """It is read and kept."""
+    """It is stored in the survey file and read back."""
     whole = survey(cheated(), protection=PROTECTED, **SAID)
     told = assessment(whole)
     assert "Not said yet" not in told
@@ -93,7 +95,7 @@ def test_what_is_missing_is_listed_and_cells_are_counted() -> None:
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_access_decides_the_risks_from_links(access: str) -> None:
-    """It decides what is stored of links and how likely an employer sees who took part."""
+    """It determines what is stored about links and how likely an employer sees who took part."""
     told = assessment(survey(cheated(), access=access))
     assert ("Hashes of all links" in told) == (access != "open")
     assert ("one person can answer often" in told) == (access == "open")
@@ -125,7 +127,7 @@ def test_what_a_shared_device_risks_follows_from_the_mode() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_every_design_has_an_assessment_in_every_language(design: object, language: str) -> None:
-    """The HTML page says the same."""
+    """The HTML page has the same content."""
     asked = Question("asked", {language: "Q"}, design=design, labels={
         one: {language: f"({one})"} for one in (*getattr(design, "options", ()), *design.report_options)
     })  # fmt: skip
@@ -179,7 +181,7 @@ def test_what_nobody_could_count_is_called_almost_certain() -> None:
 
 
 def test_the_assessment_of_waves_covers_all_of_them() -> None:
-    """It says what all waves cost, what stays and what that reveals."""
+    """It states what all waves cost, what is stored and what this reveals."""
     told = assessment(panel(access="token"))
     assert "cheated: memo, auto, epsilon 0.511 a wave, 1.03 in 2 waves" in told
     assert "answered in all 2 waves, whatever answers change and whatever a phone loses: a guess" in told
@@ -235,7 +237,7 @@ LINES = {
 
 @pytest.mark.parametrize("name", LINES)
 def test_the_assessment_mentions_only_what_applies(name: str) -> None:
-    """This holds for what is stored, who is trusted and which risks remain."""
+    """This holds for stored data, trusted parties and remaining risks."""
     made, lines = LINES[name]
     known = {key: text for key, text in phrases("en", None, "assessment").items() if key.startswith(PARTS)}
     told = [line[2:] for line in assessment(made).splitlines() if line.startswith("- ")]
@@ -244,7 +246,7 @@ def test_the_assessment_mentions_only_what_applies(name: str) -> None:
 
 
 def pattern(text: str) -> str:
-    """A sentence with anything in its gaps."""
+    """Return a pattern for a sentence with any text in its placeholders."""
     return ".*".join(map(re.escape, re.split(r"\{\w+\}", text)))
 
 

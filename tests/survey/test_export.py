@@ -26,7 +26,7 @@ def test_no_cell_of_a_csv_file_is_a_formula_wherever_it_is_opened(tmp_path, sepa
     comments = ["nice;=cmd|' /C calc'!A0", '=1;"=2"', "a\n+1,-2;@x\r\n\t=3", "＝1", " =4"]
     frame = pd.DataFrame({"comment": comments, "end": [1] * len(comments)})
     lines = write(frame, tmp_path / "reports.csv").read_text().splitlines()
-    cells = [cell for line in lines for cell in line.split(separator)]  # as a program that knows no quotes
+    cells = [cell for line in lines for cell in line.split(separator)]  # as a program that ignores quotes
     for line in csv.reader(lines, delimiter=separator):
         cells += line
     assert len(cells) > 15
@@ -63,7 +63,7 @@ def test_the_codebook_stands_in_the_file_beside_what_pandas_wrote_there(tmp_path
 
 @pytest.mark.parametrize(("suffix", "read"), [("parquet", parquet.read_table), ("feather", feather.read_table)])
 def test_a_file_has_no_column_for_the_index(tmp_path, suffix, read):
-    """An index could tell the order in which reports were stored."""
+    """An index could reveal the order in which reports were stored."""
     path = write(FRAME.set_axis([7, 3]), tmp_path / f"reports.{suffix}", survey())
     assert read(path).column_names == list(FRAME.columns)
 
@@ -72,7 +72,7 @@ def test_another_suffix_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match=r"must end in \.csv or .* or \.dta, got '\.xlsx'"):
         write(FRAME, tmp_path / "reports.xlsx")
     for suffix in (".sav", ".dta"):
-        with pytest.raises(ValueError, match=f"a {suffix} file must have a survey, got none"):
+        with pytest.raises(ValueError, match=f"a {suffix} file needs a survey, got none"):
             write(FRAME, tmp_path / f"reports{suffix}")
     assert list(tmp_path.iterdir()) == []
 
@@ -94,7 +94,7 @@ def test_the_codebook_holds_what_is_needed_to_estimate():
 
 
 def test_the_codebook_says_what_numbers_stand_for():
-    """In a list of ticks they are places, also where the options are numbers themselves."""
+    """In a list of ticks, numbers are positions, even if the options are numbers themselves."""
     ticks = Question("tried", "Tried?", options=[1, 2], multiple=True)
     asked = survey(ticks, Question("year", "Year?", options=[1980, "I do not know"]))
     columns = codebook(asked)["columns"]
@@ -144,7 +144,7 @@ def test_the_codebook_says_once_what_must_be_known_of_the_collection():
 
 
 def test_a_failed_file_leaves_nothing(tmp_path, monkeypatch):
-    """A file that was written is not held open."""
+    """A written file is not kept open."""
     with monkeypatch.context() as broken:
         broken.setattr(pd.DataFrame, "to_csv", mock.Mock(side_effect=OSError("no room")))
         with pytest.raises(OSError, match="no room"):
@@ -163,7 +163,7 @@ def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):
 
 
 def test_an_exported_wave_has_the_joining_number(tmp_path):
-    """The codebook says what it is."""
+    """The codebook names its content."""
     made = panel(wave=2, panel={"identity": "ab" * 16, "loss": 3})
     body = '{"answers":{"cheated":1,"faculty":0},"understood":true,"person":"%s"}'
     frame = reports_table(made, [body % ("0e" * 16), body % ("12" * 16)])

@@ -25,7 +25,7 @@ def database(tmp_path, monkeypatch):
 
 
 def ends(folder, database, *options):
-    """A server that does not begin: its exit code and its complaint, which is one line."""
+    """Start a server that fails to start; return its exit code and its message, which is one line."""
     command = [
         *(sys.executable, "-m", "toolkit.command", "serve", folder / "survey.toml", "--foreground"),
         *("--database", database),
@@ -58,7 +58,7 @@ def test_status_and_close_of_the_same_user_find_it(database, tmp_path, capsys):
         assert main(["close", "--database", database]) == 0
         assert process.wait(20) == 0
     code, error = ends(tmp_path, database)
-    assert code == 2  # for ever: no use to start it again
+    assert code == 2  # permanent: restarting it does not help
     assert "closing is final" in error
 
 
@@ -95,7 +95,7 @@ def test_what_goes_wrong_is_said_on_stderr_without_the_client(database, tmp_path
         code, error = finish(process)
     assert code == 0
     first, second = error.splitlines()
-    assert first.startswith("No reports can be stored: the database must be there")
+    assert first.startswith("No reports can be stored: the database must exist")
     assert second == "Reports are stored again."
 
 

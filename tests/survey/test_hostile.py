@@ -1,8 +1,7 @@
-"""14,500 hostile requests, from fixed seeds: whatever is sent, nothing but a clear 4xx, nothing stored,
-nothing said or logged.
+"""14,500 hostile requests, from fixed seeds: each gets a clear 4xx response, and nothing is stored, printed or logged.
 
-What is a report is decided here once more, by a second reading of the rules (`is_report`), so that a mutation
-that happens to be a report must be stored, and everything else must not.
+A second implementation of the rules (`is_report`) decides what is a report, so that a mutation that happens to be a
+report must be stored, and everything else must not.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from tests.survey.desk import ANSWERS, JSON, Memory, ask, campus, payload, sent
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.server import build_application
 
-MARK = "zQ7-mark"  # is in every body, and must be in no answer and no log
+MARK = "zQ7-mark"  # is in every body, and must not be in any response or log
 CASES = 5000
 SURVEY = campus()
 
@@ -29,7 +28,7 @@ def seeded(name):
 
 
 def is_report(raw):
-    """The rules of a report to `SURVEY`, read a second time."""
+    """Return whether a body is a report to `SURVEY`, by a second implementation of the rules."""
     try:
         data = json.loads(raw.decode("utf-8"), object_pairs_hook=unrepeated, parse_constant=unknown, parse_int=whole)
         return fields(data) and answers(**data["answers"])
@@ -161,7 +160,7 @@ DOCUMENTS = [b"", b"null", b'"x"', b"[" * 10, b"[" * 1000, b"[" * 60_000, b'{"an
 
 
 def other_texts(rng):
-    """The same words in other spellings of JSON, other encodings, other documents."""
+    """Return the same content in other spellings of JSON, other encodings, other documents."""
     text = sent(honest(rng)).decode()
     key = re.search(r'"key":"[0-9a-f]+"', text).group()
     spelled = [
@@ -184,7 +183,7 @@ def other_texts(rng):
 
 
 def chunked(rng, raw):
-    """The body in random pieces, as a network may bring it."""
+    """Return the body in random pieces, as a network may deliver it."""
     cuts = sorted(rng.randrange(len(raw) + 1) for _ in range(rng.choice([0, 0, 1, 5])))
     return [raw[start:end] for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
 
@@ -220,7 +219,7 @@ def test_what_is_no_report_is_refused_and_leaves_nothing_behind(kind, caplog):
 
     with caplog.at_level(logging.DEBUG):
         assert asyncio.run(attack()) > CASES // 4
-    assert len(memory.reports) > 0  # some mutations only change what is said
+    assert len(memory.reports) > 0  # some mutations do not change the content
     assert [record for record in caplog.records if record.name != "asyncio"] == []
 
 

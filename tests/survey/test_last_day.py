@@ -1,6 +1,4 @@
-"""The last day of a survey: people are told of it, it is part of what they agree to, and after it nothing
-more is taken.
-"""
+"""The last day of a survey: people are told about it and agree to it, and nothing is accepted afterwards."""
 
 import datetime as dt
 
@@ -28,12 +26,12 @@ def store(request, tmp_path):
 
 @pytest.fixture
 def later(monkeypatch):
-    """From its call on the last day is over."""
+    """From this call on, the last day is over."""
     return lambda: monkeypatch.setattr(collection, "is_over", lambda _: True)
 
 
 def test_moving_the_last_day_admits_waiting_reports(store):
-    """As of a tablet that was away; a server is started again with the amended survey."""
+    """The case of a tablet that was offline; a server is started again with the amended survey."""
     opened(store, closes="2020-01-01", access="token").invite([sha("use")], for_station=True)
     waiting = entry(by="use")
     assert (store.add([waiting]), store.count_outstanding_uses()) == ([CLOSED], 1)
@@ -52,7 +50,7 @@ def test_people_are_told_on_the_page_and_on_paper_in_every_language():
 
 
 def test_the_last_day_is_part_of_the_hash():
-    """A survey without one has the hash that it had."""
+    """A survey without a last day has the same hash as in earlier versions."""
     first, second = campus(closes="2026-12-01"), campus(closes="2026-12-02")
     assert len({first.hash, second.hash, campus().hash}) == 3
     assert "closes" not in campus().to_dict()
@@ -83,7 +81,7 @@ def test_after_its_last_day_reports_are_answered_as_by_a_closed_collection(store
     assert store.add([first]) == [STORED]
     later()
     assert store.add([entry(), first]) == [CLOSED, REPEATED]
-    assert store.state() is State.OPEN  # nobody has closed it: that is done by hand, and rewrites the tables
+    assert store.state() is State.OPEN  # nobody has closed it: this is done by hand, and rewrites the tables
     assert store.count_reports() == 1
     store.set_state(State.PAUSED)
     assert store.add([entry()]) == [CLOSED]
@@ -113,7 +111,7 @@ def test_status_says_until_when(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     campus(closes="2999-12-01").save("survey.toml")
-    assert "Reports are taken until 2999-12-01 is over everywhere" in said(capsys, "open", "survey.toml")
+    assert "Reports are accepted until 2999-12-01 is over in every time zone" in said(capsys, "open", "survey.toml")
     assert "until" not in said(capsys, "close")
     campus(closes="2020-01-01").save("past.toml")
     told = said(capsys, "open", "past.toml", "--database", "sqlite:///past.db")
@@ -129,7 +127,7 @@ def test_own_languages_need_the_sentence_on_the_last_day():
     words = {"it": {**page, **own}}
     changes = {"languages": ["it"], "words": words}
     survey(**changes)
-    with pytest.raises(ValueError, match="must hold promise_until where a survey has a last day, got none in 'it'"):
+    with pytest.raises(ValueError, match="must contain promise_until in a survey with a last day, got none in 'it'"):
         survey(**changes, closes="2026-12-01")
     words["it"]["promise_until"] = "Fino al {date}."
     assert "Fino al 2026-12-01." in survey(**changes, closes="2026-12-01").consent_text()

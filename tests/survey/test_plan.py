@@ -27,15 +27,15 @@ def test_a_survey_is_planned_before_anybody_is_asked():
 
 @pytest.mark.slow
 def test_the_margin_of_a_number_is_in_its_own_unit():
-    """Six hundred people and one bit each of a number from 0 to 40: somebody learned the margin only
-    afterwards.
+    """Six hundred people and one bit each of a number from 0 to 40: the margin used to be known only after the
+    survey.
     """
     drinks = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))
     found = survey(drinks, check=False).plan(n=600)["drinks"]
     assert found.guess == "mean 20"
     assert found.margin == pytest.approx(3.463, abs=0.001)
     assert margin_text(found, found.margin) == "± 3.5"
-    rng = np.random.default_rng(2)  # of 400 surveys of people at both ends the standard deviation is known to 3.5 %
+    rng = np.random.default_rng(2)  # for 400 surveys of people at both ends, the standard deviation is known to 3.5 %
     estimates = [
         drinks.design.estimate(drinks.design.randomize(rng.choice([0, 40], 600), rng)).value for _ in range(400)
     ]
@@ -64,10 +64,10 @@ def test_every_randomizer_is_planned_as_the_houses_plan_says(name):
 def test_the_subgroup_is_the_finest_plain_question_or_what_is_given():
     found = CAMPUS.plan(n=600)
     assert found["cheated"].n_subgroup == 120
-    assert found["faculty"].n_subgroup is None  # in a group by faculty all have the same one
-    taken = "The smallest subgroup is taken to be 1 of 5 of equal size by faculty"
-    assert f"{taken}; the margin of a smaller one is wider." in found.notes
-    assert "=" not in " ".join(found.notes)  # the studio shows them, to people without code
+    assert found["faculty"].n_subgroup is None  # in a group by faculty, all people have the same answer
+    taken = "The smallest subgroup is assumed to be 1 of 5 of equal size by faculty"
+    assert f"{taken}; the margin of a smaller subgroup is wider." in found.notes
+    assert "=" not in " ".join(found.notes)  # the studio shows them to people who do not write code
     given = CAMPUS.plan(n=600, subgroup=0.05)
     assert given["cheated"].n_subgroup == 30
     assert given["cheated"].subgroup_margin == pytest.approx(found["cheated"].margin * math.sqrt(20), rel=1e-6)
@@ -82,7 +82,10 @@ def test_who_is_not_asked_does_not_count():
     found = survey(faculty(), cheated(show_if={"faculty": ["law"]})).plan(n=600)
     assert found["cheated"].n_people == 300
     assert found["cheated"].margin == pytest.approx(Z * 1.5 / math.sqrt(300))
-    assert "cheated is asked of some: 300 of 600 if plain answers that decide it are equally common." in found.notes
+    assert (
+        "cheated is asked of some people only: 300 of 600 if the plain answers in its condition are equally common."
+        in found.notes
+    )
 
 
 def test_guesses_can_be_given_and_an_anchor_is_its_own():
@@ -96,7 +99,7 @@ def test_guesses_can_be_given_and_an_anchor_is_its_own():
     assert found["hours"].guess == "mean 20"
     assert found["moon"].guess == "all no"
     assert found["moon"].margin == plan(CAMPUS["moon"].design, prevalence=0.0, n=600).margin
-    die = forced("1/3", "1/6")  # whose margin is not the same at 0 and at 1
+    die = forced("1/3", "1/6")  # whose margin differs between 0 and 1
     sure = [survey(cheated(design=die, anchor=one), check=False).plan(n=600)["cheated"].margin for one in ("no", "yes")]
     assert sure == [plan(die, prevalence=share, n=600).margin for share in (0.0, 1.0)]
     assert sure[0] != sure[1]
@@ -119,7 +122,7 @@ def test_plain_questions_have_the_usual_margin():
 
 def test_where_next_to_nothing_would_be_learned_it_is_said():
     found = CAMPUS.plan(n=60)
-    assert any(note.startswith("pressure: ± ") and "tell next to nothing" in note for note in found.notes)
+    assert any(note.startswith("pressure: ± ") and "would say almost nothing" in note for note in found.notes)
     assert not any(note.startswith("faculty:") for note in found.notes)
     assert survey().plan(n=1)["cheated"].n_subgroup == 0
     assert plan_table(survey().plan(n=1))[2][-1] == "—"
@@ -162,7 +165,7 @@ def test_the_table_is_shown_and_can_be_taken_on():
 
 
 def test_clusters_and_weights_widen_margins():
-    """Of a plain share all comes from sampling; of a hidden one only a part."""
+    """The error of a plain share comes from sampling alone; for a randomized share, sampling is only part of it."""
     alike, drawn = survey().plan(n=600), survey().plan(n=600, deff=2, weighting=1.5)
     assert drawn["faculty"].margin == pytest.approx(math.sqrt(2 * 1.5) * alike["faculty"].margin)
     assert drawn["cheated"].margin == plan(warner("2/3"), prevalence=0.5, n=600, deff=2, weighting=1.5).margin
@@ -170,12 +173,12 @@ def test_clusters_and_weights_widen_margins():
 
 
 def test_wishes_of_a_survey_are_planned_with_its_designs():
-    wishes = {"cheated": [{"margin": 0.1}, {"slope": 1, "intercept": -1}]}
-    found = survey().plan(wishes=wishes, prevalence={"cheated": 0.2}, response=0.5)
+    goals = {"cheated": [{"margin": 0.1}, {"slope": 1, "intercept": -1}]}
+    found = survey().plan(goals=goals, prevalence={"cheated": 0.2}, response=0.5)
     assert found.rows[0].n == plan(warner("2/3"), prevalence=0.2, margin=0.1).n
     assert found.rows[1].n == plan_slope(warner("2/3"), slope=1, intercept=-1, power=0.8).n
     assert found.invited == 2 * found.n
-    with pytest.raises(ValueError, match="exactly one of n and wishes"):
+    with pytest.raises(ValueError, match="exactly one of n and goals"):
         survey().plan()
-    with pytest.raises(ValueError, match="hidden questions, got 'faculty'"):
-        survey().plan(wishes={"faculty": {"margin": 0.1}})
+    with pytest.raises(ValueError, match="randomized questions, got 'faculty'"):
+        survey().plan(goals={"faculty": {"margin": 0.1}})

@@ -1,5 +1,5 @@
-"""A store that fails while people answer: they are asked for patience, nothing acknowledged is lost, and no
-restart is needed.
+"""A store that fails while people answer: they are asked to wait, no acknowledged report is lost, and no restart is
+needed.
 """
 
 import json
@@ -18,7 +18,7 @@ from toolkit.survey.storage import open_store
 
 @contextmanager
 def a_locked_file(path, _):
-    """Somebody else writes, and takes long over it."""
+    """Another program writes, and holds the lock for a long time."""
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     yield
@@ -28,7 +28,7 @@ def a_locked_file(path, _):
 
 @contextmanager
 def a_full_disk(_, process):
-    """No file of the server's may grow: the system refuses, as it does on a full disk, and it can be taken back."""
+    """No file of the server can grow: the system fails writes, as on a full disk, and the limit can be removed."""
     before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
     yield
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
@@ -43,13 +43,13 @@ def stored(clients):
 
 
 def wait_for(more, count, clients):
-    """Until so many more are counted than now."""
+    """Wait until this many more reports are counted than now."""
     enough = count(clients) + more
     until(lambda: count(clients) >= enough)
 
 
 def clear_refusals(clients):
-    """Everybody who was turned away was told to come again, in one sentence that says nothing of the report."""
+    """Everybody who was rejected was asked to try again, in one sentence that says nothing about the report."""
     for status, head, body in (answer for client in clients for answer in client.odd):
         assert status == 503
         assert re.search(rb"(?i)^retry-after: \d+\r?$", head, flags=re.MULTILINE)

@@ -23,7 +23,7 @@ CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 
 @pytest.fixture
 def sent(monkeypatch):
-    """What would go over the network."""
+    """Return the requests that would go over the network."""
     bodies = []
 
     def keep(_url, some):
@@ -59,7 +59,9 @@ def test_a_hidden_question_is_null(sent):
 @pytest.mark.slow
 @pytest.mark.parametrize("truth", ["no", "yes"])
 def test_reports_follow_the_design(truth):
-    """χ² with one degree of freedom, fixed seed; a correct rehearsal would fail one seed in 10,000."""
+    """Chi-squared with one degree of freedom and a fixed seed; a correct rehearsal would fail for one seed in
+    10,000.
+    """
     rng, question = np.random.default_rng(4), cheated(design=warner(p="3/4"))
     counts = np.bincount([report(question, truth, rng) for _ in range(4000)], minlength=2)
     expected = 4000 * warner(p="3/4").matrix[["no", "yes"].index(truth)]
@@ -136,8 +138,8 @@ def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave(sent):
 
 @pytest.mark.slow
 def test_a_person_of_a_panel_has_the_same_phone_and_memos_in_each_wave(sent, monkeypatch):
-    """Without fresh noise a report is the memo of the answer. In the second wave the people come in another
-    order, and half of their answers have changed.
+    """Without fresh noise, a report is the memo of the answer. In the second wave, the people come in another order,
+    and half of their answers have changed.
     """
     monkeypatch.setattr(rehearsal, "_N_PHONES", 1)  # one after the other, in the order of the rows
     memo = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
@@ -151,13 +153,13 @@ def test_a_person_of_a_panel_has_the_same_phone_and_memos_in_each_wave(sent, mon
     one, two = ([json.loads(body) for body in some] for some in (sent[:400], sent[:399:-1]))
     assert [each["person"] for each in one] == [each["person"] for each in two]
     kept = [before["answers"] == after["answers"] for before, after in zip(one, two, strict=True)]
-    assert all(kept[::2])  # whose answer stayed
-    agree = sum(kept[1::2])  # the memos of yes and no do with probability 2 (3/4) (1/4) = 3/8
+    assert all(kept[::2])  # whose answer did not change
+    agree = sum(kept[1::2])  # the memos of yes and no differ with probability 2 (3/4) (1/4) = 3/8
     assert abs(agree - 75) < 4.5 * (200 * 3 / 8 * 5 / 8) ** 0.5  # false alarms 7e-6
 
 
 class Line:
-    """A server of one page, which keeps what it is asked for."""
+    """A server of one page, which records its requests."""
 
     def __init__(self, page):
         self.page, self.asked, self.status = page, [], 201
@@ -195,7 +197,7 @@ def test_invented_people_go_where_the_rehearsal_is_and_nowhere_else(monkeypatch,
 
 
 class Room:
-    """What `collect(survey, rehearsal=True)` gives back, as far as a rehearsal needs it."""
+    """The parts of the result of `collect(survey, rehearsal=True)` that a rehearsal needs."""
 
     url = "http://127.0.0.1:1/"
 
@@ -255,15 +257,15 @@ def test_every_kind_of_randomizer_can_be_simulated_and_estimated(name):
 
 @pytest.mark.slow
 def test_invented_people_have_the_answer_that_everybody_has():
-    """An anchor that people had by chance would say that all of them answer at random."""
+    """If the anchor were answered at random, it would show that all people answer at random."""
     moon = Question("moon", "Have you been to the moon?", design=warner("3/4"), anchor="no")
     found = estimate(survey(moon), survey(moon).simulate(2000, np.random.default_rng(1)))
     share = found.attention["moon"]
-    assert abs(share.value - 1) < 4 * share.se  # of those who follow; 6e-5 of all seeds are further off
+    assert abs(share.value - 1) < 4 * share.se  # of the followers; 6e-5 of all seeds are further off
 
 
 def test_invented_people_give_every_answer_that_there_is():
-    """Of 300 people who answer at random, the rarest answer misses with a chance of 4 (3/4)**300."""
+    """For 300 people who answer at random, some report is missing with probability at most 4 (3/4)**300."""
     asked = [
         Question("where", "Where?", options=list("abcd")),
         Question("often", "Often?", bounds=("0.5", "3.5")),

@@ -43,9 +43,9 @@ def test_the_campus_survey_has_every_kind_of_question() -> None:
     assert campus.languages == ("en", "de")
     assert campus["moon"].anchor == "no"
     assert campus["pressure"].options == (1, 2, 3, 4, 5, "undisclosed")
-    paid = math.log(980 / 481)  # January to April are 120.25 of 365.25 days, not a third
+    paid = math.log(980 / 481)  # January to April have 120.25 of 365.25 days, not a third
     assert campus.loss.epsilon == pytest.approx(math.log(2) + paid + math.log(1.5) + 1.18, abs=1e-6)
-    assert "at most 96 times in 100" in campus.consent_text()  # e**2.9902 to 1 is 0.9521
+    assert "at most 96 times in 100" in campus.consent_text()  # odds of e**2.9902 to 1 are 0.9521
     assert "höchstens in 96 von 100 Fällen" in campus.consent_text("de")
 
 
@@ -77,7 +77,7 @@ def test_every_design_is_read_back(tmp_path: Path, design: Any, suffix: str) -> 
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 @pytest.mark.parametrize("words", NASTY)
 def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(tmp_path: Path, words: str, suffix: str) -> None:
-    label = re.sub(r'["\n\t\u200f]', "", words)  # which the linter refuses there
+    label = re.sub(r'["\n\t\u200f]', "", words)  # which the linter rejects
     question = Question(
         "asked", words, design=k_ary([label, "b"], epsilon=1.0), labels={label: label}, help=words, instructions=words
     )
@@ -186,7 +186,7 @@ def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> Non
 
 
 def test_there_is_no_check_without_randomization() -> None:
-    """There is none either if its right answer would be untrue."""
+    """There is no check if its right answer would be untrue."""
     assert survey(cheated(mode="physical", instructions="Throw a die.")).check is True
     assert survey(faculty()).check is survey(cheated(), check=False).check is False
     for epsilon, so in ((3.0, True), (3.01, False)):
@@ -235,7 +235,7 @@ def test_what_cannot_be_a_survey_is_refused(changes: dict[str, Any], message: st
 
 @pytest.mark.parametrize("questions", ["cheated", cheated(), [cheated(), "faculty"], None])
 def test_questions_are_a_list_of_questions(questions: Any) -> None:
-    with pytest.raises(SurveyError, match="`questions` must be") as caught:
+    with pytest.raises(SurveyError, match="`questions` must ") as caught:
         Survey("Exams", questions, consent="We study.")
     assert (caught.value.question, caught.value.field) == (None, "questions")
 
@@ -320,9 +320,9 @@ def test_a_survey_of_several_waves_survives_files(tmp_path: Path) -> None:
         assert Survey.load(tmp_path / name) == made
         assert Survey.load(tmp_path / name).hash == made.hash
     assert panel().loss.epsilon == MEMO.epsilon(2, truth="changing", memo="lost")
-    assert made.loss.epsilon == 2.25  # what the first wave told, which had more questions
+    assert made.loss.epsilon == 2.25  # what the first wave told people, which had more questions
     assert "epsilon 2.25 for 2 waves, of which this is number 2" in repr(made)
-    assert "one respondent in all, in 2 waves" in made._repr_html_()
+    assert "total for one respondent, in 2 waves" in made._repr_html_()
     page = shown_survey(made)
     assert [page[name] for name in ("panel", "loss", "waves", "wave")] == ["ab" * 16, "9/4", 2, 2]
     assert shown_survey(panel())["panel"] is None

@@ -1,4 +1,6 @@
-"""What SPSS and Stata get: codes below all others for what is missing, and labels that fit; read back by pyreadstat."""
+"""Files for SPSS and Stata: codes below all others for missing values, and labels of valid length; read back by
+pyreadstat.
+"""
 
 import json
 import re
@@ -11,7 +13,7 @@ import pytest
 from tests.needs import lacking_program, program
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Design, Question, Survey, k_ary, warner
-from toolkit.core.tables import as_written
+from toolkit.core.tables import unescape_formulas
 from toolkit.survey import read_reports
 from toolkit.survey.export import SUFFIXES, write
 from toolkit.survey.stat_files import (
@@ -112,9 +114,10 @@ def test_what_is_too_long_is_cut_within_the_limit_of_the_program():
     same = ["B" * 120, "B" * 121, "B" * 122]
     cut = {0: "B" * 120, 1: "B" * 117 + "…", 2: "B" * 117 + "…"}
     assert _StatFile(".sav")._value_labels({0: same[0], 1: same[1]}) == {0: cut[0], 1: cut[1]}
-    numbered = _StatFile(".sav")._value_labels(dict(zip((0, 5, -2), same, strict=True)))  # two would read the same
+    numbered = _StatFile(".sav")._value_labels(dict(zip((0, 5, -2), same, strict=True)))  # two labels would be equal
     assert [text[:4] for text in numbered.values()] == ["1. B", "2. B", "3. B"]
-    for suffix, *sizes in ((".sav", 256 - 2, 120 - 2), (".dta", 80, 2000 - 2)):  # a label of Stata counts characters
+    # Stata limits the characters of a label
+    for suffix, *sizes in ((".sav", 256 - 2, 120 - 2), (".dta", 80, 2000 - 2)):
         file = _StatFile(suffix)
         file.add("a", "x" * 3000, [0], {0: "y" * 3000})
         assert [len(file.labels["a"]), len(file.value_labels["a"][0])] == sizes
@@ -152,7 +155,7 @@ LABEL_SETS: dict[str, list[str | int]] = {
 
 
 def coded_survey() -> tuple[Survey, pd.DataFrame]:
-    """Each label set plainly, with chance and with labels, and a table in which every answer occurs."""
+    """Each label set without a design, with a design and with labels, and a table in which every answer occurs."""
     questions, columns = [], {}
     for number, options in enumerate(LABEL_SETS.values()):
         named = {option: f"{place}. {'x' * 150}" for place, option in enumerate(options)}
@@ -169,7 +172,7 @@ def coded_survey() -> tuple[Survey, pd.DataFrame]:
 
 
 def check_numbers(cells, frame, book) -> None:
-    """A file with numbers has the number of each cell that is one, and of the others the code in the codebook."""
+    """A numeric file stores cells that are numbers as they are, and all others as their code in the codebook."""
     for name in cells:
         codes = book["columns"][name]["codes"]
         for cell, value in zip(cells[name], frame[name], strict=True):
@@ -181,11 +184,11 @@ def check_numbers(cells, frame, book) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_file_has_the_values_of_the_csv_file(tmp_path, suffix):
-    """Read back by pyreadstat and by R's haven, which know nothing of a survey."""
+    """The files are read back by pyreadstat and by R's haven, which know nothing about the survey."""
     asked, frame = coded_survey()
     csv = pd.read_csv(write(frame, tmp_path / "r.csv", asked), dtype=str, keep_default_na=False)
-    csv = csv.map(as_written)  # without the apostrophe before what a spreadsheet might take for a formula
-    for name in csv:  # pandas writes 1.0 where another row is missing
+    csv = csv.map(unescape_formulas)  # drops the apostrophe that protects cells from being read as formulas
+    for name in csv:  # pandas writes 1.0 if another row is missing
         numbers = all(isinstance(option, int) for option in asked[name].options)
         csv[name] = [str(int(float(cell))) if numbers and cell else cell for cell in csv[name]]
     book = json.loads((tmp_path / "r.codebook.json").read_text())
@@ -217,7 +220,7 @@ def read_by_haven(path, frame) -> pd.DataFrame:
 
 @pytest.mark.parametrize("suffix", [".sav", ".dta"])
 def test_files_whose_codes_count_from_zero_are_read_by_their_labels(tmp_path, suffix):
-    """As earlier versions wrote them, whatever the options were."""
+    """As earlier versions wrote them, for all kinds of options."""
     asked = survey(Question("year", "Year?", options=[1, 2, 3]), cheated(), check=False)
     frame = pd.DataFrame({"year": [0.0, 1.0, 2.0], "cheated": [0.0, 1.0, 1.0]})
     labels = {"year": {0: "1", 1: "2", 2: "3"}, "cheated": {0: "No", 1: "Yes"}}

@@ -36,9 +36,11 @@ def add_command(
     parser.set_defaults(run=run)
     if with_database:
         default = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
-        order = f"else TOOLKIT_DATABASE of the environment, as for a password; else {_DATABASE}"
+        default_text = (
+            f"default: the environment variable TOOLKIT_DATABASE, which may contain a password, or else {_DATABASE}"
+        )
         parser.add_argument(
-            "--database", default=DefaultDatabase(default), help=f"sqlite:///file.db or postgresql://…; {order}"
+            "--database", default=DefaultDatabase(default), help=f"sqlite:///file.db or postgresql://… ({default_text})"
         )
     return parser
 
@@ -50,7 +52,7 @@ class DefaultDatabase(str):
 
 
 def attach_collector(options: Options) -> "Collector":
-    """Return the collection of a command; print a warning if this code makes a page that respondents have not seen."""
+    """Return the collection of a command; print a warning if this code's page differs from what respondents saw."""
     from toolkit.survey.collector import Collector
 
     with warnings.catch_warnings(record=True) as caught, running_servers_in_errors():
@@ -70,8 +72,10 @@ def running_servers_in_errors() -> Iterator[None]:
     try:
         yield
     except StoreError as problem:
-        addresses = ", ".join(f"{server.url} (process {server.pid})" for server in list_servers()) or "nothing"
-        raise StoreError(f"{problem} --database names another one. Running here now: {addresses}.") from None
+        addresses = ", ".join(f"{server.url} (process {server.pid})" for server in list_servers()) or "none"
+        raise StoreError(
+            f"{problem} Choose another with --database. Servers running on this machine: {addresses}."
+        ) from None
 
 
 def echo(*lines: str) -> None:

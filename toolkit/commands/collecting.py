@@ -30,45 +30,47 @@ def add(commands: Subparsers) -> None:
     _add_open(commands)
     for command, run, about in _COMMANDS_WITHOUT_OPTIONS:
         add_command(commands, command, run, about)
-    about = "how a collection stands, and what other servers you run here"
+    about = "print the status of a collection, and your other servers on this machine"
     add_json_option(add_command(commands, "status", _status, about))
-    close = add_command(commands, "close", _close, "end a collection for good, and its server")
-    close.add_argument("--anyway", action="store_true", help="give up what waits on tablets: nobody can open it then")
-    invite = add_command(
-        commands, "invite", _invite, "print links that work once, for surveys with access by token or blind"
+    close = add_command(commands, "close", _close, "close a collection permanently, and stop its server")
+    close.add_argument(
+        "--anyway", action="store_true", help="close even if reports wait on tablets; they can then never be read"
     )
-    invite.add_argument("count", type=int, help="how many links")
-    about = "print a link for a station: a device of yours on which many people answer, also without a network"
+    invite = add_command(
+        commands, "invite", _invite, "print single-use links, for surveys with access 'token' or 'blind'"
+    )
+    invite.add_argument("count", type=int, help="the number of links")
+    about = "print the link of a station: one of your devices, on which many people answer, even without a network"
     station = add_command(commands, "station", _station, about)
-    station.add_argument("what", choices=["new"], help="make a link for a new station")
-    station.add_argument("uses", type=int, help="how many people can answer with it")
+    station.add_argument("what", choices=["new"], help="create a new station")
+    station.add_argument("uses", type=int, help="the number of people who can answer on it")
     _add_reading(commands)
     _add_operating(commands)
 
 
 def _add_serve(commands: Subparsers) -> None:
-    about = "collect answers to a survey, until it is closed; the server runs in the background"
+    about = "open a survey and serve it in the background until it is closed"
     serve = add_command(commands, "serve", _serve, about, examples=_EXAMPLES)
     serve.add_argument("survey", help="a .toml or .json file")
     add_arguments(serve)
-    text = "for systemd and containers: no daemon, log to stderr, TERM ends it"
+    text = "run in the foreground, for systemd and containers: log to stderr, and stop on SIGTERM"
     serve.add_argument("--foreground", action="store_true", help=text)
 
 
 def _add_open(commands: Subparsers) -> None:
-    about = "make a collection and open it, without a server: for servers that may not make tables"
+    about = "create and open a collection without a server, if the server may not create tables"
     open_ = add_command(commands, "open", _open, about)
     open_.add_argument("survey", help="a .toml or .json file")
-    add_arguments(open_, ("public_url", "issuer_key", "amend", "again"))
+    add_arguments(open_, ("public_url", "issuer_key", "amend", "previous_wave"))
 
 
 _EXAMPLES = """\
-To try it on this machine, then look at it and end it:
+To try a survey on this machine, read its status and close it:
   toolkit serve survey.toml
   toolkit status
   toolkit close
 
-In the field, with a certificate, for phones that open https://survey.example:
+To serve it to phones at https://survey.example, with a certificate:
   toolkit serve survey.toml --database sqlite:///campus.db --host 0.0.0.0 --port 443 \\
     --certificate cert.pem --private-key key.pem --public-url https://survey.example/
 """
@@ -85,7 +87,7 @@ def _serve(options: Options) -> int:
         return run(options.survey, database, ServeOptions.from_namespace(options))
     except Exception as problem:
         if options.rehearsal:
-            problem.args = (f"{problem} This was to be a rehearsal: it was not started.",)
+            problem.args = (f"{problem} The rehearsal was not started.",)
         raise
 
 
@@ -106,19 +108,21 @@ def _serve_in_background(survey: str, database: str | None, options: ServeOption
 
 
 def _shell_text(database: str) -> str:
-    """Return the database as the user would type it in a shell, but hide URLs, which may contain a password."""
+    """Return the database as the user would type it in a shell, but hide other URLs, which may contain a password."""
     return database if database.startswith("sqlite") else "as you named it"
 
 
 def _hash_lines(database: str) -> list[str]:
-    """Return lines with the two hashes on every final screen, which respondents compare with the published hashes."""
+    """Return lines with the two hashes that every final screen shows, so that the user can publish them."""
     from toolkit.survey.client import code_hash
     from toolkit.survey.serving.background import find_server
 
     served = find_server(database)
     if served is None:
         return []
-    advice = 'Every last screen shows these two numbers. Publish them, and say where: hashes = "…" in the survey.'
+    advice = (
+        'The last screen of the form shows these two hashes. Publish them, and write where: hashes = "…" in the survey.'
+    )
     return [advice, f"survey  {served.page_hash}", f"program {code_hash()}"]
 
 
@@ -140,7 +144,7 @@ def _open(options: Options) -> None:
     _, prepared = prepare(Survey.load(options.survey), options.database, ServeOptions.from_namespace(options))
     _print_status(attach_collector(options))
     if prepared.issuer_key is not None:
-        echo(f"The key that signs blind tokens is in {prepared.issuer_key}: every server needs it, and a backup of it.")
+        echo(f"The key that signs blind tokens is in {prepared.issuer_key}. Every server needs it; keep a backup.")
 
 
 def _print_status(collection: "Collector") -> None:
@@ -150,9 +154,9 @@ def _print_status(collection: "Collector") -> None:
     serving = (
         f"served at {status.url}" if status.is_serving else "no server that you started is running on this machine"
     )
-    disclosed = "" if status.state == "closed" else f" ({status.n_reports:,} of them shown so far, in steps)"
+    disclosed = "" if status.state == "closed" else f" ({status.n_reports:,} of them disclosed so far, in steps)"
     line = f"{kind}{status.state}: {status.n_stored:,} reports{cap}{disclosed}; {serving}"
-    out = f"Uses of stations that are out, neither spent nor given back: {status.n_outstanding_uses:,}"
+    out = f"Uses that stations hold, neither spent nor returned: {status.n_outstanding_uses:,}"
     echo(
         line,
         *[out] * bool(status.n_outstanding_uses),
@@ -162,15 +166,15 @@ def _print_status(collection: "Collector") -> None:
 
 
 def _last_day_lines(collection: "Collector") -> list[str]:
-    """Return a sentence on the last day of a collection that is not closed."""
+    """Return a sentence about the last day of a collection that is not closed."""
     from toolkit.survey.questions.survey_fields import is_over
 
     day = collection.survey.closes
     if day is None or collection.status().state == "closed":
         return []
     if is_over(day):
-        return [f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."]
-    return [f"Reports are taken until {day} is over everywhere, at noon (UTC) of the day after."]
+        return [f"Its last day, {day}, is over, and no more reports are accepted. Close it with `toolkit close`."]
+    return [f"Reports are accepted until {day} is over in every time zone, at noon UTC of the next day."]
 
 
 def _status(options: Options) -> None:
@@ -209,8 +213,8 @@ def _close(options: Options) -> None:
     _print_status(collection)
     if alone:
         echo(
-            "No server of yours was found. One that another account or another machine runs may still run: "
-            "it takes no more reports; whoever started it must end it."
+            "You run no server for it on this machine. A server that another account or machine runs accepts no more "
+            "reports; whoever started it must stop it."
         )
 
 
@@ -220,54 +224,61 @@ def _migrate(options: Options) -> None:
 
     with closing(open_store(absolute_url(options.database))) as store:
         earlier = store.migrate()
-    echo(f"tables of version {earlier}" + ("" if earlier == VERSION else f", now of version {VERSION}"))
+    echo(
+        f"version {earlier} of the tables"
+        + (", which is current" if earlier == VERSION else f" was migrated to version {VERSION}")
+    )
 
 
 _COMMANDS_WITHOUT_OPTIONS = (
-    ("pause", _state_command("pause"), "take no more reports for now"),
-    ("resume", _state_command("resume"), "take reports again"),
-    (
-        "migrate",
-        _migrate,
-        "bring a collection of an older toolkit to today's tables; stop its servers and copy it first",
-    ),
+    ("pause", _state_command("pause"), "stop accepting reports for now"),
+    ("resume", _state_command("resume"), "accept reports again"),
+    ("migrate", _migrate, "migrate a collection made by an older version; stop its servers and make a copy first"),
 )
 
 
 def _station(options: Options) -> None:
     collection = attach_collector(options)
     link = collection.station(options.uses)
-    echo(link, "", f"For one device and {options.uses:,} people. Open it there once with a network, and choose a PIN.")
+    echo(
+        link,
+        "",
+        f"For one device and {options.uses:,} people. Open it on the device while it is online, and choose a PIN.",
+    )
     if not link.startswith(("https:", "http://127.0.0.1", "http://localhost")):
-        echo("Browsers need https for it: this address will not work on a device.")
+        echo("Browsers require https for stations, so this address will not work on another device.")
 
 
 def _invite(options: Options) -> None:
     echo(*attach_collector(options).invitations(options.count))
 
 
-_METHOD_HELP = "mle: shares inside 0 to 1, for display; else unbiased"
-_REGISTRATION_HELP = "what `toolkit register` wrote: everything then says whether it was registered or is exploratory"
+_METHOD_HELP = "mle: maximum likelihood, with shares from 0 to 1 (default: unbiased)"
+_REGISTRATION_HELP = "the file from `toolkit register`; each result is then marked as registered or exploratory"
 
 
 def _add_reading(commands: Subparsers) -> None:
     results = add_command(commands, "results", _results, "print the estimates")
     add_result = results.add_argument
-    add_result("--by", action="append", help="a plain question; may be repeated")
-    add_result("--minimum", type=int, help="people below which no estimate is shown, if not the survey's; it is noted")
+    add_result("--by", action="append", help="a plain question whose answers form groups; may be repeated")
+    add_result(
+        "--minimum",
+        type=int,
+        help="the smallest number of people for whom an estimate is shown (default: the survey's); a note states it",
+    )
     add_result("--method", help=_METHOD_HELP)
     add_result("--registration", help=_REGISTRATION_HELP)
     add_json_option(results)
-    about = "write a report of a closed collection, for readers: .html, .docx, .pdf or .md"
+    about = "write a report on a closed collection, as .html, .docx, .pdf or .md"
     report = add_command(commands, "report", _report, about).add_argument
-    report("path", help="the file, whose ending says its format")
-    report("--by", action="append", help="a plain question; may be repeated")
+    report("path", help="the file to write; its extension determines the format")
+    report("--by", action="append", help="a plain question whose answers form groups; may be repeated")
     report("--method", help=_METHOD_HELP)
     report("--registration", help=_REGISTRATION_HELP)
-    about = "write the reports to a .csv, .parquet, .feather, .sav (SPSS) or .dta (Stata) file, with a codebook"
+    about = "export the reports as .csv, .parquet, .feather, .sav (SPSS) or .dta (Stata), with a codebook"
     export = add_command(commands, "export", _export, about).add_argument
-    export("path", help="the file, whose ending says its format")
-    export("--language", help="of the labels in .sav and .dta files; the first of the survey if left out")
+    export("path", help="the file to write; its extension determines the format")
+    export("--language", help="the language of the labels in .sav and .dta files (default: the survey's first)")
 
 
 def _results(options: Options) -> None:
@@ -279,7 +290,7 @@ def _results(options: Options) -> None:
         title = {"title": results.survey.name, "by": results.by, "minimum": results.minimum}
         echo_json(title | {"estimates": rows, "notes": [*results.notes()]})
         return
-    table = results.summary().to_string(index=False) if results.group_estimates else "There is nothing to show yet."
+    table = results.summary().to_string(index=False) if results.group_estimates else "No results can be shown yet."
     echo(results.survey.name, table, *results.notes())
 
 
@@ -290,7 +301,7 @@ def _report(options: Options) -> None:
 
 def _export(options: Options) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the remarks below state which reports are not disclosed
+        warnings.simplefilter("ignore")  # the remarks printed below state which reports are not disclosed
         collection = attach_collector(options)
         path = collection.export(options.path, language=options.language)
     echo(f"wrote {path}", *collection.results().remarks)
@@ -301,15 +312,15 @@ PROBLEMS_FOUND = 1
 
 
 def _add_operating(commands: Subparsers) -> None:
-    about = "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if something must "
-    doctor = add_command(commands, "doctor", _doctor, f"{about}be done", with_database=False)
+    about = "test the public address of a collection as a phone would use it; the exit code is 1 if there are "
+    doctor = add_command(commands, "doctor", _doctor, f"{about}problems", with_database=False)
     doctor.add_argument("url", help="the address that respondents use")
-    about = "make one closed collection, --database, of several closed ones of the same questions"
+    about = "merge closed collections of the same questions into one, --database"
     merge = add_command(commands, "merge", _merge, about)
-    merge.add_argument("others", nargs="+", help="their databases: sqlite:///file.db or postgresql://…")
-    about = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
+    merge.add_argument("others", nargs="+", help="the databases to merge: sqlite:///file.db or postgresql://…")
+    about = "delete the reports, tables and files of a closed collection permanently, after asking for its title"
     delete = add_command(commands, "delete", _delete, about)
-    delete.add_argument("--yes", action="store_true", help="do not ask")
+    delete.add_argument("--yes", action="store_true", help="do not ask for the title")
 
 
 def _doctor(options: Options) -> int:
@@ -319,7 +330,7 @@ def _doctor(options: Options) -> int:
     for finding in examine(options.url):
         echo(str(finding))
         failed += finding.is_failure
-    echo("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
+    echo("This cannot be checked from here: what a proxy, a firewall or a load balancer logs. See docs/production.md.")
     return PROBLEMS_FOUND if failed else 0
 
 
@@ -328,7 +339,7 @@ def _merge(options: Options) -> None:
 
     with running_servers_in_errors():
         count, repeated = merge(options.database, options.others)
-    echo(f"{count:,} reports; {repeated:,} more were in two collections, and are in it once.")
+    echo(f"{count:,} reports were merged; {repeated:,} of them were in two collections and are included once.")
 
 
 def _delete(options: Options) -> None:
@@ -338,12 +349,16 @@ def _delete(options: Options) -> None:
         title, description = describe_deletable(options.database)
     echo(description)
     if not options.yes and _typed_title() != title:
-        reject("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
+        reject(
+            "the title of the collection must be typed, or `--yes` used",
+            "another text",
+            "nothing was deleted; try again",
+        )
     echo("Deleted.", *delete(options.database))
 
 
 def _typed_title() -> str:
     try:
-        return input("Type its title to delete it for good: ").strip()
+        return input("Type its title to delete it permanently: ").strip()
     except EOFError:  # stdin is not a terminal
         return ""

@@ -1,29 +1,36 @@
-"""Commands that create a survey, start the studio, copy the notebooks of the course, and grade answers."""
+"""Commands that create a survey, start the studio, and copy the notebooks of the course."""
 
 import shlex
 from pathlib import Path
 
-from toolkit.commands import Options, Subparsers, add_command, echo, print_error
+from toolkit.commands import Options, Subparsers, add_command, echo
 from toolkit.core.checks import reject
-from toolkit.teaching.checking import grade, read_answers
 from toolkit.teaching.copies import copy_course
 
 
 def add(commands: Subparsers) -> None:
     new = add_command(
-        commands, "new", _new, "write a survey to start from, with a comment on every part", with_database=False
+        commands, "new", _new, "write an example survey in which a comment explains each part", with_database=False
     )
     new.add_argument("path", help="a .toml file that does not exist yet, such as survey.toml")
-    about = "write, rehearse, open and read surveys on a page of this machine, without code; and release tables"
+    about = "prepare, run and analyse surveys, and release tables, in a browser on this machine, without code"
     studio = add_command(commands, "studio", _studio, about, with_database=False)
-    studio.add_argument("folder", nargs="?", default=".", help="where the files are (default: this folder)")
-    studio.add_argument("--port", type=int, default=0, help="on this machine alone; 0: any free one")
-    studio.add_argument("--public-url", help="the address at which a proxy shows it, such as that of JupyterLab")
-    studio.add_argument("--no-browser", action="store_true", help="only print the link")
+    studio.add_argument(
+        "folder", nargs="?", default=".", help="the folder with the files (default: the current folder)"
+    )
+    studio.add_argument("--port", type=int, default=0, help="the port on this machine (default: any free port)")
+    studio.add_argument("--public-url", help="the address of the studio behind a proxy, such as JupyterLab's")
+    studio.add_argument("--no-browser", action="store_true", help="print the link without opening a browser")
+    _add_notebooks(commands)
+
+
+def _add_notebooks(commands: Subparsers) -> None:
     notebooks = add_command(
         commands, "notebooks", _notebooks, "copy the notebooks and their data into a folder", with_database=False
     )
-    notebooks.add_argument("folder", help="it gets two folders, notebooks and data; it is made if it does not exist")
+    notebooks.add_argument(
+        "folder", help="the folder that gets the subfolders notebooks and data; it is created if necessary"
+    )
     kind = notebooks.add_mutually_exclusive_group()
     kind.add_argument(
         "--student",
@@ -34,23 +41,22 @@ def add(commands: Subparsers) -> None:
         help="without solutions and outputs",
     )
     kind.add_argument(
-        "--teacher", dest="kind", action="store_const", const="teacher", help="with the key and the bank of questions"
+        "--teacher",
+        dest="kind",
+        action="store_const",
+        const="teacher",
+        help="with the answer key and the question bank",
     )
     notebooks.add_argument(
-        "--install", action="store_true", help="each begins with a cell that installs the toolkit, as Colab needs it"
+        "--install", action="store_true", help="add a first cell that installs the toolkit, for example for Colab"
     )
-    grading = add_command(
-        commands, "grade", _grade, "give points to the numbers that were handed in", with_database=False
-    )
-    grading.add_argument("files", nargs="+", help='TOML files with a line for each exercise: "P.1" = [1.5, 3]')
-    grading.add_argument("--of", default="P.", help="which exercises: P. is the project (the default), 03. a notebook")
 
 
 def _new(options: Options) -> None:
     path = Path(options.path)
     if path.suffix != ".toml" or not options.path.isprintable():
-        consequence = "the survey is written as TOML, which has comments"
-        reject("`path` must be the name of a .toml file", repr(path.name)[:60], consequence)
+        remedy = "choose a name that ends in .toml, such as survey.toml"
+        reject("`path` must be the name of a .toml file", repr(path.name)[:60], remedy)
     from toolkit.studio.surveys import EXAMPLES
 
     text = EXAMPLES["exam"].read_text(encoding="utf-8").replace("survey.toml", _quoted(path))
@@ -58,7 +64,12 @@ def _new(options: Options) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        reject("`path` must be a new file", f"{options.path}, which exists", "nothing is overwritten", FileExistsError)
+        reject(
+            "`path` must be a new file",
+            f"{options.path}, which exists",
+            "choose another name; nothing was overwritten",
+            FileExistsError,
+        )
     echo(f"wrote {path}", f"Change it, then try: toolkit check {_quoted(path)}")
 
 
@@ -80,22 +91,3 @@ def _notebooks(options: Options) -> None:
     copy_course(target, options.kind, add_install_cell=options.install)
     first = target / "notebooks" / "00_start_here.ipynb"
     echo(f"wrote {target / 'notebooks'} and {target / 'data'}", f"Open the first one: jupyter lab {_quoted(first)}")
-
-
-def _grade(options: Options) -> int:
-    """Print a line of CSV for each file on stdout, and remarks on wrong answers on stderr."""
-    complaints = 0
-    echo(",".join(["file", *(f"{mark.exercise} (of {mark.max_points})" for mark in grade({}, options.of)), "points"]))
-    for file in map(Path, options.files):
-        try:
-            marks = grade(read_answers(file), options.of)
-        except (OSError, ValueError) as problem:
-            complaints += 1
-            print_error(f"{file.name}: {problem}")
-            continue
-        points = [mark.points for mark in marks]
-        echo(",".join([file.name.replace(",", " "), *map(str, points), str(sum(points))]))
-        for mark in marks:
-            if mark.points < mark.max_points:
-                print_error(f"{file.name}: {mark.exercise}: {mark.message}")
-    return 1 if complaints else 0

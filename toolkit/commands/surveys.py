@@ -16,55 +16,74 @@ if TYPE_CHECKING:
 
 
 def add(commands: Subparsers) -> None:
-    about = "read a survey, say what is wrong with it, or what people would agree to"
+    about = "check a survey, and print its consent text or what is wrong with it"
     check_parser = add_command(commands, "check", _check, about, with_database=False)
     check = check_parser.add_argument
     check("survey", help="a .toml or .json file")
-    check("--language", help="of the text; the first if left out")
-    check("--n", type=int, help="people who answer: then also how precise each question would be")
-    check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
-    check("--dpia", help="also write a data protection assessment to this file, .md or .html", metavar="PATH")
+    check("--language", help="the language of the text (default: the survey's first)")
+    check("--n", type=int, help="the number of people who answer; the precision of each question is then printed")
+    check("--subgroup", help="the smallest subgroup's share of these people, such as 0.1; requires --n")
+    check("--dpia", help="also write a data protection impact assessment to this .md or .html file", metavar="PATH")
     add_json_option(check_parser)
-    about = "write what was asked, hidden and how it is estimated: .json, .md, .html, .docx, .pdf or .xml (DDI 2.5)"
+    about = "write a codebook: questions, designs and estimators, as .json, .md, .html, .docx, .pdf or .xml (DDI 2.5)"
     book = add_command(commands, "codebook", _codebook, about, with_database=False).add_argument
     book("survey", help="a .toml or .json file")
-    book("path", help="the file, whose ending says its format")
-    book("--language", help="the first of the survey if left out")
-    about = "write a form for ODK and Kobo, where people throw their own dice"
+    book("path", help="the file to write; its extension determines the format")
+    book("--language", help="the language of the codebook (default: the survey's first)")
+    about = "write an XLSForm for ODK and Kobo, in which respondents use their own dice"
     form = add_command(commands, "xlsform", _xlsform, about, with_database=False).add_argument
     form("survey", help="a .toml or .json file")
-    form("path", help="an .xlsx file")
-    about = "register a survey and its analysis before anybody is asked"
+    form("path", help="the .xlsx file to write")
+    about = "write the randomizer as an ES module for any web page, with its types and documentation"
+    web = add_command(commands, "web", _web, about, with_database=False).add_argument
+    web("folder", help="the folder for the files; it is created if necessary")
+    web("survey", nargs="?", help="a .toml or .json file whose designs are written as well")
+    about = "write a form for another survey program, which gets the reports on hidden questions but not their answers"
+    tool = add_command(commands, "form", _form, about, with_database=False).add_argument
+    tool("survey", help="a .toml or .json file")
+    tool("folder", help="the folder for the files; it is created if necessary")
+    tool("--for", dest="tool", required=True, help="surveyjs, jspsych, qualtrics or limesurvey")
+    tool("--language", help="the language of the form (default: the survey's first)")
+    about = "preregister a survey and its planned analysis"
     register = add_command(
         commands, "register", _register, about, with_database=False, examples=_PLAN_EXAMPLE
     ).add_argument
     register("survey", help="a .toml or .json file")
-    register("plan", help="a .toml file with what is planned")
-    register("-o", "--output", default="prereg.md", help="the .md file that is written (default prereg.md)")
-    about = "write sheets for paper into a folder, where people throw their own dice, and tables to type them in"
+    register("plan", help="a .toml file with the planned analysis")
+    register("-o", "--output", default="prereg.md", help="the .md file to write (default: prereg.md)")
+    _add_paper(commands)
+
+
+def _add_paper(commands: Subparsers) -> None:
+    about = "write a paper questionnaire, in which respondents use their own dice, and forms for data entry"
     paper = add_command(commands, "paper", _paper, about, with_database=False).add_argument
     paper("survey", help="a .toml or .json file")
-    paper("folder", nargs="?", help="where the files go; named like the survey if left out")
-    paper("--copies", type=int, default=1, help="sheets in each language, each with a number of its own (default 1)")
-    paper("--language", help="one of the survey's; all of them if left out")
-    about = "read sheets of paper that were typed in, once or twice, say what must be settled, or store them all"
+    paper("folder", nargs="?", help="the folder for the files (default: named after the survey)")
+    paper(
+        "--copies",
+        type=int,
+        default=1,
+        help="the number of copies in each language; each has its own number (default: 1)",
+    )
+    paper("--language", help="one of the survey's languages (default: all)")
+    about = "check sheets that were typed in once or twice, and store them if nothing is unclear"
     enter = add_command(commands, "enter", _enter, about).add_argument
     enter("survey", help="a .toml or .json file")
-    enter("first", help="entry.csv or entry.xlsx as it was filled in")
-    enter("second", nargs="?", help="the same sheets, typed in again by somebody else")
+    enter("first", help="entry.csv or entry.xlsx with the typed sheets")
+    enter("second", nargs="?", help="the same sheets, typed again by another person")
 
 
 _PLAN_EXAMPLE = """\
-A plan says, in TOML:
+A plan in TOML:
   n = 2000
   stopping = "At 2,000 reports, or on 1 June."
   exclusions = "None."
-  missing = "Reports that are missing are left out, question by question."
+  missing = "Missing reports are left out, question by question."
   groups = ["faculty"]
   contrasts = [{question = "cheated", by = "faculty", reference = "arts"}]
   prevalence = {cheated = 0.2}
   power = {cheated = {prevalence = 0.1, detect = 0.2}}
-  hypotheses = ["More students of law cheat than of arts."]
+  hypotheses = ["A larger share of law students than of arts students cheat."]
 """
 
 
@@ -74,7 +93,7 @@ def _check(options: Options) -> None:
 
     survey = Survey.load(options.survey)
     if options.n is None and options.subgroup is not None:
-        reject("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
+        reject("`--subgroup` must be used with `--n`", "no `--n`", "add the number of people with --n")
     if options.json:
         echo_json(_survey_facts(survey, options.language, options.n, options.subgroup))
         return
@@ -88,9 +107,9 @@ def _check(options: Options) -> None:
 
 
 def _survey_facts(survey: "Survey", language: str | None, n: int | None, subgroup: str | None) -> dict[str, Any]:
-    """Return what `check` prints, for other programs."""
+    """Return the facts that `check` prints as plain data, for other programs."""
     from toolkit.survey.client import code_hash
-    from toolkit.survey.consent.statement import missing
+    from toolkit.survey.consent.statement import missing_statements
 
     questions = [
         {
@@ -108,24 +127,24 @@ def _survey_facts(survey: "Survey", language: str | None, n: int | None, subgrou
         "epsilon": survey.loss.epsilon,
         "questions": questions,
         "consent": survey.consent_text(language),
-        "missing": list(missing(statements(survey))),
+        "missing": list(missing_statements(statements(survey))),
         "plan": None if plan is None else [asdict(question) for question in plan.questions],
         "notes": [] if plan is None else list(plan.notes),
     }
 
 
 def _reminder_lines(survey: "Survey", language: str | None) -> list[str]:
-    """Return reminders about missing statements, and about instructions that must agree with the design's promise."""
-    from toolkit.survey.consent.statement import missing, odds
+    """Return reminders about missing statements, and about custom instructions, which must agree with the design."""
+    from toolkit.survey.consent.statement import missing_statements, odds
 
-    absent, code = missing(statements(survey)), language or survey.languages[0]
-    lines = ["", f"missing before it is served beyond this machine: {', '.join(absent)}"] if absent else []
+    absent, code = missing_statements(statements(survey)), language or survey.languages[0]
+    lines = ["", f"required before other machines can open it: {', '.join(absent)}"] if absent else []
     for question in survey.questions:
         if question.design is not None and question.instructions is not None:
             instructions = question.instructions
             instructions = instructions if isinstance(instructions, str) else instructions[code]
-            lines += ["", f"{question.name}, read: do these say the same?", f"  people do: {instructions}"]
-            lines += [f"  we promise: {' '.join(odds(question, code, survey.words))}"]
+            lines += ["", f"{question.name}: check that these two texts agree.", f"  Instructions: {instructions}"]
+            lines += [f"  Promise: {' '.join(odds(question, code, survey.words))}"]
     return lines
 
 
@@ -133,7 +152,7 @@ def _write_assessment(survey: "Survey", path: Path, language: str | None) -> Non
     from toolkit.survey.dpia import assessment, assessment_html
 
     if path.suffix not in (".md", ".html"):
-        reject("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
+        reject("`--dpia` must name a .md or .html file", path.name, "choose one of these extensions")
     render = assessment if path.suffix == ".md" else assessment_html
     path.write_text(render(survey, language), encoding="utf-8")
     echo(f"wrote {path}")
@@ -149,6 +168,22 @@ def _xlsform(options: Options) -> None:
     from toolkit.survey.spec import Survey
 
     echo(f"wrote {write_xlsform(Survey.load(options.survey), options.path)}")
+
+
+def _form(options: Options) -> None:
+    from toolkit.survey.exchange.web_forms import write_web_form
+    from toolkit.survey.spec import Survey
+
+    survey = Survey.load(options.survey)
+    echo(*(f"wrote {path}" for path in write_web_form(survey, options.folder, options.tool, language=options.language)))
+
+
+def _web(options: Options) -> None:
+    from toolkit.survey.exchange.web import write_web_module
+    from toolkit.survey.spec import Survey
+
+    survey = None if options.survey is None else Survey.load(options.survey)
+    echo(*(f"wrote {path}" for path in write_web_module(options.folder, survey)))
 
 
 def _register(options: Options) -> None:
@@ -177,7 +212,7 @@ def _paper(options: Options) -> None:
         warnings.simplefilter("always")
         files = write_kit(survey, folder, copies=options.copies, language=options.language)
     if left_out := printable_survey(survey)[1]:
-        echo(f"left out, as no coin, die or slips draw the report: {', '.join(left_out)}")
+        echo(f"left out, because no coin, die or slips of paper can produce the report: {', '.join(left_out)}")
     echo(*(f"wrote {path}" for path in files))
     for warning in caught:
         print_error(str(warning.message))
@@ -190,10 +225,10 @@ def _enter(options: Options) -> int:
     survey = Survey.load(options.survey)
     entered = read_entries(survey, options.first, options.second)
     if entered.problems:
-        echo(*entered.problems, "", f"{len(entered.problems)} to settle; nothing was stored.")
+        echo(*entered.problems, "", f"Problems to resolve: {len(entered.problems)}. Nothing was stored.")
         return 1
     stored = store_entries(survey, entered, options.database)
-    echo(f"{stored['stored']} sheets stored, {stored['repeated']} were there already.")
+    echo(f"{stored['stored']} sheets were stored; {stored['repeated']} had been stored before.")
     if options.second is None:
-        echo("They were typed in once: a wrong code that is one of the question's cannot be seen.")
+        echo("They were typed only once, so a typing error that gives another valid code cannot be noticed.")
     return 0

@@ -48,7 +48,7 @@ def outcome_ratios(
     first_outcomes, second_outcomes = (np.asarray(runs, dtype=np.float64) for runs in (first, second))
     if first_outcomes.ndim != 1 or second_outcomes.ndim != 1 or not len(first_outcomes) or not len(second_outcomes):
         shapes = f"shapes {first_outcomes.shape} and {second_outcomes.shape}"
-        reject("outcomes must be numbers, one a run", shapes, "choose one entry of the output")
+        reject("outcomes must be numbers, one per run", shapes, "choose one entry of the output")
     edges, names = _cells(np.concatenate([first_outcomes, second_outcomes]), max_cells)
     counts = (
         np.bincount(np.searchsorted(edges, x, "right"), minlength=len(names)) for x in (first_outcomes, second_outcomes)

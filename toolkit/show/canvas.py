@@ -22,11 +22,13 @@ from PIL import Image
 
 from toolkit.core.arrays import Array
 
-# The palette of Okabe and Ito, which people with any colour vision can distinguish, even in greyscale.
+# The palette of Okabe and Ito, whose colours remain distinguishable with colour blindness and in greyscale.
 BLUE, SKY, ORANGE, VERMILLION, GREY, INK = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#767676", "#222222"
 
 # A dark theme inverts the lightness and preserves hues, so that a saved notebook needs only one image for all themes.
-_DARK = '<style>[data-jp-theme-light="false"] .toolkit-figure {filter: invert(0.9) hue-rotate(180deg)}</style>'
+# Without more brightness orange would turn brown.
+_FILTER = "invert(0.9) hue-rotate(180deg) brightness(1.3)"
+_DARK = f'<style>[data-jp-theme-light="false"] .toolkit-figure {{filter: {_FILTER}}}</style>'
 _DPI = 96
 _PIXEL_RATIO = 2  # image pixels per CSS pixel, for high-resolution screens
 _AX = """\

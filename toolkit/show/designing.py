@@ -56,7 +56,7 @@ def noncompliance_lines(design: Design, prevalence: float, *, max_share: float =
     prevalence : float
         The true share.
     max_share : float, default 0.3
-        The maximum share of people who do not follow the instructions, where the x axis ends.
+        The maximum share of people who do not follow the instructions; the x axis ends there.
 
     Examples
     --------

@@ -63,15 +63,15 @@ def findings(results: Results, *, level: float = 0.95) -> PanelFigure:
         reject("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
     panels = _panels(results, level)
     if not panels:
-        reject("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
+        reject("there must be shares or means to draw", "only distributions", "each of them is in results[name]")
     if (rows := sum(map(len, panels))) > _MAX_ROWS:
-        reject(f"a picture holds at most {_MAX_ROWS} estimates", rows, "draw fewer groups, or see to_frame()")
+        reject(f"a figure must have at most {_MAX_ROWS} estimates", rows, "draw fewer groups, or use to_frame()")
     heights = [_panel_height(lines) for lines in panels]
     canvas = new_figure(width=8.2, height=_ROW_INCHES * sum(heights) + 0.75 * len(panels) + 0.6)
     axes = canvas.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     for ax, lines in zip(axes, panels, strict=True):
         _draw_panel(ax, lines)
-    if results.by and _share_rows(results):
+    if results.by and _groups_share_rows(results):
         _draw_legend(axes[0], [group_label(results, group) for group in _groups(results)])
     title = f"{results.survey.name}: estimates with {100 * level:g} % intervals"
     canvas.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
@@ -82,7 +82,7 @@ def _groups(results: Results) -> list[Group]:
     return sorted({finding.group for finding in results.group_estimates})
 
 
-def _share_rows(results: Results) -> bool:
+def _groups_share_rows(results: Results) -> bool:
     """Return whether the groups share rows, distinguished by their markers; too many groups get separate rows."""
     return len(_groups(results)) <= len(_STYLES)
 
@@ -103,7 +103,10 @@ def _estimate_rows(results: Results, finding: SurveyEstimate, level: float) -> l
         return []
     interval = estimate.interval(level)
     numbers = [np.atleast_1d(part) for part in (estimate.value, interval.low, interval.high)]
-    share_rows, group_suffix = _share_rows(results), f" ({group_label(results, finding.group)})" if results.by else ""
+    share_rows, group_suffix = (
+        _groups_share_rows(results),
+        f" ({group_label(results, finding.group)})" if results.by else "",
+    )
     group_index, lines = _groups(results).index(finding.group) if share_rows else 0, []
     for i, label in enumerate(estimate.labels):
         option = "" if not estimates_shares(question) else f": {option_label(results.survey, question.name, label)}"
@@ -114,7 +117,7 @@ def _estimate_rows(results: Results, finding: SurveyEstimate, level: float) -> l
     return lines
 
 
-def _rows(lines: Sequence[_EstimateRow]) -> dict[str, int]:
+def _row_positions(lines: Sequence[_EstimateRow]) -> dict[str, int]:
     """Map each row name to its position; groups can share a row."""
     return {name: index for index, name in enumerate(dict.fromkeys(line.name for line in lines))}
 
@@ -122,13 +125,13 @@ def _rows(lines: Sequence[_EstimateRow]) -> dict[str, int]:
 def _panel_height(lines: Sequence[_EstimateRow]) -> float:
     """Return the height of a panel, in rows."""
     n_groups = 1 + max(line.group for line in lines)
-    return len(_rows(lines)) * max(1.0, 0.62 * n_groups) + _PANEL_GAP
+    return len(_row_positions(lines)) * max(1.0, 0.62 * n_groups) + _PANEL_GAP
 
 
 def _draw_panel(ax: Axes, lines: Sequence[_EstimateRow]) -> None:
     """Draw the rows of a panel in the unit of its questions, with the groups of a row close together."""
     rows, n_groups, are_shares = (
-        _rows(lines),
+        _row_positions(lines),
         1 + max(line.group for line in lines),
         estimates_shares(lines[0].question),
     )
@@ -153,9 +156,7 @@ def _draw_panel(ax: Axes, lines: Sequence[_EstimateRow]) -> None:
     if are_shares:
         percent_ticks(ax, "x")
         outside = any(not 0 <= line.value <= 1 for line in lines if np.isfinite(line.value))
-        explanation = (
-            " (a mark outside 0 to 100 % is unbiased and honest; maximum likelihood keeps it inside)" if outside else ""
-        )
+        explanation = "\n(an unbiased estimate can lie outside 0 to 100 %)" if outside else ""
         ax.set_xlabel(f"share of people{explanation}")
     else:
         ax.set_xlabel(f"mean of {lines[0].question.name}")

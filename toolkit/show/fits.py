@@ -1,11 +1,14 @@
-"""Figures of fitted models: coefficients, predictions along a variable, and sensitivity to noncompliance."""
+"""Figures of fitted models: coefficients, predictions along a variable, goodness of fit, and noncompliance."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from toolkit.core.checks import check_level, reject
+from toolkit.core.inference.special import betaincinv, ndtri
+from toolkit.core.randomness import Rng
 from toolkit.show.canvas import (
     BLUE,
     GREY,
@@ -22,10 +25,11 @@ from toolkit.show.canvas import (
 )
 from toolkit.show.tables import interval_row
 
-__all__ = ["along", "coefficients"]
+__all__ = ["along", "coefficients", "goodness_of_fit", "residuals"]
 
 _N_POINTS = 41
 _MAX_LEVELS = 12
+_MAX_RESIDUALS = 400
 _STYLES = ((BLUE, "-"), (ORANGE, "--"), (VERMILLION, "-."), (SKY, ":"), (INK, (0, (6, 2))), (GREY, "-"))
 
 
@@ -115,6 +119,85 @@ def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = Non
     return finish(ax, f"Averaged over the people of the fit, with {100 * level:g} % intervals", alt)
 
 
+@document_figure
+def goodness_of_fit(test: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the observed against the expected share of each report, one point per group, with 95 % ranges.
+
+    If the model is right, the points lie near the line and mostly within the ranges. If there are two possible
+    reports, only the second one is drawn.
+
+    Parameters
+    ----------
+    test : GoodnessOfFit
+        The result of `fit.goodness_of_fit()`; its `plot` calls this function.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> from toolkit.analysis import logistic
+    >>> frame = {"yes": [0, 0, 0, 1, 1] * 8 + [0, 1] * 20 + [0, 1, 1] * 20, "x": [1] * 40 + [2] * 50 + [3] * 50}
+    >>> fit = logistic("yes ~ x", frame, warner("3/4"))
+    >>> show.fits.goodness_of_fit(fit.goodness_of_fit())
+    <Picture: goodness of fit p = 0.70: observed and expected share of yes: 40 % and 39 %, 52 % and 54 %, 68 % and 67 %>
+    """
+    ax = axes(ax, width=4.6, height=4.2)
+    expected, observed = (counts / test.people[:, None] for counts in (test.expected, test.observed))
+    first = 1 if len(test.reports) == 2 else 0
+    for report, (colour, _) in zip(range(first, len(test.reports)), _STYLES * 9, strict=False):
+        share = expected[:, report]
+        spread = 1.96 * np.sqrt(share * (1 - share) / test.people)
+        low, high = np.maximum(share - spread, 0), np.minimum(share + spread, 1)
+        ax.vlines(share, low, high, color=colour, alpha=0.35, linewidth=3)
+        ax.plot(share, observed[:, report], "o", color=colour, label=str(test.reports[report]))
+    ends = [expected[:, first:].min(), expected[:, first:].max()]
+    ax.plot(ends, ends, color=INK, linestyle="--", linewidth=1.2, zorder=0)
+    if first == 0:
+        ax.legend(frameon=False)
+    ax.set(xlabel="expected share", ylabel="observed share")
+    percent_ticks(ax, "xy")
+    pairs = zip(observed[:, -1], expected[:, -1], strict=True)
+    shares = ", ".join(f"{percent(observed)} and {percent(mean)}" for observed, mean in pairs)
+    alt = f"goodness of fit p = {test.p:.2f}: observed and expected share of {test.reports[-1]}: {shares}"
+    return finish(ax, f"Observed and expected reports: p = {test.p:.2g}", alt)
+
+
+@document_figure
+def residuals(fit: Any, *, rng: Rng = None, ax: Axes | None = None) -> Axes:
+    """Draw the sorted quantile residuals of a fit against normal quantiles, with pointwise 95 % ranges.
+
+    Parameters
+    ----------
+    fit : Fit
+        A fit that has residuals.
+    rng : numpy.random.Generator, optional
+        The generator for the random part of the residuals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from toolkit import show, warner
+    >>> from toolkit.analysis import logistic
+    >>> fit = logistic("yes ~ x", {"yes": [0, 1] * 50, "x": [-1, 1, 1, -1] * 25}, warner("3/4"))
+    >>> show.fits.residuals(fit, rng=np.random.default_rng(1))
+    <Picture: quantile residuals of 100 reports: mean 0.05, standard deviation 0.96, 95 % between -1.96 and 1.96>
+    """
+    ax = axes(ax, width=4.6, height=4.2)
+    values = np.sort(fit.residuals("quantile", rng=rng))
+    count = len(values)
+    rank = np.unique(np.linspace(1, count, min(count, _MAX_RESIDUALS)).round()).astype(int)
+    normal = ndtri((rank - 0.5) / count)
+    low, high = (ndtri(betaincinv(rank, count + 1 - rank, tail)) for tail in (0.025, 0.975))
+    ax.fill_between(normal, low, high, color=GREY, alpha=0.25, linewidth=0)
+    ax.plot(normal, normal, color=INK, linestyle="--", linewidth=1.2)
+    ax.plot(normal, values[rank - 1], ".", color=BLUE)
+    ax.set(xlabel="normal quantile", ylabel="quantile residual")
+    moments = f"mean {values.mean():.2f}, standard deviation {values.std():.2f}"
+    inside = f"{percent(np.mean(np.abs(values) < 1.96))} between -1.96 and 1.96"
+    return finish(
+        ax, "Residuals, with 95 % ranges of the model", f"quantile residuals of {count:,} reports: {moments}, {inside}"
+    )
+
+
 def _value_text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
@@ -159,7 +242,8 @@ def noncompliance(sensitivity: Any, *, max_share: float = 0.2, ax: Axes | None =
     count = 15 if len(sensitivity.groups) == 2 else 21  # two groups need 15 ** 2 = 225 fits for smooth contours
     shares = np.linspace(0, max_share, count)
     table = sensitivity.to_frame(shares.tolist())
-    behavior = sensitivity.behavior
+    number_text = partial(percent, decimals=1) if sensitivity.is_share else "{:g}".format
+    behavior, null_text = sensitivity.behavior, number_text(sensitivity.null)
     behavior_text = behavior.replace("_", " ") if behavior != "carriers" else "carriers who protect themselves"
     if len(sensitivity.groups) == 2:
         value, low, high = (table[name].to_numpy().reshape(count, count) for name in ("estimate", "low", "high"))
@@ -167,19 +251,20 @@ def noncompliance(sensitivity: Any, *, max_share: float = 0.2, ax: Axes | None =
         distance = np.maximum(low - sensitivity.null, sensitivity.null - high)
         ax.contourf(shares, shares, distance.T, levels=[-np.inf, 0], colors=[ORANGE], alpha=0.25)
         lines = ax.contour(shares, shares, value.T, levels=9, colors=[BLUE], linewidths=1.2)
-        ax.clabel(lines, [level for level in lines.levels if not np.isclose(level, sensitivity.null)], fontsize=8)
+        levels = [level for level in lines.levels if not np.isclose(level, sensitivity.null)]
+        ax.clabel(lines, levels, fontsize=8, fmt=number_text)
         if np.nanmin(value) < sensitivity.null < np.nanmax(value):
             ax.contour(shares, shares, value.T, levels=[sensitivity.null], colors=[VERMILLION], linewidths=2.6)
         ax.plot([0], [0], "o", color=INK, clip_on=False, zorder=5)
         ax.set(xlabel=f"{behavior_text}, {sensitivity.groups[0]}", ylabel=f"{behavior_text}, {sensitivity.groups[1]}")
-        title = f"Red: explained away ({sensitivity.null:g}). Shaded: in doubt"
+        title = f"Red: explained away ({null_text}). Shaded: in doubt"
     else:
         ax.fill_between(shares, table["low"], table["high"], color=BLUE, alpha=0.18, linewidth=0)
         ax.plot(shares, table["estimate"], color=BLUE, linewidth=2.2)
         ax.axhline(sensitivity.null, color=VERMILLION, linestyle="--", linewidth=1.5)
         ax.set(xlabel=behavior_text, ylabel="estimate")
-        title = f"What becomes of the estimate; dashed: {sensitivity.null:g}"
-    percent_ticks(ax, "xy" if len(sensitivity.groups) == 2 else "x")
+        title = f"What becomes of the estimate; dashed: {null_text}"
+    percent_ticks(ax, "xy" if len(sensitivity.groups) == 2 or sensitivity.is_share else "x")
     tips = {name: point.explains[behavior] for name, point in sensitivity.tipping.items()}
     descriptions = [f"of {name} {'no share' if np.isnan(tip) else percent(tip, 1)}" for name, tip in tips.items()]
     shares_text = f"{sensitivity.null:g} if {', '.join(descriptions)} are {behavior_text}"

@@ -81,7 +81,7 @@ def _annotate_cell(ax: Axes, design: Design, truth: int, report: int) -> None:
     if max(design.matrix.shape) <= _MAX_LABELED_OPTIONS:
         text = percent(float(share), 1)
         if share.denominator <= _MAX_SPOKEN_DENOMINATOR:
-            text += f"\n{Voice().often(share)}"
+            text += f"\n{Voice().frequency(share)}"
         ax.text(report, truth, text, ha="center", va="center", color=INK)
     if share == 0:
         line: dict[str, Any] = {"edgecolor": VERMILLION, "linewidth": 2.5, "linestyle": "--"}
@@ -108,7 +108,7 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
     <Picture: belief in yes, before and after a report: from 25 % it becomes 14 % after “no”, 40 % after “yes”>
     """
     if len(design.options) != 2:
-        reject("`design` must have two options to draw beliefs", len(design.options), "one axis holds one belief")
+        reject("`design` must have two options to draw beliefs", len(design.options), "one axis shows one belief")
     ax = axes(ax, width=7.2, height=4)
     grid = np.linspace(0, 1, 201)
     beliefs = np.array([design.posterior(x)[1] for x in grid])
@@ -260,5 +260,5 @@ def _estimates_by_name(estimates: Any) -> Mapping[str, Estimate]:
         else {str(position): estimate for position, estimate in enumerate(estimates, start=1)}
     )
     if other_types := [type(value).__name__ for value in by_name.values() if not isinstance(value, Estimate)]:
-        reject("`estimates` must be estimates", other_types[0], "other values have no interval to draw", TypeError)
+        reject("`estimates` must contain estimates", other_types[0], "other values have no interval to draw", TypeError)
     return by_name

@@ -59,7 +59,7 @@ def output_laws(
     <Picture: how likely each release is: without Alice most often 0 (60 %), with Alice most often 1 (60 %)>
     """
     if not 2 <= len(laws) <= len(_STYLES):
-        reject("`laws` must be two or three", len(laws), "draw more of them in several figures")
+        reject("`laws` must have two or three entries", len(laws), "draw more of them in several figures")
     outputs = _all_outputs(laws.values())
     # If there are few outputs, their bars are wide, and a legend inside the axes would cover them.
     has_few_outputs = len(outputs) <= _MAX_LABELS

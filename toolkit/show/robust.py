@@ -29,7 +29,7 @@ def accuracy_curves(
     Parameters
     ----------
     curves : mapping of str to sequence of (float, float)
-        For each of up to four learners, pairs of (value on the x axis, share of right answers).
+        For each of up to four learners, pairs of (value on the x axis, share of correct predictions).
     x_quantity : {"epsilon", "people", "C"}
         The quantity on the x axis.
     plain : float, optional
@@ -43,7 +43,7 @@ def accuracy_curves(
     """
     check_choice(x_quantity, "x_quantity", tuple(_X_LABELS))
     if not 1 <= len(curves) <= len(_CURVE_STYLES):
-        reject(f"`curves` must be one to {len(_CURVE_STYLES)}", len(curves), "they are drawn in one picture")
+        reject(f"`curves` must have 1 to {len(_CURVE_STYLES)} entries", len(curves), "they are drawn in one figure")
     ax, descriptions = axes(ax), []
     for name, values, shares in draw_curves(ax, curves, _CURVE_STYLES, marker_size=6):
         ends = " and ".join(f"{percent(shares[i])} at {values[i]:g}" for i in (0, -1))
@@ -90,7 +90,9 @@ def influence_functions(
     """
     if not 1 <= len(estimators) <= len(_INFLUENCE_STYLES):
         reject(
-            f"`estimators` must be one to {len(_INFLUENCE_STYLES)}", len(estimators), "they are drawn in one picture"
+            f"`estimators` must have 1 to {len(_INFLUENCE_STYLES)} entries",
+            len(estimators),
+            "they are drawn in one figure",
         )
     ax, x, descriptions = axes(ax), np.linspace(-x_max, x_max, 601), []
     for (name, estimator), (colour, dash) in zip(estimators.items(), _INFLUENCE_STYLES, strict=False):

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from toolkit.core.checks import reject
+from toolkit.core.covers import Covers, ErrorSource
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
 from toolkit.show.canvas import BLUE, INK, ORANGE, SKY, VERMILLION, axes, document_figure, finish, name_rows, percent
@@ -20,14 +21,14 @@ _STYLES = ((BLUE, "o"), (ORANGE, "s"), (VERMILLION, "D"), (SKY, "^"))  # they di
 def table(
     estimate: Estimate, *, level: float = 0.95, truth: Any = None, title: str = "", ax: Axes | None = None
 ) -> Axes:
-    """Draw released numbers as dots with the intervals of their noise, one row per cell.
+    """Draw the entries of an estimate as dots with their intervals, one row per label.
 
     For a table by two columns, the second with at most four keys, the figure has one row per key of the first column.
 
     Parameters
     ----------
     estimate : Estimate
-        The released numbers.
+        The released numbers, or estimated shares.
     level : float, default 0.95
         Confidence level of the intervals.
     truth : array_like, optional
@@ -40,11 +41,11 @@ def table(
     >>> from toolkit import Laplace, show
     >>> counts = Laplace.for_epsilon(1000).release([40, 60], labels=["north", "south"])
     >>> show.tables.table(counts)
-    <Picture: 2 cells with 95 % intervals: north 40, south 60>
+    <Picture: 2 entries with 95 % intervals: north 40, south 60>
     """
     labels = [label if isinstance(label, tuple) else (label,) for label in estimate.labels]
     if len(labels) > _MAX_ROWS or not labels:
-        reject(f"a figure must have 1 to {_MAX_ROWS} cells", len(labels), "draw fewer, or use to_frame()")
+        reject(f"a figure must have 1 to {_MAX_ROWS} entries", len(labels), "draw fewer, or use to_frame()")
     values, interval = np.atleast_1d(estimate.value).astype(float), estimate.interval(level)
     low, high = (np.atleast_1d(limit) for limit in interval)
     keys = list(dict.fromkeys(label[-1] for label in labels))
@@ -63,9 +64,13 @@ def table(
         handles = [ax.plot([], [], marker, color=colour)[0] for colour, marker in _STYLES[: len(keys)]]
         ax.legend(handles, list(map(str, keys)), frameon=False, title=estimate.axes[-1] if estimate.axes else "")
     ax.set_ylabel(estimate.axes[0] if estimate.axes else "")
-    cells = ", ".join(f"{', '.join(map(str, label))} {value:g}" for label, value in zip(labels, values, strict=True))
-    alt = f"{len(labels)} cells with {100 * level:g} % intervals: {cells}"
-    return finish(ax, title or f"Released numbers with {100 * level:g} % intervals of their noise", alt)
+    is_release = Covers.of(estimate.covers).sources == (ErrorSource.NOISE,)
+    ax.set_xlabel("released number" if is_release else "estimate")
+    entries = ", ".join(f"{', '.join(map(str, label))} {value:g}" for label, value in zip(labels, values, strict=True))
+    noun = "entry" if len(labels) == 1 else "cells" if estimate.axes else "entries"
+    alt = f"{len(labels)} {noun} with {100 * level:g} % intervals: {entries}"
+    usual = "Released numbers with {} % intervals of their noise" if is_release else "Estimates with {} % intervals"
+    return finish(ax, title or usual.format(f"{100 * level:g}"), alt)
 
 
 def dot_and_bar(ax: Axes, row: float, value: float, low: float, high: float, colour: str, marker: str) -> None:
@@ -83,7 +88,7 @@ def misfit_note(estimate: Estimate, interval: Interval, entry: int = 0) -> str:
         return "no value fits" if is_empty else ""
     is_per_entry = np.ndim(fit.p) == np.ndim(estimate.value)  # otherwise p is the p-value of all entries together
     if is_empty:
-        return f"no {fit.of} fits{f': {fit.words(entry)}' if is_per_entry else ''}"
+        return f"no {fit.quantity} fits{f': {fit.words(entry)}' if is_per_entry else ''}"
     return f"fits badly: {fit.words(entry)}" if is_per_entry and fit.doubtful and np.size(fit.p) == 1 else ""
 
 
@@ -98,7 +103,7 @@ def joint_misfit_note(estimate: Estimate, interval: Interval) -> str:
 def interval_row(
     ax: Axes, row: float, value: float, low: float, high: float, *, misses_truth: bool, note: str = ""
 ) -> None:
-    """Draw an estimate with its interval; the shape and the color show if the interval is empty or misses the truth."""
+    """Draw an estimate with its interval; shape and color show whether the interval is empty or misses the truth."""
     is_empty = bool(np.isnan(low)) and bool(note)
     colour = VERMILLION if misses_truth or is_empty else BLUE
     if not is_empty:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from toolkit.curator.rehearsal import ReleaseRehearsal
 from toolkit.local.design import Design
 from toolkit.planning.accuracy import PlanInputs, margin_grid
 from toolkit.planning.disclosure import guess_rate_of, people_at_equal_epsilon, roc, roc_limit
@@ -265,6 +266,45 @@ def budget_split(split: Split, *, ax: Axes | None = None) -> Axes:
     )
     title = f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions"
     return finish(ax, title, f"epsilon by question: {descriptions}")
+
+
+@document_figure
+def rehearsed_errors(rehearsal: ReleaseRehearsal, *, ax: Axes | None = None) -> Axes:
+    """Draw the error of a rehearsed release against its bounds: a line for each price, and the error of clamping.
+
+    For a table, the errors are root mean squares over its cells.
+
+    Parameters
+    ----------
+    rehearsal : ReleaseRehearsal
+        The result of `curator.rehearse`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import Curator, Ledger, Pure, show
+    >>> frame = pd.DataFrame({"age": [21, 34, 45, 28] * 500})
+    >>> curator = Curator(frame, Ledger(Pure(1.0)), neighbors="replace")
+    >>> old = pd.DataFrame({"age": [23, 39, 80, 31] * 500})
+    >>> show.tradeoffs.rehearsed_errors(
+    ...     curator.rehearse(old, "mean", "age", bounds=[(18, 50), (18, 100)], epsilon=[1], missing="drop")
+    ... )
+    <Picture: error of mean of age by bounds: epsilon 1 is best with 18 to 100>
+    """
+    ax, positions = axes(ax, width=7, height=4), np.arange(len(rehearsal.bounds))
+    total = np.sqrt((rehearsal.total**2).mean(axis=2))
+    for i, (price, errors) in enumerate(zip(rehearsal.prices, total.T, strict=True)):
+        colour, dash = _STYLES[i % len(_STYLES)]
+        ax.plot(positions, errors, "o", color=colour, linestyle=dash, linewidth=2.5, label=price)
+    clamping = np.sqrt((rehearsal.clamping**2).mean(axis=1))
+    ax.plot(positions, clamping, color=GREY, linestyle=":", linewidth=2, label="clamping alone")
+    ax.set_xticks(positions, rehearsal.bounds)
+    ax.set_xlabel("bounds")
+    ax.set_ylabel("root mean square error")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    best = ", ".join(f"{price} is best with {bounds}" for price, bounds in rehearsal.best.items())
+    return finish(ax, f"Noise and clamping of the {rehearsal.label}", f"error of {rehearsal.label} by bounds: {best}")
 
 
 def _set_log_axes(ax: Axes, x_label: str, y_label: str) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from toolkit.core.checks import Number
-from toolkit.local.catalogue import CATALOGUE, example, parameters
+from toolkit.local.catalogue import CATALOGUE, make_example, parameter_requirements
 from toolkit.local.protocol import Randomizer
-from toolkit.survey.consent.statement import OPTIONAL, loss, missing, odds
+from toolkit.survey.consent.statement import OPTIONAL, loss, missing_statements, odds
 from toolkit.survey.plan import margin_text, plan_questions
 from toolkit.survey.questions.errors import SurveyError, SurveyWarning
 from toolkit.survey.questions.question import Question, localized_question, loss_over_waves, read_questions
@@ -24,7 +24,7 @@ from toolkit.texts.odds import WEAK_EPSILON
 _MAX_PROBLEMS = 12  # problems of the survey as a whole; each is found after the previously rejected field is dropped
 _EPSILONS = [step / 10 for step in range(1, 31)]
 _LIKERT = ("The phone, by chance", "The true point is likelier to be sent than any other.")
-_OWN_SETTINGS = ("forced", "crosswise")  # a die or a birthday allows few settings; others have a slider for epsilon
+_OWN_SETTINGS = ("forced", "crosswise")  # dice and birthdays allow few settings; other designs have a slider
 _PLACEHOLDERS = ("A new survey", "first answer", "second answer", "third answer", "answer {place}")
 _GERMAN = Path(__file__).parent / "static" / "de.json"
 _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
@@ -206,7 +206,7 @@ def page_facts(data: Mapping[str, Any], checked: CheckedSurvey, page_language: s
         ],
         "epsilon": _json_number(total),
         "ceiling": _json_number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
-        "missing": missing(stated),
+        "missing": missing_statements(stated),
         "optional": list(OPTIONAL),
         "hash": None if survey is None else survey.hash,
         "families": offered_designs(),
@@ -231,14 +231,19 @@ def _offer(name: str, title: str, description: str) -> dict[str, Any]:
 
 def design_kinds() -> dict[str, str]:
     """Return the kind of question for each design of the catalogue, unless the kind depends on the options."""
-    kinds: dict[str, str] = {}
-    for name, entry in CATALOGUE.items():
-        design = example(name)
-        if design.answer_kind != "choice":
-            kinds[name] = design.answer_kind
-        elif "options" not in parameters(entry.maker):
-            kinds[name] = "yesno" if tuple(design.options) == ("no", "yes") else "options"
-    return kinds
+    kinds = {name: _design_kind(name) for name in CATALOGUE}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+@cache
+def _design_kind(name: str) -> str | None:
+    """Return the kind of question for a design, which is cached because making examples of all designs takes long."""
+    design = make_example(name)
+    if design.answer_kind != "choice":
+        return design.answer_kind
+    if "options" in parameter_requirements(CATALOGUE[name].maker):
+        return None
+    return "yesno" if tuple(design.options) == ("no", "yes") else "options"
 
 
 def _is_amount(value: Any) -> bool:
@@ -277,7 +282,7 @@ def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[st
     question = next((question for question in check(data).readable if question.name == name), None)
     if question is None or question.design is None:
         return {"n": None}
-    needed: Any = plan_questions("", [question], wishes={name: {"margin": margin}})
+    needed: Any = plan_questions("", [question], goals={name: {"margin": margin}})
     return {"n": needed.n}
 
 

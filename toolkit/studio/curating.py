@@ -87,11 +87,11 @@ class CuratorPage:
         session, _ = self._session(table)
         statistics = session["statistics"]
         if not isinstance(index, int) or not 0 <= index < len(statistics):
-            reject("`index` must be that of a planned statistic", repr(index)[:40], "load the page again")
+            reject("`index` must be the index of a planned statistic", repr(index)[:40], "load the page again")
         source = self._open_table(table, session)
         if self._statistic_state(source, session, statistics[index]).get("hash") != hash:
             raise ConflictError(self.state(table))
-        names, keywords, _ = call(statistics[index], _column_settings(source, session))
+        names, keywords, _ = curator_call(statistics[index], _column_settings(source, session))
         frame, ledger = source.read(), self._open_ledger(table, session, create=True)
         # The name is chosen before the charge, because no step after the charge may fail.
         name = self._unused_name(table, len(ledger.entries()) + 1)
@@ -107,7 +107,7 @@ class CuratorPage:
         """Write the pages of a release; if this fails, it can be tried again while the studio is running."""
         if name not in self._unpublished:
             reject(
-                "a published release must be one of this run of the studio", "another", "find its numbers in the plan"
+                "a release to publish must be one of this run of the studio", "another", "find its numbers in the plan"
             )
         try:
             self._unpublished[name].publish(self.folder.root / f"{name}.html", overwrite=True)
@@ -120,13 +120,13 @@ class CuratorPage:
         del self._unpublished[name]
         return self.state(table)
 
-    def _unused_name(self, table: str, number_or_nan: int) -> str:
+    def _unused_name(self, table: str, number: int) -> str:
         """Return the first unused name for published files, starting from this number."""
         while any(
-            self.folder.path(f"{(name := f'{Path(table).stem}-release-{number_or_nan:02d}')}{ending}").exists()
+            self.folder.path(f"{(name := f'{Path(table).stem}-release-{number:02d}')}{ending}").exists()
             for ending in (".csv", ".json", ".html")
         ):
-            number_or_nan += 1
+            number += 1
         return name
 
     def notebook(self, table: str, hash: str) -> dict[str, Any]:  # noqa: A002
@@ -135,7 +135,7 @@ class CuratorPage:
         source, calls = self._open_table(table, session), []
         for statistic in session["statistics"]:
             method = check_choice(statistic.get("verb"), "verb", STATISTICS)
-            calls.append(f"{method}({call(statistic, _column_settings(source, session))[2]})")
+            calls.append(f"{method}({curator_call(statistic, _column_settings(source, session))[2]})")
         name = f"{Path(table).stem}-release.ipynb"
         content = notebooks.curator_notebook(source, session["neighbors"], calls, self._ledger_path(table).name)
         # An existing notebook is never overwritten: it may have been edited.
@@ -212,7 +212,7 @@ class CuratorPage:
                     "no answer",
                     "answer the question above",
                 )
-            names, keywords, code = call(statistic, _column_settings(source, session))
+            names, keywords, code = curator_call(statistic, _column_settings(source, session))
             if statistic["verb"] == "count" and session["neighbors"] == "replace" and "by" not in keywords:
                 reject(
                     "rows must be counted by a column",
@@ -247,7 +247,7 @@ def _column_settings(source: TableFile, session: Mapping[str, Any]) -> dict[str,
     return {column.name: {**session["columns"].get(column.name, {}), "type": column.kind} for column in source.columns}
 
 
-def call(statistic: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:
+def curator_call(statistic: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:
     """Return the positional and keyword arguments for a method of the curator, and their Python code."""
     method = check_choice(statistic.get("verb"), "verb", STATISTICS)
     names = [] if method == "count" else [statistic.get("column", "")]

@@ -2,9 +2,10 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from toolkit.studio.surveys import Surveys
 from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, delete, start
 from toolkit.survey.exchange.books import write_codebook
+from toolkit.survey.exchange.web_forms import TOOLS, write_web_form
 from toolkit.survey.exchange.xlsform import write_xlsform
 from toolkit.survey.paper.kit import write_kit
 from toolkit.survey.rehearsal import rehearse
@@ -226,11 +228,10 @@ class Fieldwork:
         which: str = "real",
         by: str | None = None,
     ) -> dict[str, Any]:
-        """Write a report, an export, a codebook, paper forms, an XLSForm or a notebook into the folder."""
+        """Write a report, export, codebook, notebook, or a form on paper or for another program, into the folder."""
         self._surveys.unchanged(file, hash)
-        check_choice(
-            document, "document", ("report", "export", "codebook", "paper", "xlsform", "notebook", "assessment")
-        )
+        documents = ("report", "export", "codebook", "paper", "xlsform", *TOOLS, "notebook", "assessment")
+        check_choice(document, "document", documents)
         stem = Path(file).stem
         kinds = {"report": _REPORTS, "export": _EXPORTS, "codebook": (*_REPORTS, ".json", ".xml")}
         suffix = check_choice(ending, "ending", kinds[document]) if document in kinds else ""
@@ -252,8 +253,9 @@ class Fieldwork:
                 self.folder.write(name, self._surveys.preview(file, "assessment", language)[0].encode())
             else:
                 survey = self._surveys.load(file)
-                makers = {"codebook": write_codebook, "paper": write_kit, "xlsform": write_xlsform}
-                makers[document](survey, path)  # type: ignore[operator]
+                makers: dict[str, Callable[..., Any]] = {tool: partial(write_web_form, tool=tool) for tool in TOOLS}
+                makers |= {"codebook": write_codebook, "paper": write_kit, "xlsform": write_xlsform}
+                makers[document](survey, path)
         return {"file": name, "notes": [str(warning.message) for warning in messages]}
 
 

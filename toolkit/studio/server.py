@@ -35,7 +35,7 @@ from toolkit.studio.surveys import Surveys
 from toolkit.survey.paper.sheets import printable_survey
 from toolkit.survey.serving.background import CollectError, check_system
 from toolkit.survey.serving.limits import Limits, Receive, read_body
-from toolkit.survey.serving.response import HttpError, Response, Scope, json_response
+from toolkit.survey.serving.response import HttpError, Response, Scope
 from toolkit.survey.storage import StoreError
 
 LOOPBACK = "127.0.0.1"
@@ -130,7 +130,7 @@ class Actions:
         return {"text": self.surveys.load(file).consent_text(language)}
 
     def _preview(self, file: str, view: str, language: str) -> dict[str, Any]:
-        """Store a preview and return its address, which cannot be guessed, because a frame sends no session token."""
+        """Store a preview and return its address, which is a secret because a frame sends no session token."""
         ticket = secrets.token_urlsafe(24)
         self.previews[ticket] = self.surveys.preview(file, view, language)
         while len(self.previews) > _MAX_PREVIEWS:
@@ -264,7 +264,7 @@ def _response(
 
 
 def _json_response(status: int, data: object) -> Response:
-    return _response(status, json_response(status, data).body, "application/json")
+    return _response(status, json.dumps(data, ensure_ascii=False).encode(), "application/json")
 
 
 class Studio:
@@ -384,7 +384,7 @@ def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], 
                 _print("If the browser does not show it, open the link by hand." if has_browser else _NO_BROWSER)
             server.wait()
     except KeyboardInterrupt:
-        _print("", "The studio stops when its current work is done. Press Ctrl-C again to stop at once.")
+        _print("", "The studio stops when its current work is done. Press Ctrl-C again to stop immediately.")
     finally:
         try:
             server.stop()
@@ -423,7 +423,7 @@ def _remote_hints(port: int | None) -> list[str]:
         return [f"This is a machine of JupyterHub. If it has jupyter-server-proxy, start the studio with {options}"]
     if any(path.exists() for path in _CONTAINER_FILES):
         remedy = f"start it with --network=host, or forward port {port} to the same port of your machine"
-        return [f"This is a container with a loopback of its own: {remedy}, as editors and kubectl do."]
+        return [f"This is a container with its own loopback interface: {remedy}, as editors and kubectl do."]
     if "SSH_CONNECTION" in os.environ:
         tunnel = f"ssh -N -L {port}:{LOOPBACK}:{port} HOST"
         return [f"You are connected by ssh. On your own machine, run {tunnel} and open the link there."]

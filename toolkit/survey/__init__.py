@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from toolkit.survey.collector import Collector, Status, collect
     from toolkit.survey.exchange.books import write_codebook
     from toolkit.survey.exchange.importing import read_reports
+    from toolkit.survey.exchange.web import write_web_module
+    from toolkit.survey.exchange.web_forms import write_web_form
     from toolkit.survey.exchange.xlsform import from_xlsform, write_xlsform
     from toolkit.survey.rehearsal import rehearse
     from toolkit.survey.results import Results, estimate, tally
@@ -43,6 +45,8 @@ __all__ = [
     "rehearse",
     "tally",
     "write_codebook",
+    "write_web_form",
+    "write_web_module",
     "write_xlsform",
 ]
 
@@ -61,6 +65,8 @@ _LATER = {
     "rehearse": "toolkit.survey.rehearsal",
     "tally": "toolkit.survey.results",
     "write_codebook": "toolkit.survey.exchange.books",
+    "write_web_form": "toolkit.survey.exchange.web_forms",
+    "write_web_module": "toolkit.survey.exchange.web",
     "write_xlsform": "toolkit.survey.exchange.xlsform",
 }
 """Names that are imported at their first use, because a server starts faster without them."""

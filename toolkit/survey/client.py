@@ -1,4 +1,4 @@
-"""The files of the respondents' page and their hash, the toolkit's version, and QR codes for links."""
+"""The files of the respondents' page, their hash, the toolkit's version, and QR codes for links."""
 
 import hashlib
 import io
@@ -16,7 +16,7 @@ FILE_NAMES = tuple(sorted(path.name for path in _STATIC.iterdir() if path.suffix
 
 
 def asset(name: str) -> bytes:
-    """Return the content of a file of the page."""
+    """Return the content of one of the page's files."""
     if name not in FILE_NAMES:
         reject(f"`name` must be one of {', '.join(FILE_NAMES)}", repr(name)[:40], "the page has no other files")
     return (_STATIC / name).read_bytes()
@@ -31,7 +31,7 @@ def code_hash() -> str:
     return digest.hexdigest()
 
 
-_MARGIN = 4  # white modules around the code, which cameras need
+_MARGIN = 4  # width in modules of the white margin that cameras need
 
 
 def qr_path(link: str) -> dict[str, int | str]:

@@ -7,16 +7,16 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.checks import reject
-from toolkit.survey.consent.statement import THIS_MACHINE, check_network_exposure
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.results.table import checked_groups, reports_table
 from toolkit.survey.serving import background
-from toolkit.survey.serving.options import DEFAULTS, ServeOptions
+from toolkit.survey.serving.options import DEFAULTS, THIS_MACHINE, ServeOptions, check_network_exposure
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, StoreError, absolute_url, open_store
 from toolkit.survey.storage.editions import page_mismatch
@@ -50,11 +50,11 @@ class Status:
     n_stored : int
         Number of stored reports.
     n_outstanding_uses : int
-        Number of uses that were given to stations and have been neither spent nor returned.
+        Number of station uses that have been neither spent nor returned.
 
     Examples
     --------
-    With a collection that is open::
+    With an open collection::
 
         collector.status().state  # "open"
     """
@@ -82,7 +82,7 @@ class Collector:
 
     Examples
     --------
-    With a collection that is open::
+    With an open collection::
 
         collector = Collector.attach("sqlite:///campus.db")
         collector.results(by="faculty")
@@ -92,14 +92,18 @@ class Collector:
         self.database = absolute_url(database)
         self._store: Collection = open_store(self.database)
         weakref.finalize(self, self._store.close)  # users of notebooks do not close their objects
-        self.survey: Survey = self._store.survey()
+
+    @cached_property
+    def survey(self) -> Survey:
+        """The survey of the latest page."""
+        return self._store.survey()
 
     @classmethod
     def attach(cls, database: str) -> "Collector":
         """Find the collection in a database, for example after a restart of the kernel.
 
-        A running server is not affected. A warning is raised if this version of the toolkit makes a page that differs
-        from the collection's. The results do not depend on the page.
+        A running server is not affected. A warning is issued if this version of the toolkit generates a page that
+        differs from the collection's page. The results do not depend on the page.
 
         Parameters
         ----------
@@ -121,23 +125,23 @@ class Collector:
         mismatch = page_mismatch(collector.survey, collector._store.editions())
         if mismatch is not None and collector._store.state() is not State.CLOSED:
             warnings.warn(
-                f"This version of the toolkit makes a different page from the collection's: {mismatch}. Results do not "
-                "depend on it; to serve the collection, use the version that made it, or amend=True.",
+                f"This version of the toolkit generates a different page from the collection's: {mismatch}. Results do "
+                "not depend on the page; to serve the collection, use the version that created it, or amend=True.",
                 stacklevel=2,
             )
         return collector
 
     @classmethod
     def _create(cls, survey: Survey, database: str, *, amend: bool, previous_database: str | None) -> "Collector":
-        with closing(open_store(absolute_url(database))) as store:
-            if amend:
-                store.amend(survey)
-            if previous_database is None:
-                store.create(survey)
-            else:
-                with closing(open_store(absolute_url(previous_database), readonly=True)) as previous_wave:
-                    store.create_next_wave(survey, previous_wave, (PORT_SETTING, _PUBLIC_URL_SETTING))
-        return cls(database)
+        collector = cls(database)
+        if amend:
+            collector._store.amend(survey)
+        if previous_database is None:
+            collector._store.create(survey)
+        else:
+            with closing(open_store(absolute_url(previous_database), readonly=True)) as previous_wave:
+                collector._store.create_next_wave(survey, previous_wave, (PORT_SETTING, _PUBLIC_URL_SETTING))
+        return collector
 
     @property
     def url(self) -> str:
@@ -250,7 +254,7 @@ class Collector:
         method : str, optional
             "mle" for maximum likelihood, which keeps shares between 0 and 1; by default the estimates are unbiased.
         registration : str or Path, optional
-            Preregistration file; the report marks results that were not registered as exploratory.
+            Preregistration file; the report marks as exploratory any result that was not registered.
 
         Returns
         -------
@@ -264,7 +268,8 @@ class Collector:
         """
         if self._store.state() is not State.CLOSED:
             rule = "a report needs a closed collection"
-            reject(rule, "one that is not", "it would soon be out of date; close() the collection, or use results()")
+            why = "the report would soon be out of date; close() the collection, or use results()"
+            reject(rule, "one that is not closed", why)
         results = self.results(by, method=method)
         return (results if registration is None else results.registered(registration)).report(path, level=level)
 
@@ -272,7 +277,7 @@ class Collector:
         """Make personal links, each of which works once.
 
         The collection stores only their hashes. The links reveal nothing about the reports, but a person who has the
-        list can see which links were used, and can use links of other people.
+        list can see which links were used, and can use other people's links.
 
         Parameters
         ----------
@@ -292,7 +297,7 @@ class Collector:
         from toolkit.survey.serving.access import new_tokens, token_hash, token_link
 
         if self.survey.access == "open":
-            reject("links that work once need access by token or blind", "open", "everybody may answer without one")
+            reject("single-use links need access by token or blind", "open", "everybody may answer without a link")
         if self._store.state() is State.CLOSED:
             reject("invitations need a collection that is not closed", "closed", "nobody could use them")
         url, tokens = self.url, new_tokens(count)  # `url` raises an error before a token is made
@@ -302,9 +307,9 @@ class Collector:
     def station(self, uses: int) -> str:
         """Make a link for a station, a device of the researchers on which `uses` people can answer.
 
-        Open the link once on the device while it is online; people can then answer offline. Anybody who holds the link
-        can send this number of reports, but learns nothing about reports that were sent. A second link that is opened
-        on the same device adds its uses to those of the first link.
+        Open the link once on the device while it is online; people can then answer offline. Anybody who has the link
+        can send this number of reports, but learns nothing about reports that were sent. If a second link is opened on
+        the same device, its uses are added to the remaining uses of the first link.
 
         Parameters
         ----------
@@ -348,7 +353,8 @@ class Collector:
         Parameters
         ----------
         anyway : bool
-            Whether to close even if stations have outstanding uses; reports that still wait on their tablets are lost.
+            Whether to close even if stations have outstanding uses; reports that are still waiting on a tablet are
+            lost.
 
         Returns
         -------
@@ -362,12 +368,12 @@ class Collector:
         """
         n_uses = self._store.count_outstanding_uses()
         if n_uses and not anyway:
-            rule = "stations must return their unused uses before a collection is closed"
+            rule = "stations must return their remaining uses before a collection is closed"
             remedy = (
                 "reports that wait on tablets could never be decrypted. Let every tablet send its reports, and remove "
-                "its station; or give them up with close(anyway=True) or `toolkit close --anyway`"
+                "its station; or give these reports up with close(anyway=True) or `toolkit close --anyway`"
             )
-            reject(rule, f"{n_uses:,} that {'is' if n_uses == 1 else 'are'} out", remedy)
+            reject(rule, f"{n_uses:,} outstanding {'use' if n_uses == 1 else 'uses'}", remedy)
         server = background.find_server(self.database)
         if server is not None:
             server.stop()
@@ -405,7 +411,7 @@ def collect(
     plain_http_beyond_this_machine: bool = False,
     workers: int = 1,
     amend: bool = False,
-    again: str | None = None,
+    previous_wave: str | None = None,
 ) -> Collector:
     """Collect answers on respondents' own phones: create the database, open the collection, and serve the form.
 
@@ -448,7 +454,7 @@ def collect(
         Whether to continue a collection that was created by a different version of the toolkit, or whose title, consent
         text or page texts were corrected. From then on respondents see the new page; reports from the earlier page
         remain valid.
-    again : str, optional
+    previous_wave : str, optional
         The database of the previous wave, which may be closed. Its links work in this wave as well, and its port is
         reused, because phones find their stored draws only under the same scheme, host and port.
 
@@ -459,7 +465,7 @@ def collect(
 
     Examples
     --------
-    With a collection that is open::
+    With an open collection::
 
         collector = collect(survey, database="sqlite:///campus.db")
         collector.url, collector.status(), collector.results(), collector.close()
@@ -476,7 +482,7 @@ def collect(
         plain_http_beyond_this_machine=plain_http_beyond_this_machine,
         workers=workers,
         amend=amend,
-        again=again,
+        previous_wave=previous_wave,
     )
     display = _import_display() if watch and _in_a_notebook() else None
     collector = start(survey, database, options)
@@ -486,7 +492,7 @@ def collect(
 
 
 def _import_display() -> Callable[[Collector], None]:
-    """Return the function that displays a collection; it is imported early, because a package may be missing."""
+    """Return the function that displays a collection; a missing package is thus reported before the server starts."""
     from toolkit.show.widgets.collector_view import display_collector
 
     return display_collector
@@ -519,15 +525,15 @@ def prepare(
     """Create the collection if necessary and open it, without starting a server.
 
     The returned options contain the file of the issuer's key, if the collection has one. With `store_key_path` the path
-    of this file is stored with the collection. Several servers may each have their own file.
+    of this file is stored with the collection. Different servers may use different files.
     """
     survey = survey if isinstance(survey, Survey) else _load_survey_file(survey)
     survey = replace(survey, rehearsal=True) if options.rehearsal else survey
-    check_network_exposure(survey, options.host, options.public_url)
-    _check_previous_wave_stopped(options.again)
+    check_network_exposure(survey, options)
+    _check_previous_wave_stopped(options.previous_wave)
     default = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"
     url = default if database is None else database
-    collector = Collector._create(survey, url, amend=options.amend, previous_database=options.again)
+    collector = Collector._create(survey, url, amend=options.amend, previous_database=options.previous_wave)
     running = background.find_server(collector.database)
     if options.amend and running is not None:
         running.stop()  # the server still serves the earlier page
@@ -592,7 +598,7 @@ def _prepare_issuer_key(collector: Collector, path: str | Path | None, store_pat
     file = Path(path or store.get_setting(KEY_FILE_SETTING) or "issuer-key.pem").absolute()
     if not file.exists():
         if store.get_setting(ISSUER_SETTING) is not None:
-            rule = "the file of the issuer's key must exist"
+            rule = "the issuer's key file must exist"
             reject(rule, f"no file {file}", "restore it, or give its path as issuer_key=")
         IssuerKey.generate().save(str(file))
     load_issuer_key(store, file)
@@ -606,7 +612,7 @@ class RetryError(RuntimeError):
 
 
 def serve(survey: Survey | str | Path, database: str | None = None, options: ServeOptions = DEFAULTS) -> None:
-    """Collect answers in this process, under the supervision of systemd, a container or a terminal.
+    """Collect answers in this process, for use under systemd, in a container or in a terminal.
 
     Errors are written to stderr. On SIGTERM or SIGINT the server finishes the requests in progress and stops. It holds
     the same lock as a background server, so that `status` and `close` find it if the same user calls them.
@@ -618,7 +624,7 @@ def serve(survey: Survey | str | Path, database: str | None = None, options: Ser
     from toolkit.survey.serving import process
     from toolkit.survey.serving.lock import LockedError
 
-    # This is outside of `try`, because a retry does not help if the survey is invalid.
+    # This is outside of `try`, because a retry would not help if the survey is invalid.
     survey = survey if isinstance(survey, Survey) else Survey.load(survey)
     try:
         collector, prepared = prepare(survey, database, options, store_key_path=options.issuer_key is None)
@@ -652,7 +658,7 @@ _EXPORTED_COPIES = "Not deleted: exported files and results computed from the re
 
 
 def describe_deletable(database: str) -> tuple[str, str]:
-    """Return a collection's title and a sentence about it; raise an error if it is open or has a running server."""
+    """Return a collection's title and a description; raise an error if it is open or has a running server."""
     check_database_exists(database)
     with closing(open_store(absolute_url(database))) as store:
         survey = store.survey()
@@ -662,10 +668,10 @@ def describe_deletable(database: str) -> tuple[str, str]:
 
 
 def delete(database: str) -> list[str]:
-    """Delete a closed collection; return sentences about copies that remain elsewhere.
+    """Delete a closed collection; return messages about copies that may remain elsewhere.
 
-    This deletes the reports with their tables or file, and the log and the lock file of the server. Copies that others
-    have made are beyond the program's reach.
+    This deletes the tables or the file with the reports, and the server's log and lock file. It cannot delete copies
+    that others have made.
     """
     url = absolute_url(database)
     with closing(open_store(url)) as store:

@@ -1,4 +1,4 @@
-"""Drafts of data protection impact assessments in the survey's languages, to be completed by an officer."""
+"""Drafts of data protection impact assessments in the survey's languages, for an officer to complete."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from decimal import Decimal
 from toolkit.local.birthdays import count_days
 from toolkit.survey.client import code_hash, toolkit_version
 from toolkit.survey.consent.page_data import headings
-from toolkit.survey.consent.statement import missing, needs_secret_answer, odds, patterns
+from toolkit.survey.consent.statement import missing_statements, needs_secret_answer, odds, unique_patterns
 from toolkit.survey.questions.question import Question, loss_over_waves
 from toolkit.survey.questions.survey_fields import PROTECTION_FIELDS, statements
 from toolkit.survey.spec import Survey, station_version
@@ -39,7 +39,7 @@ def _markdown_table(columns: str, rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    return re.sub(r"[\t\r\n]+", " ", text)  # non-breaking spaces stay
+    return re.sub(r"[\t\r\n]+", " ", text)  # non-breaking spaces are kept
 
 
 def _assessment_lines(survey: Survey, language: str) -> list[str]:
@@ -74,7 +74,7 @@ def _responsibility_lines(survey: Survey, language: str, voice: Voice) -> list[s
     lines = [voice.say(name, words=text[language]) for name, text in stated.items() if text is not None]
     measures = {name: protection[name] for name in PROTECTION_FIELDS if name in protection and name != "necessity"}
     lines += [voice.say(name, words=text.get(language) or next(iter(text.values()))) for name, text in measures.items()]
-    absent = [*missing(stated), *(name for name in PROTECTION_FIELDS if name not in protection)]
+    absent = [*missing_statements(stated), *(name for name in PROTECTION_FIELDS if name not in protection)]
     return lines + ([voice.say("not_said", names=", ".join(absent))] if absent else [])
 
 
@@ -126,7 +126,7 @@ def _necessity_lines(survey: Survey, language: str, voice: Voice) -> list[str]:
 
 def _loss_sentence(survey: Survey, voice: Voice, frequency: str) -> str:
     epsilon = survey.loss.epsilon
-    guess = None if math.isinf(epsilon) else voice.guess(epsilon)
+    guess = None if math.isinf(epsilon) else voice.guess_frequency(epsilon)
     name = "shown_proof" if math.isinf(epsilon) else "shown_sure" if guess is None else "shown_guess"
     return voice.say(
         "dp_in_all", epsilon=_rounded_up(epsilon, voice), often=frequency, shown=voice.say(name, guess=guess)
@@ -190,7 +190,7 @@ def _remaining_risk_sentences(survey: Survey) -> dict[str, bool]:
         "rest_seen": True,
         "rest_again": True,
         "rest_pattern": survey.waves > 1 and survey.access != "open",
-        "rest_receipt": survey.waves == 1,  # sheets of paper are numbered
+        "rest_receipt": survey.waves == 1,  # paper sheets are numbered
         "rest_server": True,
         "rest_open": survey.access == "open",
     }
@@ -198,7 +198,7 @@ def _remaining_risk_sentences(survey: Survey) -> dict[str, bool]:
 
 def _sentence_values(survey: Survey, language: str, voice: Voice) -> dict[str, str]:
     one_wave = survey.waves == 1
-    numbers = {name: voice.number(count) for name, count in patterns(survey.waves).items()}
+    numbers = {name: voice.number(count) for name, count in unique_patterns(survey.waves).items()}
     return numbers | {
         "fresh": _rounded_up(
             sum(question.memo.fresh.epsilon for question in survey.questions if question.memo is not None), voice

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import check_choice, reject
 from toolkit.core.extras import check_extras, extra
-from toolkit.core.tables import harmless
+from toolkit.core.tables import escape_formulas
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
+from toolkit.survey.questions.declaring import plain_data
 from toolkit.survey.questions.question import Question, answer_codes, coded_labels, printed_answers
-from toolkit.survey.questions.strict_json import plain_data
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON
 from toolkit.survey.spec import OPEN_ACCESS_REMARK, REHEARSAL_REMARK, Survey
 from toolkit.survey.stat_files import write_stat
@@ -44,8 +44,8 @@ def write(
     """Write a frame to a file; if a survey is given, also write its codebook to name.codebook.json beside the file.
 
     `remarks` are sentences about the collection for the codebook. `language` is the language of the labels in .sav and
-    .dta files, which require a survey. Only the owner can read the file. In a CSV file, texts that a spreadsheet would
-    interpret as formulas get an apostrophe as a prefix; see `toolkit.core.tables.harmless`.
+    .dta files, which require a survey. Only the owner can read the file. In a CSV file, strings that a spreadsheet
+    would interpret as formulas are prefixed with an apostrophe; see `toolkit.core.tables.escape_formulas`.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
@@ -56,10 +56,10 @@ def write(
         None if survey is None else codebook(survey, [*remarks, _CHANNEL_REMARK] if CHANNEL in frame else remarks)
     )
     if survey is None and _REQUIRED_PACKAGES.get(target.suffix) == "pyreadstat":
-        reject(f"a {target.suffix} file must have a survey", "none", "the survey has its codes and labels")
+        reject(f"a {target.suffix} file needs a survey", "none", "the survey defines the codes and labels")
     with _private_file(target) as file:
         if target.suffix == ".csv":
-            frame.map(harmless).to_csv(file, index=False)
+            frame.map(escape_formulas).to_csv(file, index=False)
         elif survey is not None and _REQUIRED_PACKAGES[target.suffix] == "pyreadstat":
             label_language = (
                 survey.languages[0] if language is None else check_choice(language, "language", survey.languages)

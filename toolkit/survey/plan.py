@@ -102,7 +102,7 @@ class SurveyPlan:
     def __getitem__(self, name: str) -> PlannedQuestion:
         by_name = {question.question: question for question in self.questions}
         if name not in by_name:
-            rule = f"a question of this plan must be one of {', '.join(by_name)}"
+            rule = f"the question must be one of {', '.join(by_name)}"
             reject(rule, repr(name)[:60], "there is no other", KeyError)
         return by_name[name]
 
@@ -174,13 +174,13 @@ def plan_questions(
     questions: Sequence[Question],
     n: int | None = None,
     *,
-    wishes: Mapping[str, Any] | None = None,
+    goals: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SurveyPlan | PeopleNeeded:
-    """Return the precision with n people, or the number of people that meets all wishes; see `Survey.plan`."""
-    if (n is None) == (wishes is None):
+    """Return the precision with n people, or the number of people that meets all goals; see `Survey.plan`."""
+    if (n is None) == (goals is None):
         received = "none" if n is None else "both"
-        reject("exactly one of n and wishes must be given", received, "the other one is computed")
+        reject("exactly one of n and goals must be given", received, "the other one is computed")
     if n is not None:
         return plan_margins(title, questions, n, **options)
     designs = {question.name: question.design for question in questions if question.design is not None}
@@ -190,7 +190,7 @@ def plan_questions(
         for question in questions
         if question.name in designs
     }
-    return plan_survey(designs, wishes or {}, prevalence=guesses, **options)
+    return plan_survey(designs, goals or {}, prevalence=guesses, **options)
 
 
 def plan_margins(
@@ -258,7 +258,7 @@ def _planned_question(
 
 
 def _margin(question: Question, truth: Any, n: int, share_asked: Fraction, level: float, field: Field) -> float:
-    """Return the margin of `toolkit.plan`, or for a plain question the normal margin at the maximum variance."""
+    """Return the margin of `toolkit.plan`, or for a plain question the normal approximation at the maximum variance."""
     if isinstance(question.design, SquareWave):
         return math.nan  # a distribution has no single margin
     if n * share_asked < 1:
@@ -348,23 +348,23 @@ def _smallest_subgroup(
         return None, "", []
     grouping = max(candidates, key=lambda question: len(question.options))
     k = len(grouping.options)
-    note = f"The smallest subgroup is taken to be 1 of {k} of equal size by {grouping.name}"
-    return Fraction(1, k), grouping.name, [f"{note}; the margin of a smaller one is wider."]
+    note = f"The smallest subgroup is assumed to be 1 of {k} of equal size by {grouping.name}"
+    return Fraction(1, k), grouping.name, [f"{note}; the margin of a smaller subgroup is wider."]
 
 
 def _plan_notes(rows: Sequence[PlannedQuestion], shares: Mapping[str, Fraction], n: int, level: float) -> list[str]:
     method = f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the guess"
-    notes = [f"{method}; of numbers at the widest spread that is possible. Another guess gives other margins."]
+    notes = [f"{method}; for numbers, the widest possible spread is assumed. Other guesses give other margins."]
     for row in rows:
         if shares[row.question] < 1:
-            sentence = f"{row.n_people:,} of {n:,} if plain answers that decide it are equally common"
-            notes.append(f"{row.question} is asked of some: {sentence}.")
-        too_wide = "is at least half of its whole range"
+            sentence = f"{row.n_people:,} of {n:,} if the plain answers in its condition are equally common"
+            notes.append(f"{row.question} is asked of some people only: {sentence}.")
+        too_wide = "is at least half of the whole range, so the estimate would say almost nothing"
         if row.margin >= row.span / 2:
-            notes.append(f"{row.question}: {margin_text(row, row.margin)} {too_wide}: it would tell next to nothing.")
+            notes.append(f"{row.question}: {margin_text(row, row.margin)} {too_wide}.")
         elif row.subgroup_margin is not None and row.subgroup_margin >= row.span / 2:
-            subgroup_margin = f"{margin_text(row, row.subgroup_margin)} in the smallest subgroup {too_wide}"
-            notes.append(f"{row.question}: {subgroup_margin}: there it would tell next to nothing.")
+            subgroup_margin = f"{margin_text(row, row.subgroup_margin)} in the smallest subgroup"
+            notes.append(f"{row.question}: {subgroup_margin} {too_wide}.")
     return notes
 
 

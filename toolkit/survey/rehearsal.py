@@ -23,7 +23,7 @@ import numpy as np
 
 from toolkit.core.checks import check_integer, reject
 from toolkit.core.extras import extra
-from toolkit.core.randomness import check_rng, drawer
+from toolkit.core.randomness import check_rng, integer_drawer
 from toolkit.survey.questions.question import Question, accepts
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.results.table import reports_table
@@ -54,10 +54,10 @@ def rehearse(
     *answers : int, pandas.DataFrame, mapping or sequence
         The number of people, who then answer at random, or the true answers: a frame with a column per question, a
         mapping from question to answers, or, for a single question, a list. Answers are labels or numbers, or lists of
-        labels for questions with several answers. A column "understood" has the results of the comprehension check,
-        and without this column everybody passes the check. In a survey with waves, row i belongs to the same person and
-        phone in each wave; if the order of the rows changes, a column "person" must identify the people. The generator
-        `rng` may be given as the last positional argument.
+        labels for questions with several answers. A column "understood" contains the results of the comprehension
+        check; without this column everybody passes the check. In a survey with waves, row i belongs to the same person
+        and phone in each wave; if the order of the rows changes, a column "person" must identify the people. The
+        generator `rng` may be given as the last positional argument.
     rng : numpy.random.Generator, optional
         A generator for simulations; the default is the operating system's randomness.
     links : sequence of str, optional
@@ -70,7 +70,7 @@ def rehearse(
 
     Examples
     --------
-    With a collection that is open::
+    With an open collection::
 
         rehearse(collector, 200)  # 200
         rehearse(survey, "https://survey.example/", {"smokes": ["yes", "no"]})  # 2
@@ -116,7 +116,7 @@ def _check_answers(survey: Survey, answers: Mapping[str, Any]) -> None:
         value = answers[question.name]
         if value is not None and not accepts(question, value):
             rule = f"an answer to {question.name} must be one that a phone would send"
-            reject(rule, "another", "check the question's bounds, and whether numbers must be whole")
+            reject(rule, "a different answer", "check the question's bounds, and whether numbers must be whole")
 
 
 def _parse_arguments(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
@@ -151,7 +151,7 @@ def _answers_frame(survey: Survey, answers: Any, rng: np.random.Generator) -> An
 
 
 def _draw_answers(question: Question, n_people: int, rng: np.random.Generator) -> list[Any]:
-    """Draw random answers: options are equally likely, anchors are always answered, and texts are empty."""
+    """Draw random answers: options are equally likely, anchors are always answered correctly, and texts are empty."""
     if question.kind == "choice":
         codes = rng.integers(len(question.options), size=n_people)
         return [question.options[code] if question.anchor is None else question.anchor for code in codes]
@@ -235,8 +235,10 @@ def report(
     """
     truth = _encode_truth(question, answer)
     if question.memo is not None:
-        return question.memo._draw_report(truth, drawer(rng), drawer(rng if memo_rng is None else memo_rng))
-    return truth if question.design is None else question.design._draw_report(truth, drawer(rng))
+        return question.memo._draw_report(
+            truth, integer_drawer(rng), integer_drawer(rng if memo_rng is None else memo_rng)
+        )
+    return truth if question.design is None else question.design._draw_report(truth, integer_drawer(rng))
 
 
 def _encode_truth(question: Question, answer: Any) -> Any:
@@ -246,7 +248,7 @@ def _encode_truth(question: Question, answer: Any) -> Any:
     if question.kind == "ticks":
         return sorted(_option_code(question, option) for option in answer)
     if question.design is not None:
-        points, _ = question.design._grid.nearest_indices([answer])  # type: ignore[attr-defined]  # all that ask for numbers have one
+        points, _ = question.design._grid.nearest_indices([answer])  # type: ignore[attr-defined]  # every numeric design has a grid
         return int(points[0])
     return answer.item() if hasattr(answer, "item") else answer
 
@@ -254,7 +256,7 @@ def _encode_truth(question: Question, answer: Any) -> Any:
 def _option_code(question: Question, answer: object) -> int:
     names = [str(option) for option in question.options]
     if str(answer) not in names:
-        reject(f"an answer to {question.name} must be one of its options", "another", "nobody could tap it")
+        reject(f"an answer to {question.name} must be one of its options", "another answer", "nobody could tap it")
     return names.index(str(answer))
 
 

@@ -35,10 +35,9 @@ from toolkit.survey.questions.declaring import (
     declare_field,
     declared_fields,
     field_names_checked_by,
-    is_omitted,
+    plain_fields,
 )
-from toolkit.survey.questions.errors import error_location, reject_field, run_field_check
-from toolkit.survey.questions.files import reject_unknown
+from toolkit.survey.questions.errors import error_location, reject_field, reject_unknown, run_field_check
 from toolkit.survey.questions.question import (
     Question,
     checked_questions,
@@ -48,7 +47,7 @@ from toolkit.survey.questions.question import (
     station_question,
 )
 from toolkit.survey.questions.question_fields import checked_flag
-from toolkit.survey.questions.strict_json import json_digest, plain_data
+from toolkit.survey.questions.strict_json import json_digest
 from toolkit.survey.questions.survey_fields import ARM, Day, Panel
 from toolkit.texts.multilingual import Frozen, Text, Words, text_in
 from toolkit.texts.odds import WEAK_EPSILON
@@ -105,7 +104,7 @@ class Survey:
     approval : str or mapping, optional
         The body that approved the survey.
     hashes : str or mapping, optional
-        The place where people can compare the page's two hashes; never required.
+        A text on where people can compare the page's two hashes; it is never required.
     protection : mapping, optional
         Texts for the data protection impact assessment, by name: legal_basis, subjects, processors, transfers, officer,
         authority, review (a date) and necessity. These texts are not shown to respondents and are not part of the hash.
@@ -159,6 +158,10 @@ class Survey:
         {"station": "kiosk"} for an unattended device, {"station": "interviewer"} for a device that an interviewer hands
         over. A question in mode "auto" is then asked with the wheel, unless {"auto": True} allows the device to learn
         the truth.
+    random_order : bool or sequence of str
+        Whether the questions are asked in random order, or the names of two or more questions whose positions are
+        shuffled. The phone draws the order for each person, and neither stores nor sends it. A question with `show_if`
+        stays after the question that it depends on. On paper the order is that of `questions`.
 
     Examples
     --------
@@ -209,6 +212,9 @@ class Survey:
     )
     household: bool = declare_field(checks.checked_household, False, omit_default=True)
     field: FieldType[Mapping[str, Any] | None, Frozen[str, Any] | None] = declare_field(checks.checked_field, None)
+    random_order: FieldType[bool | Sequence[str], bool | tuple[str, ...]] = declare_field(
+        checks.checked_random_order, False, omit_default=True
+    )
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -222,7 +228,7 @@ class Survey:
             with error_location(field="words"):
                 text = {code: phrases(code, self.words)[ARM] for code in self.languages}
             object.__setattr__(self, "questions", (question_about_arm(ARM, text, self.arms), *self.questions))
-        # Practice and check would be misleading with weak protection.
+        # Practice questions and the check would be misleading with weak protection.
         deniable = {
             "practice": is_deniable(practicable(self.questions)),
             "check": is_deniable([question for question in self.questions if question.randomized]),
@@ -235,7 +241,7 @@ class Survey:
         linter.check_waves(self.questions, self.waves, self.languages, self.words)
         with error_location(field="words"):
             for language in self.languages:
-                consenting.until(self.closes, language, self.words)
+                consenting.last_day_sentences(self.closes, language, self.words)
             page_words(self)
         prose = {"title": self.title, "consent": self.consent, **checks.statements(self), **checks.closing_texts(self)}
         assessed = {f"protection.{name}": text for name, text in (self.protection or {}).items() if name != "review"}
@@ -290,7 +296,7 @@ class Survey:
             Plain text with blank lines between paragraphs.
         """
         language = self.languages[0] if language is None else check_choice(language, "language", self.languages)
-        odds = consenting.odds_in_all(self.questions, language, self.words, self.waves)
+        odds = consenting.odds_of_questions(self.questions, language, self.words, self.waves)
         paragraphs: list[str | None] = []
         for layer in paper_layers(self, language) if paper else consent_layers(self, language):
             paragraphs += [
@@ -306,7 +312,7 @@ class Survey:
             if question.name == name:
                 return question
         names = ", ".join(question.name for question in self.questions)
-        reject(f"a question of this survey must be one of {names}", repr(name)[:60], "there is no other", KeyError)
+        reject(f"the question must be one of {names}", repr(name)[:60], "the survey has no others", KeyError)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the survey as plain data for JSON and TOML, without nulls and with designs as integers.
@@ -316,9 +322,7 @@ class Survey:
         dict
             The data, from which `from_dict` makes an equal survey.
         """
-        given = {field: getattr(self, field.name) for field in declared_fields(self) if field.name != "questions"}
-        data = {field.name: plain_data(value) for field, value in given.items() if not is_omitted(field, value)}
-        return data | {
+        return plain_fields(self, ("questions",)) | {
             "questions": [question.to_dict() for question in self.questions if question.draw_probabilities is None]
         }
 
@@ -407,22 +411,22 @@ class Survey:
     def plan(self, n: None = None, **options: object) -> PeopleNeeded: ...
 
     def plan(self, n: int | None = None, **options: Any) -> SurveyPlan | PeopleNeeded:
-        """Return the precision of each question with n people, or the number of people that meets `wishes`.
+        """Return the precision of each question with n people, or the number of people that meets `goals`.
 
         Parameters
         ----------
         n : int, optional
-            Number of people; if it is left out, `wishes` must be given.
+            Number of people; if it is left out, `goals` must be given.
         **options : Any
-            `wishes`, `response`, `population` : as for `toolkit.planning.plan_survey`. `subgroup` : the smallest
+            `goals`, `response`, `population` : as for `toolkit.planning.plan_survey`. `subgroup` : the smallest
             subgroup's share of the people; by default 1/k, where k is the largest number of options of a plain
-            question. `prevalence` : guesses of the truth by question, as for `toolkit.plan`; by default all answers are
+            question. `prevalence` : the assumed truth by question, as for `toolkit.plan`; by default all answers are
             equally common. `level`, `deff`, `weighting` : as for `toolkit.plan`.
 
         Returns
         -------
         SurveyPlan or PeopleNeeded
-            One row per question, or per wish.
+            One row per question, or per goal.
         """
         return plan_questions(self.name, self.questions, n, **options)
 
@@ -484,8 +488,8 @@ class Survey:
         return survey_table(self.name, self.questions, self.languages[0], self.words, self.waves)
 
     def __repr__(self) -> str:
-        asked = [question for question in self.questions if question.draw_probabilities is None]
-        count, randomized = len(asked), sum(question.randomized for question in asked)
+        asked_questions = [question for question in self.questions if question.draw_probabilities is None]
+        count, randomized = len(asked_questions), sum(question.randomized for question in asked_questions)
         number = f"{count} question{'' if count == 1 else 's'}, {randomized} randomized"
         often = "" if self.waves == 1 else f" for {self.waves} waves, of which this is number {self.wave}"
         return (
@@ -526,7 +530,7 @@ def survey_table(title: str, questions: Sequence[Question], language: str, own_w
     often = "" if waves == 1 else f", in {waves} waves"
     caption = f"<caption style='text-align:left'><b>{html.escape(title)}</b></caption>"
     total = f"<td>{consenting.loss(questions, waves).epsilon:.4g}</td>"
-    foot = f"<tr><td colspan='4' style='text-align:left'>one respondent in all{often}</td>{total}</tr>"
+    foot = f"<tr><td colspan='4' style='text-align:left'>total for one respondent{often}</td>{total}</tr>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody><tfoot>{foot}</tfoot></table>"
 
 
@@ -563,4 +567,5 @@ def _mode_text(question: Question) -> str:
     ]
     anchor = [f"anchor: everybody's answer is {question.anchor}"] if question.anchor is not None else []
     optional = ["optional"] if not question.required and not question.randomized else []
-    return "; ".join([how, *conditions, *anchor, *optional])
+    mixed = ["options in random order"] if question.random_order else []
+    return "; ".join([how, *conditions, *anchor, *optional, *mixed])

@@ -80,7 +80,7 @@ class _StatFile:
     missing_codes: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(self, name: str, label: str, cells: list[Any], value_labels: Mapping[Any, str] | None = None) -> None:
-        """Add a column of numbers or texts, with an `_EmptyReason` in each empty cell."""
+        """Add a column of numbers or strings, with an `_EmptyReason` in each empty cell."""
         has_texts = any(isinstance(cell, str) and not isinstance(cell, _EmptyReason) for cell in cells)
         self.labels[name] = _cut_text(label, _LIMITS[self.suffix]["label"], in_bytes=self.suffix == ".sav")
         if has_texts or (not value_labels and all(isinstance(cell, str) for cell in cells)):
@@ -124,7 +124,7 @@ def _missing_codes(cells: list[Any], value_labels: Mapping[Any, str] | None) -> 
 
 
 def _cut_text(text: str, max_length: int, *, in_bytes: bool) -> str:
-    """Return a text on one line, cut to the given length."""
+    """Return a text on one line, truncated to the given length."""
     line = " ".join(text.split())
     length = len(line.encode()) if in_bytes else len(line)
     if length <= max_length:
@@ -181,7 +181,7 @@ def _add_question(file: _StatFile, survey: Survey, question: Question, frame: "p
 
 
 def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
-    """Return the cells of a question as codes, numbers, texts or lists, with the reason in each empty cell."""
+    """Return the cells of a question as codes, numbers, strings or lists, with the reason in each empty cell."""
     is_text = question.kind == "text"
     empty = [is_missing(cell) for cell in frame[question.name]]
     distinct = frame[question.name].dropna().unique().tolist()

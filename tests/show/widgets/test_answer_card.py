@@ -29,8 +29,14 @@ def message(report: object = 1, number: object = ID, **other: object) -> dict:
     return {"kind": "report", "q": "cheated", "r": report, "id": number, **other}
 
 
+def test_every_text_of_the_card_is_one_that_the_browser_shows(card):
+    code = (STATIC / "answer_card.js").read_text(encoding="utf-8")
+    by_mode = {"auto", "guided", "physical", "two_ways"}
+    assert set(re.findall(r"card\.words\.(\w+)", code)) | by_mode == set(card.card["words"])
+
+
 def test_a_report_is_kept_and_confirmed(card):
-    card._receive(card, message(), [])
+    card._handle_custom_msg(message(), [])  # as ipywidgets delivers it
     assert card.reports == [1]
     assert card.receipt == {"id": ID, "number": 1}
 

@@ -41,7 +41,7 @@ def test_the_count_grows_with_the_reports_when_the_browser_asks(collector):
     view = watch(collector)
     assert view.table["count"] == 0
     answer(collector, 7)
-    view._refresh_on_event(view, {"kind": "refresh"}, [])
+    view._handle_custom_msg({"kind": "refresh"}, [])
     assert view.table["count"] == 7
     assert repr(view) == "<CollectorView: 'Exams', open, reports: 7>"
 

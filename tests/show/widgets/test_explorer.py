@@ -260,7 +260,7 @@ def test_a_guess_is_held_against_the_number_that_the_sentences_say(maker):
     assert (widget.guess, widget.verdict()) == (True, "")
     widget.prediction = 3
     assert widget.verdict() == GUESSED[maker]
-    truth = widget.truth()[1]
+    truth = widget.right_answer()[1]
     assert any(re.search(rf"(?<![\d.,]){re.escape(truth)}(?![\d,])", said) for said in widget.describe().values())
 
 

@@ -38,7 +38,7 @@ def test_the_view_says_what_was_spent_and_what_remains(ledger):
 def test_an_empty_ledger_says_so():
     view = show.show_ledger(Ledger(Pure(1)))
     assert view.describe()["next"] == "Nothing has been charged yet."
-    assert "Neighbors: not said" in view.describe()["state"]
+    assert "Neighbors: not stated" in view.describe()["state"]
     assert view.table["rows"] == []
 
 
@@ -109,6 +109,7 @@ def test_a_closed_view_looks_no_more(ledger, monkeypatch):
     assert shell.events.callbacks["post_run_cell"] == []
 
 
+@pytest.mark.slow
 def test_what_is_no_ledger_is_refused_and_leaves_nothing_to_be_closed():
     """A view that was never whole is closed with the others: an error there would be printed in the notebook."""
     with pytest.raises(TypeError, match="`ledger` must be a Ledger, got list: make one with Ledger"):

@@ -64,5 +64,5 @@ def test_a_name_that_is_not_exported_is_noticed(tmp_path):
 def test_a_circle_of_modules_is_noticed(tmp_path):
     (tmp_path / "a.js").write_text('import { b } from "./b.js";\nexport const a = 1;\n')
     (tmp_path / "b.js").write_text('import { a } from "./a.js";\nexport const b = 1;\n')
-    with pytest.raises(RuntimeError, match=r"a.js imports itself, by way of b.js"):
+    with pytest.raises(RuntimeError, match=r"a.js imports itself through b.js"):
         bundle_module(tmp_path / "a.js")

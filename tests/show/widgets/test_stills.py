@@ -36,6 +36,7 @@ def test_a_hundred_people_stand_in_rows_of_twenty_and_the_first_are_filled(ax):
     assert filled + hollow == [(place % 20, place // 20) for place in range(100)]
     assert len(filled) == 37
     assert [line.get_markerfacecolor() for line in ax.lines] == [BLUE, "none"]
+    assert not any(spine.get_visible() for spine in ax.spines.values())
 
 
 def test_sentences_are_broken_into_lines_and_kept_apart(ax):
@@ -131,7 +132,7 @@ def test_curves_use_the_nearest_epsilon_and_mark_the_setting(ax):
     for margin, lowest in ((0.25, 0.15), (0.001, 0.08)):
         ax.clear()
         row = setting | {"margins": dict.fromkeys(tradeoff_explorer.TRUST_MODELS, margin)}
-        tradeoff_explorer._draw_curves(ax, {"margins": margins}, row)
+        tradeoff_explorer._draw_margins(ax, {"margins": margins}, row)
         curves = [line for line in ax.lines if len(line.get_xdata()) == len(tradeoff_explorer.SIZES)]
         assert [set(line.get_ydata()) for line in curves] == [{100 * (0.01 * i + 0.002)}] * 4
         assert marks(ax) == [[(300, 100 * margin)]] * 4

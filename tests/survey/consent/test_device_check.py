@@ -1,4 +1,6 @@
-"""The question about the device: in every language, for every way to answer; and what chance alone gives."""
+"""The question about the device: in every language, for every way to answer; and the number of right answers by
+chance.
+"""
 
 import itertools
 import unicodedata
@@ -11,7 +13,7 @@ import pytest
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, survey
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, unrelated, warner
-from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
+from toolkit.survey.consent.device_check import device_tries, guess_probabilities, sheet_tries
 from toolkit.survey.consent.page_data import page_words
 from toolkit.survey.questions.question import Question, localized_question
 from toolkit.survey.results import estimate
@@ -72,7 +74,7 @@ def test_what_is_asked_does_not_depend_on_what_a_design_is_called() -> None:
 
 
 def test_a_survey_that_an_older_version_saved_asks_what_it_asked() -> None:
-    """The data of a forced design without a field for the procedure, which was read from the name."""
+    """The data of a forced design without a field for the procedure, which earlier versions inferred from the name."""
     data = {"name": "enforced", "options": ["no", "yes"], "report_options": ["no", "yes"]}
     saved = {**data, "denominator": 3, "weights": [[2, 1], [1, 2]]}
     question = {"name": "cheated", "text": "Have you?", "design": saved, "labels": {}, **PHYSICAL}
@@ -122,7 +124,7 @@ def test_each_try_has_three_answers() -> None:
 
 
 def test_a_phone_without_a_wheel_says_what_the_device_asks_for() -> None:
-    """Answers by slips: the rule stands before the case, as nobody has used the device yet."""
+    """Answers by slips: the rule stands before the case, because nobody has used the device yet."""
     (text, labels, right), _ = tries(Question("x", "X?", design=kuk("7/10", "2/10"), mode="physical"))
     assert text.startswith("If your answer is “No”, then on 1 to 8 choose “0”.")
     assert text.endswith("1 comes out, and your real answer is “No”. What do you choose?")
@@ -138,14 +140,14 @@ def test_the_first_try_is_a_case_in_which_the_report_is_forced(design: Any) -> N
 
 
 def test_a_sheet_asks_about_the_weakest_device_that_it_has() -> None:
-    far = Question("far", "F?", design=forced("0.301", "0.2"))  # which no hand can draw
+    far = Question("far", "F?", design=forced("0.301", "0.2"))  # which cannot be drawn by hand
     made = survey(far, cheated(design=warner("3/4")), check="device")
     assert ["two coins" in one.text["en"] for one, _ in sheet_tries(made)] == [True, True]
     assert sheet_tries(survey(far, check="device")) == sheet_tries(survey(far)) == []
 
 
 def test_labels_that_run_from_right_to_left_begin_at_the_right() -> None:
-    """Browsers go by the first letter that has a direction: the wheel's is Latin."""
+    """Browsers use the first letter that has a direction; the wheel's is Latin."""
     for _, labels, right in tries(cheated(), "ar"):
         assert all(unicodedata.bidirectional(label[0]) in ("R", "AL") for label in [*labels, right])
 
@@ -161,11 +163,11 @@ def test_a_quoted_label_begins_at_the_right_as_the_label_itself_does() -> None:
 
 
 def test_what_chance_gives_is_counted_out() -> None:
-    """All pairs of taps at random: right at the first try, or at the second."""
+    """All pairs of random taps are tried: right at the first attempt, or at the second."""
     pairs = list(itertools.product(range(3), repeat=2))
     once = Fraction(sum(first == 0 for first, _ in pairs), len(pairs))
     either = Fraction(sum(0 in pair for pair in pairs), len(pairs))
-    assert chance(3) == (once, either) == (Fraction(1, 3), Fraction(5, 9))
+    assert guess_probabilities(3) == (once, either) == (Fraction(1, 3), Fraction(5, 9))
 
 
 @pytest.mark.parametrize(("check", "good"), [(True, [True, False]), (False, [None]), ("device", [0, 1, 2])])
@@ -181,7 +183,7 @@ def test_only_what_a_phone_may_send_about_it_is_taken(check: Any, good: list[Any
 
 
 def test_results_say_who_passed_the_check_at_which_try() -> None:
-    """They also say how many would pass by chance."""
+    """The sentences also state how many people would pass by chance."""
     frame = pd.DataFrame({"cheated": ["yes", "no"] * 50, "understood": [1] * 60 + [2] * 15 + [0] * 25})
     found = estimate(survey(cheated(), check="device"), frame)
     assert found.notes()[0] == (

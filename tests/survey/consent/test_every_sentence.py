@@ -1,5 +1,5 @@
-"""Every text that people get, for a catalogue of surveys, read back: no claim that is not so, no factor below
-the truth, every number readable, no gap left open and no mark twice.
+"""Every text for respondents, for a catalogue of surveys, read back: no false claim, no factor below the truth,
+readable numbers, no unfilled placeholder and no duplicate punctuation.
 """
 
 import itertools
@@ -62,7 +62,7 @@ def plain(language: str) -> Question:
 
 
 def made(language: str, *questions: Question, **changes: Any) -> Survey:
-    """Its hash is no sentence, and costs as much as a page: it stays the same here."""
+    """Do not compute the hash of the page, which is not a sentence and takes as long as a page."""
     texts = {"title": {language: "T"}, "consent": {language: "C"}}
     survey = Survey(questions=questions, languages=[language], ceiling=math.inf, **texts, **changes)
     vars(survey)["hash"] = "f" * 64
@@ -70,7 +70,7 @@ def made(language: str, *questions: Question, **changes: Any) -> Survey:
 
 
 def strings(data: Any) -> Iterator[str]:
-    """All words in what a page gets; hints with limits are filled in by the browser."""
+    """Return all texts of a page; the browser fills in hints with limits."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, dict):
@@ -82,8 +82,8 @@ def strings(data: Any) -> Iterator[str]:
 
 
 def texts(survey: Survey, language: str) -> Iterator[str]:
-    """Consent, on a phone and on paper; all that the page shows, in practice and on its wheels too; the sheet
-    to print; what is said before Send, and what a board gets.
+    """Return consent texts for phones and paper, all texts of the page including practice and wheels, the printed
+    sheet, the text before Send, and the text for a board.
     """
     yield survey.consent_text(language)
     if survey.waves == 1:
@@ -96,19 +96,19 @@ def texts(survey: Survey, language: str) -> Iterator[str]:
     words = page_words(survey)[language]
     yield from (words[name] for name in ("review_note", "end_already", "keeps_nothing"))
     yield from (words[name] for name in ("new_draws",) if survey.waves > 1)
-    if language == "en" or len(survey.questions) > 1:  # of the others every design is in test_dpia.py
+    if language == "en" or len(survey.questions) > 1:  # all other designs are in test_dpia.py
         yield assessment(survey, language).replace(survey.hash, "x").replace(code_hash(), "x")
 
 
 def in_every_mode(design: Any, language: str) -> Iterator[Question]:
     for mode in ("auto", "guided", "physical"):
-        with suppress(ValueError):  # no wheel or die can do what no matrix says
+        with suppress(ValueError):  # neither a wheel nor a die can realize a design without a matrix
             yield asked(design, language, mode)
 
 
 def surveys(language: str) -> Iterator[Survey]:
-    """Every design in every mode; every mode with every access, alone or beside a plain question; ε from 0.1
-    to ∞, which `mangat` has.
+    """Every design in every mode; every mode with every access, alone or beside a plain question; ε from 0.1 to ∞ (for
+    `mangat`).
     """
     for design in DESIGNS.values():
         for question in in_every_mode(design, language):
@@ -166,7 +166,7 @@ def test_words_of_the_page_make_no_forbidden_claim(language: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_secrecy_is_claimed_and_checked_only_up_to_the_usual_epsilon(language: str) -> None:
-    """Above it neither the claim nor the comprehension check appears."""
+    """Above this epsilon, neither the claim nor the comprehension check appears."""
     sure = [phrases(language)[name] for name in CLAIMS_SECRECY]
     for epsilon in (*EPSILONS, math.inf):
         design = k_ary(3, epsilon=epsilon) if math.isfinite(epsilon) else DESIGNS["mangat"]
@@ -179,27 +179,25 @@ def test_secrecy_is_claimed_and_checked_only_up_to_the_usual_epsilon(language: s
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_stated_factors_and_guesses_are_never_below_the_truth(language: str) -> None:
-    """Read back from the finished sentence."""
+    """The value is read back from the finished sentence."""
     for hundredth in range(1, 921, 9):
         design = warner(epsilon=hundredth / 100)
         ratio = int(design.weights.max()) / int(design.weights.min())
-        holds_the_truth(odds(asked(design, language), language, ratio=True)[-1], language, design.epsilon, ratio)
+        holds_the_truth(odds(asked(design, language), language, with_ratio=True)[-1], language, design.epsilon, ratio)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_design_understates_its_factor_or_its_share(language: str) -> None:
-    """Its epsilon is that of its integers, as the contracts hold."""
+    """The epsilon of a design is computed from its integers, as the contract tests show."""
     bounded = [design for design in DESIGNS.values() if math.isfinite(design.epsilon)]
     assert len(bounded) > 15
     for design in bounded:
-        said = odds(asked(design, language), language, ratio=True)
+        said = odds(asked(design, language), language, with_ratio=True)
         holds_the_truth(said[-1], language, design.epsilon, math.exp(design.epsilon))
 
 
 def holds_the_truth(said: str, language: str, epsilon: float, ratio: float) -> None:
-    """A sentence tells, in the gaps of its pattern, a factor and a share of right guesses: neither below the
-    truth.
-    """
+    """The placeholders of a sentence contain a factor and a share of right guesses; neither is below the truth."""
     voice = Voice(phrases(language))
     weak = "" if epsilon <= 3 else "_weak"
     pattern = re.escape(" ".join(phrases(language)[name + weak] for name in ("ratio", "bound")))
@@ -234,7 +232,7 @@ def test_what_a_randomizer_says_of_itself_is_what_people_are_told(design: Any) -
     said = design.describe()
     assert not re.search(FORBIDDEN["en"], said)
     assert not MARKS.search(said)
-    told = odds(localized_question(Question("asked", "?", design=design), "en"), "en", ratio=True)
+    told = odds(localized_question(Question("asked", "?", design=design), "en"), "en", with_ratio=True)
     assert all(DOTS.sub("", sentence).lower() in said.lower() for sentence in told)
 
 
@@ -257,15 +255,15 @@ def test_likelihood_ratios_are_only_in_codebooks(language: str) -> None:
         page = page_content(survey)
         shown = " ".join(strings([page["questions"], page["consent"]]))
         assert RATIO[language] not in shown + survey.consent_text(language)
-        if design.epsilon <= 9:  # beyond it no share of guesses tells more
-            assert RATIO[language] in " ".join(odds(survey["asked"], language, ratio=True)), design.name
+        if design.epsilon <= 9:  # above this value, no share of guesses is more informative
+            assert RATIO[language] in " ".join(odds(survey["asked"], language, with_ratio=True)), design.name
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_all_waves_can_shift_is_said_with_at_least_its_true_share(language: str) -> None:
-    """The exact worst case over all truths and all lost memos, read back from the finished sentence; and what
-    holds for a memo that is kept, beside it.
+    """The exact worst case over all truths and all lost memos is read back from the finished sentence, and so is the
+    value for memos that are kept.
     """
     for waves, fresh in itertools.product((2, 3, 5), ("3/4", "4/5", "9/10")):
         memo = Memo(warner("3/4"), warner(fresh))

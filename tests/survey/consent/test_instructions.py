@@ -1,4 +1,4 @@
-"""What people do themselves is made from the device, in every language, and is what the design says."""
+"""Instructions for people without a phone are made from the device, in every language, and agree with the design."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the linter refuses, each beside the nearest thing that it lets pass."""
+"""Problems that the linter reports, each next to the most similar text that it accepts."""
 
 import json
 import math
@@ -32,12 +32,12 @@ def refused(message: str, *questions: Question, **changes: Any) -> None:
 
 
 def test_names_are_there_once_and_are_not_used_by_the_results() -> None:
-    refused(r"`name` of its own, got 'cheated' 2 times", cheated(), cheated())
+    refused(r"a unique `name`, got 'cheated' 2 times", cheated(), cheated())
     for name in RESERVED:
         refused("must not be called practice, key", Question(name, "What?", free_text=True))
     for name in ("cheated_", "cheated__2"):  # columns of files for SPSS and Stata
         refused(
-            "must not have the name of another one followed by _", cheated(), Question(name, "What?", free_text=True)
+            "not have the name of another question followed by _", cheated(), Question(name, "What?", free_text=True)
         )
     with pytest.raises(ValueError, match="at least one question"):
         Survey("Exams", [], consent="We study exams.")
@@ -45,7 +45,9 @@ def test_names_are_there_once_and_are_not_used_by_the_results() -> None:
 
 def test_skip_logic_on_a_randomized_answer_is_refused() -> None:
     follow_up = Question("why", "Why?", options=["time", "grades"], show_if={"cheated": ["yes"]})
-    message = "question 'why': `show_if` must not depend on a randomized question, got 'cheated': whether .* would tell"
+    message = (
+        "question 'why': `show_if` must not depend on a randomized question, got 'cheated': whether .* would reveal"
+    )
     refused(message, cheated(), follow_up)
     also = Question("again", "Again?", design=warner(p="2/3"), show_if={"faculty": ["law"], "cheated": ["yes"]})
     refused("must not depend on a randomized question", faculty(), cheated(), also)
@@ -62,9 +64,11 @@ def test_conditions_name_options_of_earlier_plain_choices() -> None:
     many = faculty(options=[*"abcdefghi"])
     refused(r"'faculty' \(a, b, c, d, e, f, g, h\), got 'Law'", many, cheated(show_if={"faculty": ["Law"]}))
     age = Question("age", "Age?", bounds=(0, 99))
-    refused("one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]}))
+    refused(
+        "a plain single-choice question, got 'age' with answers of kind number", age, cheated(show_if={"age": [20]})
+    )
     ticks = faculty(multiple=True)
-    refused("one answer out of several, got 'faculty', a question for ticks", ticks, cheated(show_if=LAW))
+    refused("a plain single-choice question, got 'faculty' with answers of kind ticks", ticks, cheated(show_if=LAW))
 
 
 def test_a_randomized_question_cannot_be_left_out() -> None:
@@ -87,7 +91,7 @@ def test_a_randomized_question_cannot_be_declined_by_a_plain_one_before_it(optio
     named = Question("gate", "May we ask?", options=["go", "stop"], labels={"stop": option})
     refused("can be declined, got 'gate' with 'stop'", named, cheated(show_if={"gate": ["go"]}))
     plain = Question("year", "Year?", options=[1, 2], show_if={"gate": ["yes"]})
-    assert survey(gate, plain, cheated())  # declining a plain question hides nothing that matters here
+    assert survey(gate, plain, cheated())  # declining a plain question reveals nothing that matters here
 
 
 def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> None:
@@ -98,12 +102,12 @@ def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> 
 
 def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
     twin = Question("direct", "HAVE you ever cheated, on an exam!", options=["no", "yes"])
-    message = "must not ask what a randomized one asks"
+    message = "must not have the text of a randomized question"
     refused(f"question 'direct': a plain question {message}, got the text of 'cheated'", cheated(), twin)
     languages = {"en": "Exams?", "de": "Have you ever cheated on an exam?"}
     refused(message, cheated(), Question("direct", languages, options=["no", "yes"]))
     again = Question("again", "Have you ever cheated on an exam?", design=warner(p="2/3"))
-    assert survey(cheated(), again)  # asked twice, paid twice
+    assert survey(cheated(), again)  # asked twice, charged twice
 
 
 def test_free_text_beside_a_sensitive_question_needs_a_warning() -> None:
@@ -160,8 +164,8 @@ def test_every_text_is_there_in_every_language() -> None:
 
 
 def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
-    refused(f"a language must be one of {', '.join(LANGUAGES)}", languages=["it"])
-    refused("must have all its words in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}})
+    refused(f"all its texts in 'it'.*the toolkit has {', '.join(LANGUAGES)}", languages=["it"])
+    refused("must have all its texts in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}})
     refused(r"`words` must be in a language of the survey \(en\), got 'it'", words={"it": {"next": "Avanti"}})
     refused("`words.en.next` must be plain text", words={"en": {"next": "\x00"}})
     assert page_words(survey(words={"en": {"next": "Go on"}}))["en"]["next"] == "Go on"
@@ -192,7 +196,7 @@ def test_the_linter_bounds_the_length_of_submissions_tightly() -> None:
 
 
 def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
-    """Four answers with a report each: an order of four sentences, which nobody follows."""
+    """Four answers with a report each require four sentences in a random order, which nobody follows."""
     weights = [[5, 2, 2, 1], [1, 5, 2, 2], [2, 1, 5, 2], [2, 2, 1, 5]]
     latin = Design(weights, 10, options=["a", "b", "c", "d"])
     message = "question 'cheated': a guided question with more than 3 options .* got 4 options"
@@ -220,8 +224,8 @@ def test_what_others_can_look_up_is_warned_of(words: str) -> None:
     with pytest.warns(UserWarning, match="asks for something that others may find out"):
         survey(cheated(**asked, instructions=words))
     survey(cheated(**asked, instructions="Think of a friend whose birthday nobody here can find out."))
-    survey(cheated(mode="physical", instructions=words))  # Warner's design hangs on no other question
-    survey(cheated(design=crosswise("1/4"), mode="physical"))  # slips take the place of the other question
+    survey(cheated(mode="physical", instructions=words))  # Warner's design does not depend on any other question
+    survey(cheated(design=crosswise("1/4"), mode="physical"))  # slips replace the other question
 
 
 @pytest.mark.parametrize(
@@ -239,14 +243,14 @@ def test_twelfths_beside_months_are_hinted_at(share: str, words: str, hint: bool
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         survey(cheated(design=crosswise(share), mode="physical", instructions=words))
-    said = [str(one.message) for one in caught if "birthdays are days" in str(one.message)]
+    said = [str(one.message) for one in caught if "months differ in length" in str(one.message)]
     assert len(said) == hint
-    assert all(f"counts {share} of all birthdays" in line for line in said)
+    assert all(f"assumes {share} of all birthdays" in line for line in said)
 
 
 def test_a_memo_needs_waves_and_waves_need_a_memo() -> None:
     refused("a question with a memo needs a survey with at least 2 `waves`", cheated(design=MEMO))
-    refused("a survey with `waves` must have a question with a memo, got none", waves=2)
+    refused("a survey with `waves` must have a question with a memo, got 2 waves and no memo", waves=2)
 
 
 def test_the_name_of_the_joining_number_is_reserved_in_panels() -> None:
@@ -265,8 +269,8 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
     assert "at different times is sent, too" in page_words(made)["it"]["review_note"]
     lacking = {"it": {name: text for name, text in said.items() if name not in ("promise_new_draws", "promise_until")}}
     survey(cheated(), languages=["it"], words=lacking)  # which is asked once, and without a last day
-    refused("hold promise_until where a survey has a last day", languages=["it"], words=lacking, closes="2026-12-01")
-    with pytest.raises(ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"):
+    refused("contain promise_until in a survey with a last day", languages=["it"], words=lacking, closes="2026-12-01")
+    with pytest.raises(ValueError, match="`words` must contain promise_new_draws in a survey with waves, got none"):
         panel(cheated(design=MEMO), languages=["it"], words=lacking)
 
 
@@ -296,7 +300,7 @@ def test_apostrophes_joined_letters_and_other_scripts_are_fine_in_labels(label: 
 
 
 def test_labels_must_not_contain_quotation_marks_of_own_words() -> None:
-    """This applies to the quotation marks that the researcher's own words define."""
+    """This applies to quotation marks that the researcher's own words define."""
     own = {"en": {"quoted": "*{label}*"}}
     survey(cheated(labels={"yes": "*Yes*"}))
     refused("ASTERISK", cheated(labels={"yes": "*Yes*"}), words=own)
@@ -338,7 +342,7 @@ def test_no_text_turns_round_what_stands_beside_it() -> None:
         "Your answer stays on this phone",
         "I take part, completely anonymous",
         "I take part, completely an\u200bonymous",
-        "I take part, completely \u0430nonym\u043eus",  # in two letters of Cyrillic
+        "I take part, completely \u0430nonym\u043eus",  # with two Cyrillic letters
         "Nichts verlässt dieses Telefon",
         "Rien ne quitte ce téléphone",
         "Nada sale de este teléfono",
@@ -346,7 +350,7 @@ def test_no_text_turns_round_what_stands_beside_it() -> None:
     ],
 )
 def test_buttons_and_titles_cannot_say_what_happens_to_answers(claim: str) -> None:
-    """Only the page itself says what happens to answers."""
+    """Only the page itself states what happens to answers."""
     refused("must not say what happens to answers", words={"en": {"take_part": claim}})
     with pytest.raises(ValueError, match=r"`title.en` must not say what happens to answers"):
         Survey(claim, [cheated()], consent="Why.")
@@ -413,7 +417,9 @@ HARMLESS = (
 
 @pytest.mark.parametrize(("language", "claim"), [(code, text) for code, texts in ABSOLUTE.items() for text in texts])
 def test_claims_of_perfect_secrecy_are_warned_of_in_all_languages(language: str, claim: str) -> None:
-    """What can be known of an answer moves by a factor that the page states: nothing more absolute is true."""
+    """What an observer can learn about an answer changes by a factor that the page states; no more absolute claim is
+    true.
+    """
     assert ABSOLUTE.keys() == set(LANGUAGES)
     texts = {"consent": {language: claim}, "languages": [language]}
     with pytest.warns(UserWarning, match="`consent` says what happens to answers"):
@@ -433,7 +439,7 @@ def test_the_warning_beside_free_text_is_read_for_claims() -> None:
 def test_what_asks_may_be_put_otherwise() -> None:
     survey(words={"en": {"take_part": "Yes, I take part", "send": "Off it goes"}})
     survey(consent="You can stop at any time before you send, and then nothing is sent.")
-    for language in LANGUAGES:  # the page's own words that ask claim nothing
+    for language in LANGUAGES:  # the page's own requests claim nothing
         survey(
             words={
                 "en": {

@@ -1,4 +1,4 @@
-"""What the browser gets of a question: the shape that the page is written against."""
+"""The data of a question that the browser receives, in the form that the page expects."""
 
 import json
 import math
@@ -83,8 +83,8 @@ def test_reports_have_labels_of_their_own_in_every_language() -> None:
     ids=lambda one: getattr(one, "name", None),
 )
 def test_a_report_of_a_number_is_read_on_the_scale_that_was_asked_for(design, answer, shown, decimals) -> None:
-    """Reports are whole steps of a grid: the one that stands where the answer stands is read as that, in about three
-    digits of the range; what a deck gives is exact.
+    """Reports are whole steps of a grid: the report at the position of the answer is shown as this answer, to about
+    three digits of the range; reports from a deck are exact.
     """
     scale = shown_question(Question("q", "How many?", design=design), ["en"])["scale"]
     index = design._grid.nearest_indices(answer)[0][0] if hasattr(design, "_grid") else answer - int(design.low)
@@ -93,7 +93,7 @@ def test_a_report_of_a_number_is_read_on_the_scale_that_was_asked_for(design, an
     elif hasattr(design, "width"):
         report = int(index) + design.width // 2 + (2 if scale["bits"] else 0)
     else:
-        starts, slopes = design.lines
+        starts, slopes = design.report_lines
         report = int(starts[0] + index * slopes[0])
     assert scale["decimals"] == decimals
     assert abs(scale["zero"] + scale["step"] * report - float(shown)) <= 10.0**-decimals
@@ -111,7 +111,7 @@ def test_bounds_are_numbers() -> None:
 
 
 def test_numbers_that_a_browser_would_round_are_refused() -> None:
-    """They are refused when the question is made."""
+    """They are rejected when the question is made."""
     with pytest.raises(ValueError, match=r"question 'hours': `bounds` must have fewer digits"):
         Question("hours", "How many?", design=local_laplace((0, "1/9007199254740993"), 1.0))
 
@@ -150,28 +150,30 @@ def test_the_minutes_count_every_word_that_is_not_folded_and_every_tap(monkeypat
         told = {name: {"en": texts[name]} if name in texts else None for name in ("help", "instructions", "warning")}
         options = [{"label": {"en": "yes"}}, {"label": {"en": "rather not"}}]
         said = {"en": odds.split("|")} if odds else None
-        return {"text": {"en": "Did you?"}, "options": options, "mode": mode, "odds": said, **told}
+        return {"name": odds, "text": {"en": "Did you?"}, "options": options, "mode": mode, "odds": said, **told}
 
     consent = [{"title": "Who asks", "open": ["We ask.", "Again."], "more": ["this is folded"]}]
     asked = [
-        entry("plain", None, help="one"),  # 30 words around, 5 of it, 1 of help
+        entry("plain", None, help="one"),  # 30 words of the page, 5 of the question, 1 of help
         entry("guided", "a b|c", instructions="one two", warning="three"),  # 30 + 5 + 3 of odds + 3
         *(entry("auto", "a b|c"), entry("auto", "d"), entry("auto", "d"), entry("auto", "d")),  # d is shown twice
     ]
     page = {"consent": {"en": consent}, "practice": [entry("plain", None)], "questions": asked, "check": None}
-    weights = {"weights": [1]}  # a question that the page does not ask, but reviews
+    weights = {"weights": [1]}  # a question that the page shows only for review
     read = 5 + (35 + 1) + (35 + 3 + 3) + (35 + 30) + (35 + 1 + 30) + (35 + 30) + 35 + 35 + 12 * 6 + 60
-    assert minutes(page, "en") == math.ceil(read / 200 + 4 * 9 / 60)  # 200 words a minute, 4 seconds for each of 9 taps
-    monkeypatch.setattr(page_data, "_PER_WORD", 60)
-    monkeypatch.setattr(page_data, "_PER_QUESTION", 0)
+    # 200 words per minute, 4 seconds for each of 9 taps
+    assert minutes(page, "en") == math.ceil(read / 200 + 4 * 9 / 60)
+    monkeypatch.setattr(page_data, "_SECONDS_PER_WORD", 60)
+    monkeypatch.setattr(page_data, "_SECONDS_PER_QUESTION", 0)
     assert minutes(page, "en") == read
     assert minutes(page | {"check": {}}, "en") == read
+    assert minutes(page | {"random_order": ["d"]}, "en") == read + 2, "odds are never folded in random order"
     assert minutes(page | {"check": {"x": 1}}, "en") == read + 60
     assert minutes(page | {"questions": [*asked, weights]}, "en") == read + 12
-    monkeypatch.setattr(page_data, "_PER_WORD", 0)
-    monkeypatch.setattr(page_data, "_PER_QUESTION", 60)
+    monkeypatch.setattr(page_data, "_SECONDS_PER_WORD", 0)
+    monkeypatch.setattr(page_data, "_SECONDS_PER_QUESTION", 60)
     assert [minutes(page | {"check": check}, "en") for check in (None, {"x": 1})] == [9, 10]
-    monkeypatch.setattr(page_data, "_PER_QUESTION", 60 * 0.1)
+    monkeypatch.setattr(page_data, "_SECONDS_PER_QUESTION", 60 * 0.1)
     assert minutes(page, "en") == 1
 
 

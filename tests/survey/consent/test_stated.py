@@ -1,4 +1,6 @@
-"""Who asks, and what becomes of the answers: said in every language, or a survey stays on this machine."""
+"""The page states in every language who asks and what happens to the answers; otherwise a survey cannot leave this
+machine.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +10,10 @@ import pytest
 from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
 from toolkit.survey.consent.page_data import shown_survey
-from toolkit.survey.consent.statement import check_network_exposure, missing, stated_layers
+from toolkit.survey.consent.statement import missing_statements, stated_layers
 from toolkit.survey.questions.question import localized_question
 from toolkit.survey.questions.survey_fields import statements
+from toolkit.survey.serving.options import ServeOptions, check_network_exposure
 from toolkit.survey.spec import STATEMENT_FIELDS
 from toolkit.texts.phrases import LANGUAGES
 
@@ -36,13 +39,15 @@ def test_it_is_said_in_every_language(language: str) -> None:
 
 def test_beyond_this_machine_all_but_a_way_back_must_be_said() -> None:
     asked = survey(cheated())
-    check_network_exposure(asked, "127.0.0.1", None)
-    check_network_exposure(replace(asked, rehearsal=True), "0.0.0.0", None)  # noqa: S104
-    assert missing(statements(asked)) == [name for name in STATEMENT_FIELDS if name not in ("withdrawal", "hashes")]
-    for host, url in (("0.0.0.0", None), ("127.0.0.1", "https://survey.example/")):  # noqa: S104
-        with pytest.raises(ValueError, match="must say controller, contact, purpose, retention, publication"):
-            check_network_exposure(asked, host, url)
-        check_network_exposure(survey(cheated(), **SAID), host, url)
+    check_network_exposure(asked, ServeOptions())
+    check_network_exposure(replace(asked, rehearsal=True), ServeOptions(host="0.0.0.0"))  # noqa: S104
+    assert missing_statements(statements(asked)) == [
+        name for name in STATEMENT_FIELDS if name not in ("withdrawal", "hashes")
+    ]
+    for options in (ServeOptions(host="0.0.0.0"), ServeOptions(public_url="https://survey.example/")):  # noqa: S104
+        with pytest.raises(ValueError, match="must state controller, contact, purpose, retention, publication"):
+            check_network_exposure(asked, options)
+        check_network_exposure(survey(cheated(), **SAID), options)
 
 
 def test_a_way_to_take_it_back_replaces_the_sentence_that_there_is_none() -> None:

@@ -1,4 +1,4 @@
-"""The promise: consequences first, true for each kind of design, and never more than the designs give."""
+"""The promise: consequences first, true for each kind of design, and never more than the designs guarantee."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ from toolkit.local.oracles import subset
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import paper_layers
 from toolkit.survey.consent.page_data import consent_layers, shown_survey
-from toolkit.survey.consent.statement import loss, odds, patterns
+from toolkit.survey.consent.statement import loss, odds, unique_patterns
 from toolkit.survey.questions.question import Question, localized_question
 from toolkit.survey.spec import station_version
 from toolkit.texts.odds import epsilon_bound
@@ -27,7 +27,7 @@ PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
 
 
 def told(*questions: Question, language: str = "en", paper: bool = False, **changes: Any) -> list[str]:
-    """All that is told, open or folded."""
+    """Return all displayed text, whether folded or not."""
     asked = [localized_question(question, language) for question in questions]
     given = {"title": {language: "T"}, "consent": {language: "C"}, "languages": [language], "ceiling": math.inf}
     made = Survey(questions=asked, **{**given, **changes})
@@ -72,7 +72,7 @@ def test_the_loss_is_the_sum_of_all_reports_anchors_too() -> None:
 
 
 def test_the_loss_is_what_whole_submissions_cost_by_enumeration() -> None:
-    """All pairs of answers to two questions and an anchor: the largest ratio is reached, and never passed."""
+    """For all pairs of answers to two questions and an anchor, the largest ratio is attained and never exceeded."""
     matrices = [question.design.matrix for question in (cheated(), agree("a", 1.0), cheated(anchor="no"))]  # type: ignore[union-attr]
     worst = 0.0
     truths = list(itertools.product(range(2), range(5), range(2)))
@@ -87,7 +87,7 @@ def test_the_total_is_told_as_odds_and_a_raised_ceiling_is_told() -> None:
     low, high = " ".join(told(cheated())), " ".join(told(agree("a", 2.0), agree("b", 2.0)))
     assert "it is right at most 67 times in 100" in low  # 2 to 1
     assert "the researchers raised it" not in low
-    assert "it is right at most 99 times in 100" in high  # e**4 to 1 is 0.98201
+    assert "it is right at most 99 times in 100" in high  # odds of e**4 to 1 are 0.98201
     assert "This software has a limit (96 times in 100): the researchers raised it." in high
     proof, both = Question("x", "X?", design=mangat("1/2")), " ".join(told(cheated(), agree("a", 20.0)))
     assert "there is no limit" in " ".join(told(proof))
@@ -131,7 +131,7 @@ def test_what_must_be_trusted_depends_on_who_randomizes() -> None:
 
 
 def test_innocent_questions_that_need_secrecy_say_so() -> None:
-    """A question that depends on what nobody else knows says so where it is answered."""
+    """A question that depends on facts that only the person knows says so where it is answered."""
     own = " ".join(told(Question("x", "X?", design=crosswise("1/4"), **PHYSICAL)))
     assert "needs one thing: nobody who sees what we receive can find out that other answer" in own
     assert "find out" not in " ".join(told(Question("x", "X?", design=crosswise("1/4")))) + " ".join(
@@ -182,7 +182,7 @@ def test_shared_phones_and_stations_are_mentioned_but_not_on_paper() -> None:
 
 @pytest.mark.parametrize("paper", [False, True])
 def test_who_would_rather_not_say_is_told_what_that_means_in_this_design(paper: bool) -> None:
-    """An answer of the design is hidden as all are; where there is none, the only way is to send nothing."""
+    """Declining is hidden if it is an answer of the design; otherwise the only way to decline is to send nothing."""
     options = ["no", "yes", "prefer not to say"]
     told = {
         epsilon: survey(cheated(design=k_ary(options, epsilon=epsilon)), ceiling=9).consent_text(paper=paper)
@@ -228,7 +228,7 @@ def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
 def test_odds_have_icons_and_labels_as_they_are_shown() -> None:
     shown = odds(localized_question(cheated(labels={"yes": "Yes, I have"}), "en"), "en")
     assert shown[0].startswith("If your answer is “Yes, I have”, we receive “Yes, I have” 2 times in 3 (●●○);")
-    assert shown[1] == epsilon_bound(warner(p="2/3").epsilon, ratio=False)
+    assert shown[1] == epsilon_bound(warner(p="2/3").epsilon, with_ratio=False)
     assert odds(faculty(), "en") == []
 
 
@@ -245,7 +245,7 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
 
 def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> None:
     text = panel(waves=4, wave=2).consent_text()
-    guess = Voice(phrases("en")).guess
+    guess = Voice(phrases("en")).guess_frequency
     assert f"for protected questions, all 4 times together, it is right at most {guess(2.0434)}." in text
     assert f"It is at most {guess(math.log(3))} if three things hold: your answers stay the same" in text
     assert "We ask the same people up to 4 times. This is time 2 of 4." in text
@@ -269,12 +269,12 @@ def test_of_several_waves_a_link_works_in_each_and_what_few_share_may_tell(acces
 
 @pytest.mark.parametrize(("waves", "at_end", "halfway"), [(2, 0, 0), (4, 0.0515, 0.022), (8, 0.36, 0.794)])
 def test_no_moment_to_look_tells_more_people_than_is_said(waves, at_end, halfway) -> None:
-    """In 2,000 groups of 60, each seen in a wave with this chance: at the end with 0.8 (issue 28: 5 % after
-    four waves, 36 % after eight), and when half have answered. Whoever is never seen has a pattern, too: all
-    numbers are there after closing. The standard error of a share is at most 0.0015, as people of a group who
-    are alone hardly depend on each other.
+    """2,000 simulated groups of 60 people who answer each wave with a given probability: 0.8 at the end (issue 28: 5 %
+    have a unique pattern after four waves, 36 % after eight), 0.5 when half have answered. People who have answered no
+    wave also share a pattern, because all numbers are known after closing. The standard error of a share is at most
+    0.0015, since unique patterns within a group are nearly independent.
     """
-    rng, told = np.random.default_rng(28), patterns(waves)["alone"]
+    rng, told = np.random.default_rng(28), unique_patterns(waves)["alone"]
     shares = []
     for chance in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
         seen = (rng.random((2_000, 60, waves)) < chance) @ (1 << np.arange(waves))
@@ -294,11 +294,11 @@ def test_how_many_are_alone_is_what_a_list_of_all_patterns_gives() -> None:
                 for one in itertools.product((0, 1), repeat=waves)
             ]
             means.append(sum(people * one * (1 - one) ** (people - 1) for one in all_))
-        assert patterns(waves, people) == {"waves": waves, "people": people, "alone": math.ceil(max(means))}
+        assert unique_patterns(waves, people) == {"waves": waves, "people": people, "alone": math.ceil(max(means))}
 
 
 def test_what_holds_for_a_kept_memo_is_said_only_if_it_is_better() -> None:
-    """Two waves of weak permanent and strong fresh noise: the same guess either way is said once."""
+    """Two waves with weak permanent and strong fresh noise: if both give the same guess, it is stated once."""
     same = panel(cheated(design=Memo(warner("99/100"), warner("51/100"))))
     assert "if three things hold" not in same.consent_text()
 
@@ -312,7 +312,7 @@ def test_only_a_first_wave_leaves_out_what_proves_an_answer() -> None:
 
 
 def test_secrecy_is_promised_for_all_waves_together() -> None:
-    """A question is called deniable only if it is so over all waves."""
+    """A question is called deniable only if it is deniable over all waves."""
     weak = cheated(design=Memo(warner("3/4"), warner("9/10")))
     assert panel(weak).consent_text().startswith(phrases("en")["head_one"])
     several = panel(weak, waves=6, ceiling=9)

@@ -1,4 +1,6 @@
-"""Exports as survey tools document them, written from known answers: every shape of every tool, with any labels."""
+"""Exports as survey tools document them, written from known answers: every form of every tool, with all kinds of
+labels.
+"""
 
 import csv
 import io
@@ -26,7 +28,7 @@ TEXTS = {"city": "Which place?", "cheated": "Cheated?", "tried": "What have you 
 
 
 def asked(labels: str) -> Survey:
-    """A survey with a choice, a protected question, boxes and a number."""
+    """Return a survey with a choice, a protected question, boxes and a number."""
     options = LABELS[labels]
     return survey(
         Question("city", TEXTS["city"], options=options),
@@ -39,7 +41,7 @@ def asked(labels: str) -> Survey:
 
 @dataclass(frozen=True)
 class Person:
-    """What one person answered: positions of options, a report, ticked positions, and a number."""
+    """The answers of one person: positions of options, a report, ticked positions, and a number."""
 
     city: int
     cheated: str
@@ -76,7 +78,7 @@ class Export:
 
 
 def expected(options: Sequence[Any], export: Export) -> dict[str, list[Any]]:
-    """The table that an export of `PEOPLE` must be read as."""
+    """Return the table that must be read from an export of `PEOPLE`."""
     sets = [None if person.tried is None else f"[{','.join(map(str, person.tried))}]" for person in PEOPLE]
     return {
         "city": [options[person.city] for person in PEOPLE],
@@ -91,13 +93,13 @@ def number(person: Person, decimal: str = ".") -> str:
 
 
 def ticks(person: Person, k: int, yes: str | Sequence[str], no: str) -> list[str]:
-    """The cells of one column for each option."""
+    """Return the cells of one column for each option."""
     ticked = [yes] * k if isinstance(yes, str) else yes
     return [ticked[index] if index in (person.tried or []) else no for index in range(k)]
 
 
 def qualtrics(options: list[str], heads: list[str], texts: list[str], cells: Callable[[Person], list[str]]) -> Any:
-    """Three rows of heads; a preview, a test, spam and an unfinished row that must not be read."""
+    """Write three header rows, and a preview, a test, spam and an unfinished row that must not be read."""
     head = ["StartDate", "Status", "Finished", "ResponseId", "city", "cheated", *heads, "age"]
     wordings = [
         "Start Date",
@@ -210,7 +212,7 @@ def kobo_exports(options: list[str], names: list[str]) -> Iterator[tuple[str, Ex
 
 
 def exports(labels: str) -> dict[str, Export]:
-    """Every shape of every tool, by name."""
+    """Return every form of every tool, by name."""
     made = asked(labels)
     options = list(map(str, LABELS[labels]))
     tools = {

@@ -1,4 +1,4 @@
-"""The numbers in a codebook are those of the design: they are read back out of every form of it."""
+"""The numbers in a codebook equal those of the design; they are read back from every format."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ NUMBERED = {
 """Designs whose options are whole numbers, which their columns hold."""
 
 N = f"({NUMBER})"
-LINES = {  # how each program is told of a line, and of a table of scores
+LINES = {  # the syntax of each program for a line of code, and for a table of scores
     "R": (
         rf"mean\({N} \+ {N} \* d\$(\w+), na.rm = TRUE\)",
         r"c\(([^c]*?)\)(?:, ncol = (\d+), byrow = TRUE\))?\[match\(as\.numeric\(d\$\w+\), c\((.*?)\)\)",
@@ -46,7 +46,7 @@ LINES = {  # how each program is told of a line, and of a table of scores
 
 
 def computed(program: str, text: str, columns: dict[str, np.ndarray]) -> np.ndarray:
-    """What a program would make of its lines."""
+    """Return the values that a program would compute from its lines."""
     line, table = LINES[program]
     if lines := re.findall(line, text):
         assert [name for _, _, name in lines] == list(columns)
@@ -141,13 +141,13 @@ def test_a_codebook_says_of_each_question_who_was_asked_and_how(tmp_path):
         "The probabilities of its reports are in the .json codebook.": {"wider", "long"},
         "Reading: ": {"ticks", "tried"},
         "It estimates: ": {"moon", "wide", "wider", "long"},
-        "No short line computes its estimate": {"ticks"},
+        "Its estimate needs more than a line of code": {"ticks"},
     }
     assert {mark: {name for name, part in told.items() if mark in part} for mark in marks} == marks
 
 
 def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
-    """Elements and their order as in the schema of DDI-Codebook 2.5 (ddialliance.org): var is a sequence."""
+    """Elements appear in the order of the DDI-Codebook 2.5 schema (ddialliance.org): var is a sequence."""
     root = ET.parse(write_codebook(MIXED, tmp_path / "r.xml")).getroot()  # noqa: S314  our own
     ns = {"d": "ddi:codebook:2_5"}
     assert root.tag == "{ddi:codebook:2_5}codeBook"
@@ -188,7 +188,7 @@ def test_another_form_of_codebook_is_refused(tmp_path):
 
 @pytest.mark.slow
 def test_r_computes_the_same_from_the_files(tmp_path):
-    """By haven and foreign, which nobody here wrote; PSPP and Stata were not asked."""
+    """The files are read by haven and foreign, which are independent of this project; PSPP and Stata are not tested."""
     rscript = program("Rscript", "R", "r-base-core")
     questions = [
         *MIXED.questions,

@@ -1,4 +1,4 @@
-"""Cells: names of options in one text, ticked boxes, decimal marks, codes; and refusals whose advice works."""
+"""Cells: names of options in one text, ticked boxes, decimal marks, codes; and error messages whose advice works."""
 
 import pandas as pd
 import pytest
@@ -23,7 +23,8 @@ def read(tmp_path, text, question, **arguments):
     return [None if pd.isna(cell) else cell for cell in frame[question.name]]
 
 
-# The question, the file, the kind of value that the refusal names, an argument that it names, and what is then read.
+# The question, the file, the kind of value that the error names, an argument that it names, and the values that are
+# then read.
 ADVICE = [
     (CHOICE, "city\n1\n2\n", "whole numbers", {"codes": {"city": {1: "arts", 2: "law"}}}, ["arts", "law"]),
     (CHOICE, "city\narts\n9\n", "whole numbers", {"missing": {"city": [9]}}, ["arts", None]),
@@ -150,7 +151,7 @@ def test_a_box_that_holds_the_name_of_its_option_is_ticked(tmp_path):
 def test_a_randomized_set_may_be_empty_so_blanks_must_be_explained(tmp_path):
     boxes = Question("tried", "Tried?", design=oracles.unary(["beer", "wine"], 1.0))
     for text, report in (("tried_1,tried_2\nY,\n,\n", False), ("tried,x\nbeer,1\n,1\n", [])):
-        with pytest.raises(ValueError, match="must tell empty reports of 'tried' from missing ones") as caught:
+        with pytest.raises(ValueError, match="must distinguish empty reports of 'tried' from missing") as caught:
             read(tmp_path, text, boxes)
         assert f"codes={{'tried': {{'': {report}}}}}" in str(caught.value)
         assert read(tmp_path, text, boxes, codes={"tried": {"": report}}) == ["[0]", "[]"]

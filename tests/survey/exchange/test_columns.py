@@ -1,4 +1,4 @@
-"""The columns of a question: found by names and wordings, and refused where two could be meant."""
+"""The columns of a question are found by names and wordings, and rejected if two columns would fit."""
 
 import pandas as pd
 import pytest
@@ -23,7 +23,7 @@ def read(tmp_path, text, asked, **arguments):
 
 DRINKS = boxes(["beer", "wine"])
 ADVICE = [
-    # The text of a file, what the refusal says, the argument that it names, and what is read then.
+    # The text of a file, a part of the error message, the argument that it names, and the values that are then read.
     (
         "tried___1,tried___2,tried___99\n1,0,1\n",
         "got tried___99 besides",
@@ -46,15 +46,15 @@ ADVICE = [
         "[1]",
     ),
     ("tried,tried/beer,tried/wine\nbeer,,\n", "got 1 of 1 rows that differ", "tried", "[0]"),
-    ("a/tried,b/tried\nbeer,wine\n", "one column must be that of 'tried'", "a/tried", "[0]"),
+    ("a/tried,b/tried\nbeer,wine\n", "only one column must match the question 'tried'", "a/tried", "[0]"),
     (
         "tried_1,tried_2\nWine,Beer\n,Beer\n",
-        "must name its own option",
+        "must name only its own option",
         {"beer": "tried_2", "wine": "tried_1"},
         "[0,1]",
     ),
-    ("Q7\nwine\n", r"where it has another name, say columns={'tried': '…'}", "Q7", "[1]"),
-    ("Q7___1,Q7___2\n0,1\n", r"where it has another name, say columns={'tried': '…'}", "Q7", "[1]"),
+    ("Q7\nwine\n", r"if the column has another name, pass columns={'tried': '…'}", "Q7", "[1]"),
+    ("Q7___1,Q7___2\n0,1\n", r"if the column has another name, pass columns={'tried': '…'}", "Q7", "[1]"),
 ]
 
 
@@ -73,7 +73,7 @@ def test_a_code_that_may_be_an_option_or_its_position_is_refused(tmp_path):
         read(tmp_path, text, asked)
     columns = {2: "tried___1", 3: "tried___2", 1: "tried___3"}
     assert read(tmp_path, text, asked, columns={"tried": columns}) == ["[0]"]
-    # In Kobo's columns the name of a choice stands, and in Qualtrics' its number.
+    # Kobo's columns contain the name of a choice, Qualtrics' its number.
     assert read(tmp_path, text.replace("___", "/"), asked) == ["[2]"]
     assert read(tmp_path, text.replace("___", "_"), asked) == ["[0]"]
 

@@ -32,7 +32,7 @@ def sav(path, missing=None, cells=CELLS):
 
 
 def dta(path):
-    """The letters .a to .z of Stata, labelled or not."""
+    """The letters .a to .z of Stata, with and without labels."""
     cells = {name: [1.0, 2.0, "a", "z"] for name in ("cheated", "tried_1", "tried_2")} | {"age": [20.0, "a", "b", "z"]}
     cells["tried_2"] = [2.0, 2.0, "a", "z"]
     frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in cells.items()})
@@ -93,7 +93,7 @@ def test_labels_that_are_no_answers_are_refused_only_where_they_occur(tmp_path):
 
 
 def test_the_word_zero_may_be_missing_where_the_file_has_labels(tmp_path):
-    """Without labels 0 would be read as "no", and could not be missing."""
+    """Without labels, 0 would be read as "no", and could not be missing."""
     frame = pd.DataFrame({"cheated": [1.0, 2.0, 0.0]})
     labels = {"cheated": {1: "Yes", 2: "No", 0: "Refused"}}
     pyreadstat.write_sav(frame, str(tmp_path / "r.sav"), variable_value_labels=labels)

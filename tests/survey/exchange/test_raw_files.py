@@ -1,4 +1,6 @@
-"""Files of other programs: all rows or none, counted; and files that somebody made to hurt, refused in a sentence."""
+"""Files of other programs are read completely or not at all, with a count; maliciously crafted files are rejected in
+one sentence.
+"""
 
 import re
 import struct
@@ -84,10 +86,10 @@ def test_all_rows_are_read_whatever_a_workbook_says_of_its_size(tmp_path, report
 
 
 def test_rows_that_a_reader_of_workbooks_would_pass_over_are_counted(reports_xlsx):
-    """Two rows of one number, of which openpyxl reads the first."""
+    """Two rows have one number; openpyxl reads only the first of them."""
     changed_sheet(reports_xlsx, lambda text: text.replace('<row r="7"', '<row r="6"'))
     with pytest.raises(
-        ValueError, match="must have a number of its own, in their order, got 61 rows, of which 60 have"
+        ValueError, match="must have distinct numbers in ascending order, got 61 rows, of which 60 have"
     ):
         read_reports(reports_xlsx, ASKED)
 
@@ -118,7 +120,7 @@ def test_a_formula_that_no_program_has_computed_is_no_missing_answer(tmp_path):
 def test_a_cell_that_is_not_of_its_type_is_not_quoted(tmp_path):
     path = workbook_file(tmp_path / "r.xlsx", [["faculty", "cheated"], ["arts", 71], ["law", "no"]])
     changed_sheet(path, lambda text: text.replace("<v>71</v>", "<v>secret</v>"))
-    with pytest.raises(ValueError, match=r"r\.xlsx must be a whole \.xlsx file") as caught:
+    with pytest.raises(ValueError, match=r"r\.xlsx must be a complete \.xlsx file") as caught:
         read_reports(path, ASKED)
     assert "secret" not in "".join(traceback.format_exception(caught.value))
 
@@ -140,7 +142,7 @@ def test_a_workbook_may_have_more_cells_than_columns_are_allowed(reports_xlsx, m
 
 def test_xml_that_is_broken_gets_a_sentence(reports_xlsx):
     changed_sheet(reports_xlsx, lambda text: text.replace("</sheetData>", "</other>"))
-    with pytest.raises(ValueError, match=r"r\.xlsx must be a whole \.xlsx file"):
+    with pytest.raises(ValueError, match=r"r\.xlsx must be a complete \.xlsx file"):
         read_reports(reports_xlsx, ASKED)
 
 
@@ -149,7 +151,7 @@ def test_xml_that_is_broken_gets_a_sentence(reports_xlsx):
     "suffix", [*sorted({*SUFFIXES, ".xlsx"} - {".csv"}), ".dta 113", ".sav by bytes", ".sav by zlib"]
 )
 def test_a_file_that_is_cut_anywhere_gives_all_rows_or_none(tmp_path, suffix):
-    """A text file is not among them: cut between two lines it is a whole file of fewer rows."""
+    """Text files are excluded, because a text file that is cut between two lines is a valid file with fewer rows."""
     end, _, kind = suffix.partition(" ")
     path = tmp_path / f"r{end}"
     codes = FRAME.replace({"arts": 0.0, "law": 1.0, "no": 0.0, "yes": 1.0}).astype(float)
@@ -195,7 +197,7 @@ def test_an_spss_file_with_more_rows_than_it_states_is_refused(tmp_path, compres
 @pytest.mark.parametrize("writer", [8, 10, 12, 13, 15, "pandas 114", "pandas 117"])
 @pytest.mark.parametrize("labelled", [True, False])
 def test_a_stata_file_with_other_rows_than_it_states_is_refused(tmp_path, writer, labelled):
-    """The number of rows stands in the head, as four bytes until Stata 12, and as eight since 14."""
+    """The number of rows is in the header, in four bytes up to Stata 12, and in eight since 14."""
     path = tmp_path / "r.dta"
     codes = FRAME.replace({"arts": 0.0, "law": 1.0, "no": 0.0, "yes": 1.0}).astype(float).assign(note="é a text")
     labels = {"faculty": {0: "arts", 1: "law"}, "cheated": {0: "no", 1: "yes"}} if labelled else {}
@@ -210,13 +212,13 @@ def test_a_stata_file_with_other_rows_than_it_states_is_refused(tmp_path, writer
     start = raw.find(b"<N>") + 3 if raw.startswith(b"<") else 6
     for rows in (0, ROWS - 1, ROWS + 1):
         path.write_bytes(raw[:start] + struct.pack("<i", rows) + raw[start + 4 :])
-        with pytest.raises(ValueError, match=r"r\.dta must be a whole \.dta file|must have a head and rows"):
+        with pytest.raises(ValueError, match=r"r\.dta must be a complete \.dta file|must have a head and rows"):
             read_reports(path, asked)
 
 
 @pytest.mark.slow
 def test_stata_files_of_r_are_read_to_the_last_row(tmp_path):
-    """By foreign, whose default is the form of Stata 7, and by haven."""
+    """The files are read by foreign, which writes the format of Stata 7 by default, and by haven."""
     rscript = program("Rscript", "R", "r-base-core")
     lines = [
         'd <- data.frame(faculty = factor(rep(c("arts", "law"), 30)), cheated = factor(rep(c("yes", "no", "no"), 20)))',
@@ -235,17 +237,17 @@ def test_stata_files_of_r_are_read_to_the_last_row(tmp_path):
         raw = path.read_bytes()
         if not raw.startswith(b"<"):
             path.write_bytes(raw[:6] + struct.pack("<i", 50) + raw[10:])
-            with pytest.raises(ValueError, match="has other rows than it states"):
+            with pytest.raises(ValueError, match="has a different number of rows than it states"):
                 read_reports(path, ASKED)
 
 
 def test_a_quotation_mark_without_its_pair_swallows_no_sheets(tmp_path):
-    """Read as it was, the cell held all lines below it, and nothing was amiss."""
+    """Read naively, the cell would contain all lines below it, without any error."""
     note = Question("note", "Note?", free_text=True, required=False, warning="Name nobody.")
     paper = survey(cheated(design=forced("1/6", "1/6")), note, check=False)
     rows = [f"{serial},1,{'' if i else chr(34)}fine\n" for i, serial in enumerate(serial_numbers(paper, 5))]
     (tmp_path / "e.csv").write_text("serial,cheated,note\n" + "".join(rows))
-    with pytest.raises(ValueError, match="one whose quotes do not match"):
+    with pytest.raises(ValueError, match="one with unmatched quotation marks"):
         read_entries(paper, tmp_path / "e.csv")
     (tmp_path / "e.csv").write_text("serial,cheated,note\n" + "".join(rows).replace('"', "a\u2028b\x85"))
     assert len(read_entries(paper, tmp_path / "e.csv").sheets) == 5
@@ -276,7 +278,7 @@ def test_many_columns_are_refused_and_those_up_to_the_limit_are_read(tmp_path):
 
 @pytest.mark.slow
 def test_finding_the_boxes_of_a_question_looks_at_no_other_column(tmp_path):
-    """Else a thousand options and thirty thousand columns take minutes."""
+    """Otherwise a thousand options and thirty thousand columns would take minutes."""
     asked = survey(Question("tried", "Tried?", options=[f"o{i}" for i in range(1000)], multiple=True), check=False)
     names = [f"g.tried___o{i}" for i in range(1000)] + [f"c{i}" for i in range(30_000)]
     (tmp_path / "r.csv").write_text(f"{','.join(names)}\n{','.join(['1'] + ['0'] * 30_999)}\n")
@@ -295,7 +297,7 @@ def test_too_many_cells_are_refused_by_what_the_file_states(tmp_path, monkeypatc
 
 @pytest.mark.slow
 def test_a_small_parquet_file_of_a_large_table_is_refused_unread(tmp_path, monkeypatch):
-    """Many rows by what it states; a long text that is repeated by its dictionary; many numbers in one row."""
+    """A file that declares many rows; a long text that a dictionary repeats; many numbers in one row."""
     path = tmp_path / "bomb.parquet"
     monkeypatch.setattr(parquet.ParquetFile, "read", lambda *_, **__: pytest.fail("it was read"))
     with parquet.ParquetWriter(path, pa.schema([("faculty", pa.string())]), compression="zstd") as file:
@@ -330,14 +332,14 @@ def test_texts_of_every_kind_are_read_from_parquet(tmp_path, kind):
 
 @pytest.mark.parametrize("book", [b"[" * 100_000, b'{"a":' * 100_000, b"{", b"\xff"])
 def test_a_codebook_that_is_none_gets_a_sentence(tmp_path, book):
-    """In the file's own metadata, beside it, and in a cell."""
+    """In the file's own metadata, next to it, and in a cell."""
     table = pa.table({"faculty": ["arts"], "cheated": ["yes"]}).replace_schema_metadata({METADATA: book})
     parquet.write_table(table, tmp_path / "r.parquet")
     feather.write_feather(table, tmp_path / "r.feather")
     (tmp_path / "s.csv").write_text("faculty,cheated\narts,yes\n")
     (tmp_path / "s.codebook.json").write_bytes(book)
     for name in ("r.parquet", "r.feather", "s.csv"):
-        with pytest.raises(ValueError, match=r"(r|s\.codebook)\.\w+ must be a whole"):
+        with pytest.raises(ValueError, match=r"(r|s\.codebook)\.\w+ must be a complete"):
             read_reports(tmp_path / name, ASKED)
 
 

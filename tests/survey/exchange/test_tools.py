@@ -1,4 +1,4 @@
-"""Rows that are not people's answers: left out, counted by reason, and read if the caller says so."""
+"""Rows that are not people's answers are left out, counted by reason, and read if the caller requests it."""
 
 import warnings
 
@@ -122,7 +122,7 @@ def test_a_row_with_two_reasons_needs_both_to_be_kept(tmp_path):
 
 
 def test_columns_of_questions_and_of_other_programs_leave_no_row_out(tmp_path):
-    """A question may be called as a column of a tool, and a spreadsheet may have a column `Status`."""
+    """A question may have the name of a tool's column, and a spreadsheet may have a column `Status`."""
     path = tmp_path / "r.csv"
     for text in ("ResponseId,Status\n1,Spam\n2,None\n", "nr,Status\n1,Spam\n2,None\n"):
         path.write_text(text)
@@ -136,7 +136,7 @@ def test_columns_of_questions_and_of_other_programs_leave_no_row_out(tmp_path):
 def test_a_file_without_a_finished_answer_says_how_to_read_it(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("id,submitdate,faculty,cheated\n1,,arts,yes\n2,,law,no\n")
-    with pytest.raises(ValueError, match=r"got 2 of 2 rows left out \(unfinished: 2\).* say keep=\['unfinished'\]"):
+    with pytest.raises(ValueError, match=r"got 2 of 2 rows left out \(unfinished: 2\).* pass keep=\['unfinished'\]"):
         read_reports(path, ASKED)
     assert len(read_reports(path, ASKED, keep=["unfinished"])) == 2
 
@@ -210,4 +210,4 @@ def test_an_export_of_this_package_has_no_rows_of_other_tools(tmp_path):
 
 
 def test_the_table_names_each_tool_of_the_documentation():
-    assert list(TOOLS) == ["qualtrics", "limesurvey", "kobo", "redcap"]
+    assert list(TOOLS) == ["qualtrics", "limesurvey", "kobo", "redcap", "jspsych"]

@@ -1,4 +1,4 @@
-"""The numbers of a report are those of the results: they are read back out of every form of it."""
+"""The numbers in a report equal those of the results; they are read back from every format."""
 
 import re
 
@@ -12,7 +12,7 @@ from toolkit import Ledger, Pure, Question, warner
 from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
 from toolkit.survey.client import code_hash
-from toolkit.survey.exchange.written_report import _differences, _people, _summary, methods, report_document
+from toolkit.survey.exchange.written_report import _differences, _response_table, _summary, methods, report_document
 from toolkit.survey.storage import NewReport, State, open_store
 
 pytest.importorskip("matplotlib")
@@ -50,17 +50,20 @@ def test_the_summary_gives_a_share_outside_its_range_by_its_interval(n_yes, inte
     """If all answers are no, 100 of 400 reports are expected to be yes. Wilson's upper limit of 90 / 400 is 0.2685."""
     frame = pd.DataFrame({"cheated": ["yes"] * n_yes + ["no"] * (400 - n_yes), "understood": True})
     found = estimate(survey(cheated(design=warner("3/4"))), frame)
-    title, line, explained = _summary(found, 0.95)
-    assert (title.kind, title.text, line.kind) == ("h2", "Summary", "li")
+    title, table, explained = _summary(found, 0.95)
+    assert (title.kind, title.text, table.kind) == ("h2", "Summary", "table")
     assert float(found["cheated"].value) == pytest.approx((n_yes / 400 - 1 / 4) / (1 / 2))
-    text = line.text.replace("\N{NO-BREAK SPACE}", " ")
-    assert text == f"Have you ever cheated on an exam? Yes: {interval} (the unbiased estimate lies outside 0 to 100 %)."
-    assert "95\N{NO-BREAK SPACE}% intervals" in explained.text
+    head, row = table.rows
+    assert head == ("question", "estimates with 95\N{NO-BREAK SPACE}% intervals")
+    question, text = (cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row)
+    assert question == "Have you ever cheated on an exam?"
+    assert text == f"Yes: {interval} (the unbiased estimate lies outside 0 to 100 %)"
+    assert "randomized before they were sent" in explained.text
 
 
 def test_the_summary_of_groups_has_an_estimate_for_each():
     both = estimate(ASKED, ASKED.simulate(400, np.random.default_rng(3)), "faculty")
-    line = next(block.text for block in _summary(both, 0.95) if "cheated" in block.text)
+    line = next(cells[1] for cells in _summary(both, 0.95)[1].rows if "cheated" in cells[0])
     rows = both.summary().set_index("question").loc["cheated"]
     for row in rows.to_dict("records"):
         assert f"{row['faculty']}: {row['estimate']} ({row['95 % interval']})" in line.replace(
@@ -108,16 +111,18 @@ def test_differences_are_in_points_or_in_the_unit_of_the_answers(by, group):
         expected = [scale * given[name] for name in ("difference", "low", "high")]
         assert [float(word) for word in words] == pytest.approx(expected, abs=0.006)
     assert [row[5] for row in rows] == [f"{numbers['p'][0]:.4f}", "below 0.0001"]
-    assert _people(found)[0].rows[1:] == (("cheated", "300", "0", "0", "0"), ("age", "300", "0", "0", "0"))
+    assert _response_table(found)[0].rows[1:] == (("cheated", "300", "0", "0", "0"), ("age", "300", "0", "0", "0"))
     said = methods(found, 0.9)
-    assert said.startswith(f"{frame['faculty'].value_counts().max()} reports of the largest group were analysed. Rand")
+    assert said.startswith(
+        f"{frame['faculty'].value_counts().max()} reports of the largest group were analysed. The answers to "
+    )
     assert _differences(estimate(asked, frame), 0.9) == []
 
 
 def test_without_enough_people_it_is_said_that_there_is_nothing_to_show():
     frame = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "moon": "no", "understood": True})
     found = estimate(ASKED, frame, "faculty")
-    assert [block.text for block in _people(found)] == ["There is nothing to show."]
+    assert [block.text for block in _response_table(found)] == ["There is nothing to show."]
     assert methods(found, 0.9).startswith("0 reports of the largest group were analysed.")
     assert _differences(found, 0.9) == []
 

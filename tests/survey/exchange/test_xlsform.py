@@ -1,4 +1,4 @@
-"""Every form that is written goes through pyxform, which nobody here wrote, and comes back as the same questions."""
+"""Every written form is converted by pyxform, an independent program, and read back as the same questions."""
 
 import openpyxl
 import pytest
@@ -8,7 +8,7 @@ from toolkit import Question, Survey, crosswise, forced, forced_options, warner
 from toolkit.local import born
 from toolkit.survey import from_xlsform, read_reports, write_xlsform
 from toolkit.survey.consent.instructions import instructions
-from toolkit.survey.exchange.xlsform import _settings, choice_names
+from toolkit.survey.exchange.xlsform import _settings_cells, choice_names
 from toolkit.texts.phrases import phrases
 
 convert = pytest.importorskip("pyxform.xls2xform").convert
@@ -77,7 +77,7 @@ def test_pyxform_converts_it_without_a_warning(form):
 )
 def test_a_form_is_called_as_its_survey_in_letters_that_every_server_takes(title, form_id):
     made = Survey(title, [Question("a", "A?", options=["b", "c"])], consent="Why.")
-    assert _settings(made)["form_id"] == form_id
+    assert _settings_cells(made)["form_id"] == form_id
 
 
 SAME = ("name", "text", "design", "options", "mode", "required", "show_if", "bounds", "multiple", "free_text", "whole")
@@ -115,7 +115,7 @@ def test_what_such_a_form_collects_is_read(form, tmp_path):
 
 
 def test_a_choice_keeps_its_name_where_another_cannot_be_one(tmp_path):
-    """A 2 is a 2 in the data of the form; names by number alone, as earlier forms had them, are read as before."""
+    """A 2 is stored as 2 in the data of the form; names that are numbers, as in earlier forms, can still be read."""
     year = Question("year", "Year?", options=[1, 2, "I do not know"])
     asked = survey(year, Question("why", "Why?", options=["a", "b"], show_if={"year": [2]}), check=False)
     path = write_xlsform(asked, tmp_path / "form.xlsx")
@@ -134,7 +134,7 @@ def test_a_choice_keeps_its_name_where_another_cannot_be_one(tmp_path):
 
 
 def test_a_code_with_a_zero_before_it_stays_as_the_form_has_it(tmp_path):
-    """The data have 01, which is no name of an option 1."""
+    """The data contain 01, which is not a name of option 1."""
     book = openpyxl.Workbook()
     rows = {
         "survey": [["type", "name", "label"], ["select_one area", "area", "Area?"]],
@@ -153,7 +153,7 @@ def test_a_code_with_a_zero_before_it_stays_as_the_form_has_it(tmp_path):
 
 
 def test_people_are_told_what_to_draw_and_what_to_answer(tmp_path):
-    """What page and paper say in every language; with nothing, people would tell the truth."""
+    """Texts of the page and the paper in every language; without instructions, people would tell the truth."""
     asked = [
         Question("die", words("Cheated?"), design=forced("1/6", "1/6"), mode="physical", help=words("Think.")),
         Question("born", words("Stolen?"), design=crosswise(born("may")), mode="physical", innocent={"born": "may"}),
@@ -177,14 +177,14 @@ def test_small_bounds_are_written_without_an_exponent(tmp_path):
 @pytest.mark.parametrize("mode", ["auto", "guided"])
 def test_what_a_device_would_draw_is_refused_with_the_reason(tmp_path, mode):
     asked = survey(faculty(), cheated(design=warner("3/4"), mode=mode))
-    with pytest.raises(ValueError, match="the true answer would be stored in clear"):
+    with pytest.raises(ValueError, match="the form would also store the true answer"):
         write_xlsform(asked, tmp_path / "form.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_people_are_not_asked_to_choose_what_chance_must(tmp_path):
     asked = [Question(name, f"{name}?", options=[1, 2], show_if={"arm": [name]}) for name in "ab"]
-    with pytest.raises(ValueError, match="a survey with arms cannot be asked in a form, got arms: people would choose"):
+    with pytest.raises(ValueError, match="a form for ODK and Kobo must not have arms, got arms: people would choose"):
         write_xlsform(survey(*asked, arms={"a": 0.5, "b": 0.5}), tmp_path / "form.xlsx")
 
 
@@ -220,10 +220,10 @@ def test_a_form_of_others_becomes_a_survey(tmp_path):
         (("geopoint", "where", "Where?"), "a type must be select_one"),
         (("integer", "age", "Age?"), "a number must have a constraint"),
         (("decimal", "dose", "Dose?", "", "", ". >= -1e-05 and . <= 2e-05"), "a number must have a constraint"),
-        (("text", "t", "T?", "", "${s} > 3"), "a condition must be of plain choices"),
+        (("text", "t", "T?", "", "${s} > 3"), "a condition must compare earlier plain choices"),
         (("calculate", "c", "C"), "a type must be"),
-        (("begin group", "g", "G", "", "${s} = 'y'"), "a group must have no condition of its own, got g"),
-        (("end_group", "g", "G", "", "${s} = 'y'"), "a group must have no condition of its own, got g"),
+        (("begin group", "g", "G", "", "${s} = 'y'"), "a group must have no condition, got g"),
+        (("end_group", "g", "G", "", "${s} = 'y'"), "a group must have no condition, got g"),
     ],
 )
 def test_what_a_survey_does_not_know_is_refused(tmp_path, row, sentence):
@@ -233,7 +233,7 @@ def test_what_a_survey_does_not_know_is_refused(tmp_path, row, sentence):
 
 def test_another_file_is_refused(tmp_path):
     (tmp_path / "bad.xlsx").write_bytes(b"no")
-    with pytest.raises(ValueError, match="must be a whole"):
+    with pytest.raises(ValueError, match="must be a complete"):
         from_xlsform(tmp_path / "bad.xlsx", consent="Why.")
     alone = book_of(tmp_path, ("text", "t", "T?"))
     book = openpyxl.load_workbook(alone)
@@ -250,7 +250,7 @@ def test_another_file_is_refused(tmp_path):
 
 
 def test_boxes_of_our_own_form_are_read_from_kobo_s_separate_columns(tmp_path):
-    """Choices whose option is no valid name are called option2, and stand beside names that are."""
+    """Choices whose option is not a valid name are called option2, and may stand next to valid names."""
     options = ["beer", "Wine, red", "none"]
     asked = survey(Question("tried", "Tried?", options=options, multiple=True, required=False), check=False)
     sheet = openpyxl.load_workbook(write_xlsform(asked, tmp_path / "form.xlsx"))["choices"]
@@ -262,3 +262,30 @@ def test_boxes_of_our_own_form_are_read_from_kobo_s_separate_columns(tmp_path):
         (tmp_path / "kobo.csv").write_text(f"_id;{columns}\n1;1;1;0\n2;0;0;0\n3;;;\n")
         read = read_reports(tmp_path / "kobo.csv", asked)["tried"]
         assert read.fillna("missing").tolist() == ["[0,1]", "[]", "missing"]
+
+
+def test_choices_in_random_order_are_drawn_by_the_program_and_have_no_seed(tmp_path):
+    """The order is purely random: if the seed depended on an answer, the order would store this answer."""
+    asked = [
+        Question("sex", "Sex?", options=["f", "m"], random_order=True),
+        Question("tried", "Tried?", options=["a", "b"], multiple=True, random_order=True),
+        Question("cheated", "Cheated?", design=warner("2/3"), mode="physical", random_order=True),
+        Question("year", "Year?", options=[1, 2]),
+    ]
+    path = write_xlsform(survey(*asked), tmp_path / "form.xlsx")
+    told: list[str] = []
+    form = convert(str(path), warnings=told).xform
+    assert told == []
+    drawn = [name for name in ("sex", "tried", "cheated", "year") if f"randomize(instance('{name}')" in form]
+    assert drawn == ["sex", "tried", "cheated"]
+    back = from_xlsform(path, consent="Why.")
+    assert [question.random_order for question in back.questions] == [True, True, True, False]
+    book = openpyxl.load_workbook(path)
+    column = [cell.value for cell in book["survey"][1]].index("parameters") + 1
+    book["survey"].cell(3, column).value = "randomize=true, seed=${year}"
+    book.save(path)
+    with pytest.raises(ValueError, match="question 'sex': choices in random order must have no seed"):
+        from_xlsform(path, consent="Why.")
+    mixed = survey(*asked, random_order=True)
+    with pytest.raises(ValueError, match="in one order, got random_order: a form would have to store"):
+        write_xlsform(mixed, path)

@@ -1,4 +1,4 @@
-"""Numbers of sheets show every wrong or exchanged digit; cells are read by code or by label in any language."""
+"""The numbers of sheets reveal every wrong or exchanged digit; cells are read by code or by label in any language."""
 
 import hashlib
 import hmac
@@ -48,7 +48,7 @@ def test_a_corrected_title_changes_no_number_and_other_questions_do() -> None:
     made = survey(cheated(design=DIE))
     assert serial_remainder(Survey("Other title", [cheated(design=DIE)], consent="Other.")) == serial_remainder(made)
     others = {serial_remainder(survey(Question(f"q{i}", "Which?", options=[1, 2]))) for i in range(50)}
-    assert len(others) > 25  # of 97, as 50 draws fall
+    assert len(others) > 25  # of 97, as 50 draws happen to be
 
 
 def test_sheets_that_an_earlier_version_printed_can_be_typed_in() -> None:

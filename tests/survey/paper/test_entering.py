@@ -1,4 +1,6 @@
-"""From the printed sheet to the estimate, literally; typing errors are all listed; nothing is stored before that."""
+"""From the printed sheet to the estimate, exactly as printed; all typing errors are listed, and nothing is stored
+before.
+"""
 
 import csv
 import json
@@ -52,7 +54,7 @@ MONTHS = phrases("en", None, "paper")["months"].split("|")
 
 
 def printed_lines(form: str) -> dict[str, tuple[tuple[str, ...], dict[str, str]]]:
-    """What a person reads on the sheet, by question: the lines to follow, and the code beside each box."""
+    """Return the text that a person reads on the sheet, by question: the lines to follow, and the code of each box."""
     found = {}
     for section in re.findall(r"<section>(.*?)</section>", form, re.DOTALL):
         text = unescape(re.search(r"<b>(.*?)</b>", section)[1]).removesuffix(" (may be left empty)")
@@ -75,7 +77,7 @@ def draw(lines: tuple[str, ...], rng: np.random.Generator) -> str:
 
 
 def says(words: str, outcome: str) -> bool:
-    """Whether "1 or 2", "3 to 6" or "heads–tails" is what came out."""
+    """Return whether an outcome belongs to a range such as "1 or 2", "3 to 6" or "heads–tails"."""
     if span := re.fullmatch(r"(\d+) to (\d+)", words):
         return int(span[1]) <= int(outcome) <= int(span[2])
     return outcome in re.split(", | or ", words)
@@ -83,7 +85,7 @@ def says(words: str, outcome: str) -> bool:
 
 @cache
 def label_by(rules: tuple[str, ...], outcome: str, label: str) -> str:
-    """What the printed rules say, read again: by somebody who got this, and whose real answer is this."""
+    """Follow the printed rules as a person with this outcome and this real answer would."""
     for line in rules[1:]:
         if case := re.fullmatch(r"If your answer is “(.*)”, then on (.*) choose “(.*)”\.", line):
             if case[1] == label and says(case[2], outcome):
@@ -94,7 +96,7 @@ def label_by(rules: tuple[str, ...], outcome: str, label: str) -> str:
 
 
 def follow(lines: tuple[str, ...], label: str, rng: np.random.Generator) -> str:
-    """The label that a person with this true answer ticks, by the letter of the sheet."""
+    """Return the label that a person with this true answer ticks according to the sheet."""
     if "whose birthday you know" in lines[0]:
         first, last = re.search(r"months: (\w+) to (\w+)\?", lines[2]).groups()
         month = MONTHS[rng.choice(12, p=np.array(DAYS) / sum(DAYS))]
@@ -105,7 +107,7 @@ def follow(lines: tuple[str, ...], label: str, rng: np.random.Generator) -> str:
 
 
 def people(n: int, seed: int) -> list[dict[str, str]]:
-    """Sheets as people fill them in who do what is printed, and as somebody types them in."""
+    """Return sheets as filled in by people who follow the instructions, and as typed in by somebody."""
     rng = np.random.default_rng(seed)
     page = printed_lines(printed_pages(FIELD, "en", ["183103819"])["form.en.html"])
     rows = []
@@ -144,7 +146,7 @@ def few() -> list[dict[str, str]]:
 
 @pytest.mark.slow
 def test_each_printed_device_goes_from_the_sheet_to_an_unbiased_estimate(typed_in, tmp_path) -> None:
-    """Eight estimates within 4 standard errors of the truth: a false alarm in at most 8 × 0.0063 % of seeds."""
+    """Eight estimates are within 4 standard errors of the truth: a false alarm in at most 8 × 0.0063 % of seeds."""
     entered = read_entries(FIELD, write(tmp_path / "a.csv", typed_in), write(tmp_path / "b.csv", typed_in))
     assert entered.problems == ()
     database = f"sqlite:///{tmp_path}/field.db"
@@ -162,17 +164,19 @@ def test_each_printed_device_goes_from_the_sheet_to_an_unbiased_estimate(typed_i
 
 
 def _plant(rows, rng):
-    """Two hundred typing errors, each in a sheet of its own: 50 of each kind; and where they must be listed."""
+    """Make two hundred typing errors, each in a different sheet, 50 of each kind; also return where they must be
+    listed.
+    """
     rows, expected = [dict(row) for row in rows], []
     places = rng.permutation(len(rows))[:200]
     protected = ["die", "coins", "twelve"]
     for count, place in enumerate(places):
         row, kind = rows[place], count // 50
         name = protected[count % 3]
-        if kind == 0:  # another code of the question, which only the second entry shows
+        if kind == 0:  # another code of the question, which only the second entry reveals
             row[name] = "1" if row[name] == "2" else "2"
             expected.append((row["serial"], name))
-        elif kind == 1:  # a code that the question has not, or an age out of range
+        elif kind == 1:  # a code that the question does not have, or an age out of range
             name = "age" if count % 2 else name
             row[name] = "7" if count % 2 else "3"
             expected.append((row["serial"], name))
@@ -199,10 +203,10 @@ def test_two_hundred_planted_typing_errors_are_all_listed_and_nothing_else(typed
             assert any(
                 f"sheet {serial} " in line and f", {name}: the two entries differ" in line for line in entered.problems
             )
-    # 150 differences, of which 100 are also wrong in themselves; 50 numbers that no sheet has, and 50 sheets that miss
+    # 150 differences, of which 100 are also invalid values; 50 numbers that no sheet has, and 50 sheets that lack them
     assert len(entered.problems) == 150 + 100 + 50 + 50
     alone = read_entries(FIELD, second)
-    assert len(alone.problems) == 150  # one file alone cannot show a wrong code that is possible
+    assert len(alone.problems) == 150  # one file alone cannot reveal a wrong code that is valid
     with pytest.raises(ValueError, match="all problems must be solved before sheets are stored, got 350"):
         store_entries(FIELD, entered, f"sqlite:///{tmp_path}/x.db")
     assert not (tmp_path / "x.db").exists()
@@ -232,7 +236,7 @@ def test_a_sheet_entered_twice_is_found_in_one_file_and_over_files(few, tmp_path
     other = dict(one, job="1" if one["job"] == "2" else "2", late="1" if one["job"] == "1" else "")
     changed = read_entries(FIELD, write(tmp_path / "d.csv", [other]))
     with pytest.raises(
-        ValueError, match="must have the same answers, got 1 with others: a sheet was copied, or mistyped"
+        ValueError, match="must have the same answers, got 1 with other answers: a sheet was copied, or mistyped"
     ):
         store_entries(FIELD, changed, database)
     with closing(open_store(absolute_url(database))) as store:
@@ -244,7 +248,7 @@ def test_what_is_left_out_must_be_said_and_is_then_missing(few, tmp_path) -> Non
     cases = {
         "a protected answer is missing; type - ": dict(row, die=""),
         "an answer is missing; type - ": dict(row, job=""),
-        "it does not apply after the earlier answers": dict(row, job="1"),
+        "the question does not apply after the earlier answers": dict(row, job="1"),
         "a.csv, row 2: the number of the sheet is missing": dict(row, serial=""),
         "a.csv, row 2: no sheet of these questions has this number": dict(row, serial=row["serial"][:-1]),
     }
@@ -258,7 +262,7 @@ def test_what_is_left_out_must_be_said_and_is_then_missing(few, tmp_path) -> Non
     ((line),) = read_entries(
         FIELD, write(tmp_path / "a.csv", [dict(row, age="-")]), write(tmp_path / "b.csv", [dict(row, age="")])
     ).problems
-    assert "age: the two entries differ" in line  # silence and a sheet without an answer are two things
+    assert "age: the two entries differ" in line  # a missing answer and a missing sheet are different things
     first, second = (write(tmp_path / f"{code}.csv", [dict(row, die=code)]) for code in "12")
     assert read_entries(FIELD, first, second).problems == (
         f"sheet {row['serial']} (rows 2 and 2), die: the two entries differ",
@@ -309,13 +313,13 @@ def test_sheets_of_an_edited_survey_are_refused_before_one_is_stored(tmp_path) -
         {"show_if": {"faculty": ["law"]}},
         {"check": False},
     ):
-        with pytest.raises(ValueError, match="must hold a collection of these questions, got another one"):
+        with pytest.raises(ValueError, match="must contain a collection of these questions, got a different"):
             store_entries(made(**change), EnteredSheets({}, ()), database)
     assert store_entries(made("Corrected?"), EnteredSheets({}, ()), database) == {"stored": 0, "repeated": 0}
 
 
 def test_what_is_asked_in_several_waves_is_not_asked_on_paper(tmp_path) -> None:
-    """Its reports would lack what joins them, and the collection could never be read again."""
+    """Its reports would lack the number that joins them, and the collection could never be read again."""
     with pytest.raises(ValueError, match="a survey on paper must have one wave, got 2"):
         write_kit(panel(), tmp_path)
 
@@ -328,7 +332,7 @@ def test_other_columns_and_other_surveys_are_refused(few, tmp_path) -> None:
     database = f"sqlite:///{tmp_path}/other.db"
     with closing(open_store(absolute_url(database))) as store:
         store.create(other)
-    with pytest.raises(ValueError, match="must hold a collection of these questions, got another one"):
+    with pytest.raises(ValueError, match="must contain a collection of these questions, got a different"):
         store_entries(FIELD, read_entries(FIELD, write(tmp_path / "a.csv", few[:2])), database)
 
 
@@ -363,7 +367,7 @@ def test_sheets_and_phones_are_estimated_together_whatever_the_access(access: st
     assert (
         "The column channel tells whether a report comes from a phone" in (tmp_path / "out.codebook.json").read_text()
     )
-    frame = collector.reports().drop(columns="understood")  # as a table that was typed elsewhere has none
+    frame = collector.reports().drop(columns="understood")  # as in tables that were typed elsewhere
     assert estimate(made, frame)["cheated"].n == 60 + phones
 
 
@@ -376,8 +380,8 @@ DEVICES = {
 
 
 def check_printed(made: Survey) -> list[tuple[str, str, dict[str, str]]]:
-    """What a sheet asks about its device: what comes out, the real answer, and the code beside each box; and before
-    that, in the first of the two, what to do on each outcome.
+    """Return what a sheet asks about its device: the outcome, the real answer, and the code of each box; for the first
+    of the two sheets, also the instruction for each outcome.
     """
     page = printed_pages(made, "en", serial_numbers(made, 1))["form.en.html"]
     page = re.sub(r">\s+<", "><", page)
@@ -395,7 +399,7 @@ def check_printed(made: Survey) -> list[tuple[str, str, dict[str, str]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DEVICES)
 def test_the_check_on_paper_is_entered_as_the_try_that_was_right(name: str, tmp_path) -> None:
-    """It is stored as the number of the try."""
+    """It is stored as the number of the attempt."""
     made = survey(Question("x", "X?", **DEVICES[name]), check="device", minimum=1, step=1, ceiling=9)
     (first, _, one), (second, _, two) = check_printed(made)
     assert first != second  # no box is right both times
@@ -461,7 +465,7 @@ def entered_sheets(tmp_path, made: Survey, serials: list[str]) -> EnteredSheets:
 
 @pytest.mark.slow
 def test_no_number_of_a_sheet_comes_back_from_a_closed_collection(tmp_path) -> None:
-    """Nine digits are tried in seconds: without a secret, all numbers of sheets would."""
+    """Nine digits can be tried in seconds; without a secret, all numbers of sheets could be."""
     made = survey(cheated(design=forced("1/6", "1/6")), check=False)
     serials = serial_numbers(made, 12)
     database = f"sqlite:///{tmp_path}/field.db"
@@ -476,7 +480,7 @@ def test_no_number_of_a_sheet_comes_back_from_a_closed_collection(tmp_path) -> N
         assert keys.isdisjoint(legacy_report_key(made, serial) for serial in serials)
         store.set_state(State.CLOSED)
         assert store.get_setting(PAPER_SETTING) is None
-        assert {key for key, _ in store.rows()} == keys  # a report can be counted once, and led back by nobody
+        assert {key for key, _ in store.rows()} == keys  # a report can be counted once, and nobody can trace it back
     assert secret.encode() not in b"".join(one.read_bytes() for one in tmp_path.glob("field.db*"))
     with pytest.raises(ValueError, match="takes reports on paper must not be closed"):
         store_entries(made, entered, database)

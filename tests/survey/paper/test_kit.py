@@ -1,4 +1,4 @@
-"""The folder: what is written, that nothing is overwritten, and that spreadsheets check what is typed."""
+"""The folder of paper forms: its files, no overwriting, and spreadsheets that check the typed values."""
 
 import csv
 import sys
@@ -51,7 +51,7 @@ def test_the_tables_have_a_column_for_each_question_on_paper(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_the_spreadsheet_validates_entries_and_has_no_formula(tmp_path) -> None:
-    """It checks numbers, codes and ranges."""
+    """The spreadsheet checks numbers, codes and ranges."""
     write_kit(MADE, tmp_path, copies=600)
     book = openpyxl.load_workbook(tmp_path / "entry.xlsx")
     rules = {str(one.sqref): (one.type, one.formula1) for one in book["entry"].data_validations.dataValidation}
@@ -80,11 +80,11 @@ def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> 
         assert read_rows(path) == [["serial", "who"], ["123", "ä"]]
     path.write_bytes("serial,who\n1,ä\n".encode("cp1252"))
     with pytest.raises(
-        ValueError, match=r"x\.csv must be in UTF-8, got another encoding: nothing was read; save it as CSV UTF-8"
+        ValueError, match=r"x\.csv must be in UTF-8, got another encoding: nothing was read; save it as UTF-8"
     ):
         read_rows(path)
     (tmp_path / "x.xlsx").write_bytes(b"no workbook")
-    with pytest.raises(ValueError, match=r"x\.xlsx must be a whole \.xlsx file, got something else"):
+    with pytest.raises(ValueError, match=r"x\.xlsx must be a complete \.xlsx file, got something else"):
         read_rows(tmp_path / "x.xlsx")
     with pytest.raises(FileNotFoundError, match=r"no file 'y\.xlsx'"):
         read_rows(tmp_path / "y.xlsx")

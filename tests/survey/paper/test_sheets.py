@@ -1,4 +1,4 @@
-"""What is printed, in every language: devices, codes, ranges, conditions, and which sheet and page it is."""
+"""The printed sheets in every language: devices, codes, ranges, conditions, and the numbers of sheets and pages."""
 
 import html
 import math
@@ -61,7 +61,7 @@ def test_every_page_says_which_sheet_and_page_it_is_and_of_which_survey() -> Non
 
 
 def test_short_answers_share_a_row_and_lines_wrap() -> None:
-    """A line of text ends after seventy letters."""
+    """A line of text has at most seventy letters."""
 
     def asked(labels: list[str], text: str = "Which?") -> tuple[str, float]:
         question = Question("q", text, options=[*range(len(labels))], labels=dict(enumerate(labels)))
@@ -71,7 +71,7 @@ def test_short_answers_share_a_row_and_lines_wrap() -> None:
     six, seven, wide = [f"{i}xx" for i in range(6)], [*"abcdefg"], ["a" * 27, "b" * 27]
     labels = (six, seven, wide, ["a" * 27, "b" * 28], [f"{i}xxxx" for i in range(6)])
     assert ["class='boxes row'" in asked(some)[0] for some in labels] == [True, False, True, False, False]
-    row = 4.5 + 11 + 5.5 + 1.4  # millimetres: around it, the boxes, a line and what is below it
+    row = 4.5 + 11 + 5.5 + 1.4  # millimeters: around the page, the boxes, a line and what is below it
     assert [asked(six, "x" * size)[1] for size in (70, 71)] == pytest.approx([row, row + 5.5])
     boxes = [["a" * 65, *"bcdefg"], ["a" * 66, *"bcdefg"]]
     assert [asked(some)[1] - row for some in boxes] == pytest.approx([3 + 7 * 6.5 - 11, 3 + 8 * 6.5 - 1 - 11])
@@ -94,7 +94,7 @@ def test_the_page_to_keep_speaks_of_paper_and_not_of_a_phone() -> None:
 
 
 def test_the_interviewer_page_has_no_answers() -> None:
-    """It has rules, a script, materials, practice and a log."""
+    """The kit has rules, a script, materials, practice and a log."""
     page = printed(survey(faculty(), cheated(design=DIE)), "interviewer")
     assert "<h1>For the interviewer</h1>" in page
     assert "Each person uses a die." in page
@@ -109,7 +109,7 @@ def test_the_interviewer_page_has_no_answers() -> None:
     job = Question("job", "Do you work?", options=["no", "yes"])
     mood = Question("mood", "Mood?", design=forced_options(["a", "b", "c"], ["1/10"] * 3))
     page = printed(survey(job, mood, cheated(design=DIE), ceiling=9), "interviewer")
-    assert "3 to 6: choose your real answer." in page  # practised is a device of a yes or no
+    assert "3 to 6: choose your real answer." in page  # people practice with a device for a yes/no question
     assert "choose “b”" not in page
 
 
@@ -121,12 +121,14 @@ def test_slips_and_a_spinner_are_there_where_a_design_needs_them() -> None:
     assert "12 slips: cut them out" in cut
     edges = re.findall(r"M0 0L(\S+) (\S+?)'", cut)
     numbers = re.findall(r"<text x='(\S+)' y='(\S+)'>", cut)
-    for points, first in ((edges, 0), (numbers, 15)):  # degrees from noon, as a clock goes; a number amid its field
+    # degrees clockwise from twelve o'clock; a number in the middle of its sector
+    for points, first in ((edges, 0), (numbers, 15)):
         angles = [math.degrees(math.atan2(float(x), -float(y))) % 360 for x, y in points]
         assert angles == pytest.approx([first + 30 * n for n in range(12)], abs=0.01)
     assert "devices.en.html" not in printed_pages(survey(cheated(design=DIE)), "en", ["1"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     "design",
@@ -146,12 +148,12 @@ def test_every_page_is_worded_in_every_language(design, language) -> None:
 
 def test_devices_that_can_be_looked_up_are_marked() -> None:
     notes = {device.name: device.note for device in kuk("7/10", "2/10").devices()}
-    assert "only if nobody who sees the report can find it out" in notes["the last digit of a phone number"]
-    assert "find it out" not in notes["one of ten slips numbered 1 to 10"] + notes["a die"]
+    assert "only if nobody who sees the report can look it up" in notes["the last digit of a phone number"]
+    assert "look it up" not in notes["one of ten slips numbered 1 to 10"] + notes["a die"]
 
 
 def test_own_instructions_come_before_a_device() -> None:
-    """What is ticked is a report."""
+    """The ticked boxes are the report."""
     question = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Think of a birthday.")
     form = printed(survey(question))
     assert "Think of a birthday." in form
@@ -248,7 +250,9 @@ def test_what_no_hand_can_draw_is_refused_or_left_out() -> None:
 
 
 def test_a_device_that_a_sheet_cannot_ask_about_is_not_asked_about() -> None:
-    """The wheel is on phones only, and what the own words of the other question ask for nobody knows."""
+    """The wheel is only on phones, and the toolkit cannot know what the researcher's own text of the other question
+    asks for.
+    """
     words = {"mode": "physical", "instructions": "Do as we said."}
     wheel, own = Question("far", "F?", design=warner(epsilon=1)), unrelated("2/3", "1/4")
     rest, left_out = printable_survey(

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, dataclass
 import pytest
 
 from toolkit import Question, Survey
-from toolkit.survey.questions.declaring import FieldType, check_fields, declare_field, declared_fields, is_omitted
+from toolkit.survey.questions.declaring import FieldType, check_fields, declare_field, declared_fields, plain_fields
 from toolkit.survey.questions.errors import SurveyError
 
 
@@ -30,7 +30,7 @@ class Thing:
 
 
 def test_fields_are_checked_after_the_one_that_all_depend_on():
-    """Each check gets its options."""
+    """Each check receives its options."""
     assert (Thing().second, Thing(second=2, first=1).second) == (7, 7)
     with pytest.raises(SurveyError, match=r"^first is not positive$") as caught:
         Thing(first=0)
@@ -44,9 +44,12 @@ def test_a_signature_shows_what_may_be_given():
 
 
 def test_only_a_default_that_earlier_versions_lacked_is_left_out():
-    second, first = declared_fields(Thing)
-    assert [is_omitted(first, value) for value in (4, 5, None)] == [True, False, True]
-    assert [is_omitted(second, value) for value in (1, None)] == [False, True]
+    assert plain_fields(Thing(second=1, first=4)) == {"second": 7}
+    assert plain_fields(Thing(second=1, first=5)) == {"second": 8, "first": 5}
+    assert plain_fields(Thing(second=1, first=5), ["second"]) == {"first": 5}
+    empty = Thing()
+    object.__setattr__(empty, "second", None)
+    assert plain_fields(empty) == {}
 
 
 @pytest.mark.parametrize("kind", [Survey, Question])

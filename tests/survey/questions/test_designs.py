@@ -6,7 +6,7 @@ import pytest
 from tests.survey.samples import DESIGNS
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
-from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.catalogue import CATALOGUE, make_example
 from toolkit.local.waves import Memo
 from toolkit.survey.questions.question_fields import read_design
 
@@ -53,7 +53,7 @@ def test_every_maker_can_be_written_by_name(data: dict[str, Any], made: Any) -> 
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_example_of_every_maker_is_read_by_name(name: str) -> None:
-    assert read_design({name: dict(CATALOGUE[name].example)}) == example(name)
+    assert read_design({name: dict(CATALOGUE[name].example)}) == make_example(name)
 
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
@@ -62,7 +62,7 @@ def test_the_integers_are_read_back(design: Any) -> None:
 
 
 def test_designs_take_options_and_bounds_from_the_question() -> None:
-    """A design may also have its own."""
+    """A design may also have its own text."""
     assert read_design({"k_ary": {"epsilon": 1.0}}, options=["a", "b"], bounds=None).options == ("a", "b")  # type: ignore[attr-defined]
     assert read_design({"k_ary": {"epsilon": 1.0, "options": ["x", "y"]}}, options=["a", "b"]).options == ("x", "y")  # type: ignore[attr-defined]
     assert read_design({"one_bit": {"epsilon": 1.0}}, bounds=[0, 8]) == numeric.one_bit((0, 8), 1.0)

@@ -1,4 +1,4 @@
-"""An error or a warning about a survey knows its question and its field, whatever its words are."""
+"""An error or a warning about a survey contains its question and its field, whatever the text of its message."""
 
 import pickle
 import warnings
@@ -65,6 +65,7 @@ IN_QUESTIONS = {
     "multiple": {**HIDDEN, "multiple": True},
     "free_text": {**HIDDEN, "free_text": True},
     "whole": {**ONE, "whole": True},
+    "random_order": {"name": "q", "text": "Q?", "bounds": [0, 1], "random_order": True},
     "innocent": {**HIDDEN, "innocent": {"born": "jan"}},
     "skip": {**ONE, "skip": "b"},
 }
@@ -89,6 +90,7 @@ IN_SURVEYS = [
     ("protection.officer", {"protection": {"officer": ""}}),
     ("protection.color", {"protection": {"color": "red"}}),
     ("waves", {"waves": 2}),
+    ("random_order", {"random_order": ["cheated"]}),
     ("words", {"languages": ["xx"]}),
     ("ceiling", {"ceiling": "1/10"}),
     ("title", {"title": "Nobody can see your answers"}),
@@ -144,7 +146,7 @@ def test_warnings_know_their_place() -> None:
         ({"k_ary": {"epsilon": 1}}, {"options": ["a", "a"]}, "design.options"),
         ({"likert": {"points": 1, "epsilon": 1}}, {}, "design.points"),
         ({"warner": {"p": "1/2"}}, {}, "design.p"),
-        ({"forced": {"yes": "3/4", "no": "3/4"}}, {}, "design.yes"),  # either would do
+        ({"forced": {"yes": "3/4", "no": "3/4"}}, {}, "design.yes"),  # both would be possible
         ({"warner": {"q": 1}}, {}, "design"),
     ],
 )

@@ -29,7 +29,7 @@ STRANGE += [[], [0], [[0]], {}, {"a": 1}]
 
 @pytest.mark.parametrize("name", ["unrelated", "mine"])
 def test_a_birthday_replaces_no_device_of_an_unrelated_question_whatever_its_name(name: str) -> None:
-    """A device still selects the question, and no simple one has the odds of these months."""
+    """A device still selects the question, but no simple device has the odds of these months."""
     given_design = unrelated("1/2", prevalence=born("jan-apr"))
     weights, denominator = given_design.weights, given_design.denominator
     design = Design(weights, denominator, given_design.options, name=name, procedure="unrelated")
@@ -112,8 +112,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a label for no option": ({"options": ["a", "b"], "labels": {"c": "C"}}, r"must name options \(a, b\), got 'c'"),
     "labels as a list": ({"options": ["a", "b"], "labels": ["A", "B"]}, "must be a mapping from option to label"),
     "an anchor that is no option": ({"options": ["a", "b"], "anchor": "c"}, "must be one of the options"),
-    "an anchor among ticks": ({"options": ["a", "b"], "multiple": True, "anchor": "a"}, "one answer out of several"),
-    "an anchor of a number": ({"bounds": (0, 9), "anchor": 3}, "one answer out of several"),
+    "an anchor among ticks": ({"options": ["a", "b"], "multiple": True, "anchor": "a"}, "a single-choice question"),
+    "an anchor of a number": ({"bounds": (0, 9), "anchor": 3}, "a single-choice question"),
     "an anchor that is a truth value": ({"options": [1, 2], "anchor": True}, "must be one of the options"),
     "show_if as a string": ({"free_text": True, "show_if": {"faculty": "law"}}, "a list of options"),
     "an empty show_if": ({"free_text": True, "show_if": {}}, "`show_if` must be a mapping from question to options"),
@@ -141,7 +141,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a third for January to April": (
         {"design": crosswise("1/3"), "mode": "physical", "innocent": {"born": "jan-apr"}},
-        r"must be that of the days, 120.25 of 365.25, got 1/3: .*born\(.jan-apr.\)",
+        r"must be 120.25 of 365.25 days, got 1/3: .*born\(.jan-apr.\)",
     ),
     **{
         f"{wrong} as an innocent question": ({"free_text": True, "innocent": wrong}, "months of a birthday")
@@ -301,5 +301,5 @@ def test_whole_numbers_can_be_demanded() -> None:
     assert (hidden.whole, accepts(hidden, 1)) == (True, True)
     with pytest.raises(ValueError, match="`whole` needs a question for a number"):
         Question("sex", "Sex?", options=["f", "m"], whole=True)
-    with pytest.raises(ValueError, match=r"`bounds` must be whole numbers where answers must be, got 0\.5 and 9"):
+    with pytest.raises(ValueError, match=r"must be whole numbers if answers must be whole numbers, got 0\.5 and 9"):
         Question("age", "Age?", bounds=("1/2", 9), whole=True)

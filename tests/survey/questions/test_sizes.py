@@ -1,4 +1,4 @@
-"""A survey file of somebody else: no number in it makes the reader work or allocate without end."""
+"""Survey files from strangers: no number in them makes the reader compute or allocate without limit."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from toolkit.local.catalogue import CATALOGUE, parameters
+from toolkit.local.catalogue import CATALOGUE, parameter_requirements
 from toolkit.survey.questions.files import read
 from toolkit.survey.questions.question import Question, accepts, checked_questions, read_questions
 from toolkit.survey.questions.question_fields import read_design
@@ -23,8 +23,8 @@ from toolkit.survey.spec import Survey
 HUGE = (10**8, 3 * 10**7, 10**18, 10**400, 1e9, 1e308, "1e999999999", "1e-999999999", "1/1" + "0" * 4000, -(10**18))
 """What may stand where a number is expected: none of it is one that a question needs."""
 
-ENOUGH = 2**30  # bytes of address space more than the program itself has
-PATIENCE = 300  # seconds for all cases together; they take a few, on a slow machine too
+ENOUGH = 2**30  # bytes of address space in addition to the program itself
+PATIENCE = 300  # seconds for all cases together; they take a few, even on a slow machine
 
 PROGRAM = """
 import json, resource, sys, warnings
@@ -51,11 +51,11 @@ def with_question(**given: Any) -> dict[str, Any]:
 
 
 def hostile() -> list[dict[str, Any]]:
-    """Every argument of every design, of a question and of a survey that takes a number, with huge ones."""
+    """Every argument of every design, of a question and of a survey that takes a number, with huge values."""
     cases: list[dict[str, Any]] = [
         with_question(design={name: {**listed.example, parameter: given}})
         for name, listed in CATALOGUE.items()
-        for parameter in parameters(listed.maker)
+        for parameter in parameter_requirements(listed.maker)
         for value in HUGE
         for given in (value, [value, value], [0, value])
     ]
@@ -72,7 +72,7 @@ def hostile() -> list[dict[str, Any]]:
 
 
 def many() -> list[dict[str, Any]]:
-    """What is long itself, but not so long as to be hard to read."""
+    """Long values that are still short enough to be read."""
     asked = {"text": "?", "bounds": [0, 1]}
     cards = {str(value): "1/20000" for value in range(20_000)}
     few = {str(value): "1/900" for value in range(900)}
@@ -93,7 +93,9 @@ FREE = Question("said", "Say?", free_text=True)
 
 
 def of_cells(count: int) -> object:
-    """A matrix of so many probabilities, whose rows have different lengths: refused anyway, if for another reason."""
+    """A matrix with this many probabilities, whose rows have different lengths, is rejected anyway, for another
+    reason.
+    """
     return read_design({"matrix": {"matrix": [["1"] * (count - 5000), ["1"] * 5000, []], "options": ["a", "b", "c"]}})
 
 
@@ -159,7 +161,7 @@ def test_words_of_ones_own_are_as_long_as_is_said() -> None:
 
 @pytest.mark.slow
 def test_no_number_in_a_file_exhausts_time_or_memory() -> None:
-    """Numbers of a survey's file are limited before they are parsed."""
+    """Numbers in a survey file are limited before they are parsed."""
     cases = [*hostile(), *many()]
     lines = "\n".join(map(json.dumps, cases))
     done = subprocess.run(  # our own program

@@ -1,4 +1,6 @@
-"""Languages, words and flags of a survey: taken as they should be, refused otherwise with what to write."""
+"""Languages, texts and flags of a survey: valid values are accepted, and messages about invalid ones say what
+to write.
+"""
 
 import contextlib
 import re
@@ -12,7 +14,7 @@ from toolkit import Pure, Question, Survey, warner
 from toolkit.local.waves import Memo
 from toolkit.survey.questions.errors import SurveyError
 from toolkit.survey.questions.question_fields import checked_flag
-from toolkit.survey.questions.survey_fields import Panel, check_panel
+from toolkit.survey.questions.survey_fields import Panel, check_panel, question_units
 
 ASKED = Question("stolen", "Stolen?", design=MEMO)
 
@@ -84,6 +86,11 @@ def test_surveys_are_waves_of_one_panel_or_it_is_said_what_is_not_the_same(recei
 
 
 STATION = {"station": "kiosk"}
+ORDERED = [
+    Question("a", "A?", options=["x", "y"]),
+    Question("c", "C?", options=["x", "y"]),
+    Question("b", "B?", options=["x", "y"], show_if={"a": ["x"]}),
+]
 FIELDS = {
     "household": [
         ({"household": True}, None),
@@ -100,7 +107,7 @@ FIELDS = {
         ({"completion": "x" * 40}, None),
         ({"completion": "link", "access": "token"}, None),
         ({"completion": "x" * 41}, "completion"),
-        ({"completion": "link"}, "by link needs access by token or blind, got open"),
+        ({"completion": "link"}, "needs access by token or blind, got open"),
     ],
     "field": [
         ({"field": STATION, "access": "token"}, None),
@@ -125,8 +132,8 @@ FIELDS = {
     "words": [
         ({"words": {"en": {"next": "On"}}}, None),
         ({"words": {}}, None),
-        ({"words": {"en": {"nothing": "On"}}}, "words must be named as in en.toml"),
-        ({"words": {"en": {"review_note": "We see nothing."}}}, "may put otherwise what asks, not what is promised"),
+        ({"words": {"en": {"nothing": "On"}}}, "names in `words` must be those of en.toml"),
+        ({"words": {"en": {"review_note": "We see nothing."}}}, "may reword questions and labels but no promise"),
     ],
     "panel": [
         ({"panel": {"identity": "ab" * 16, "loss": 3}, "waves": 2}, None),
@@ -151,3 +158,36 @@ def test_a_field_is_taken_or_refused_with_its_reason(name):
             else:
                 with pytest.raises((ValueError, TypeError), match=re.escape(refused)):
                     survey(**given)
+
+
+def test_questions_that_depend_on_one_another_move_together():
+    """The question that draws the arm keeps its position; without random order all questions do."""
+    last = Question("d", "D?", options=["x", "y"], show_if={"arm": ["one"]})
+    asked = survey(*ORDERED, last, arms={"one": 0.5, "two": 0.5}).questions
+    assert question_units(asked, random_order=False) == ([[0], [1], [2], [3], [4]], [])
+    assert question_units(asked, random_order=True) == ([[0], [1, 3], [2], [4]], [1, 2, 3])
+    assert question_units(asked, ["d", "c"]) == ([[0], [1], [2], [3], [4]], [2, 4])
+    both = Question("e", "E?", options=["x", "y"], show_if={"a": ["x"], "c": ["y"]})
+    assert question_units([*ORDERED, both, last], ["a", "d"]) == ([[0, 1, 2, 3], [4]], [0, 1])
+
+
+ORDERS = [
+    *((order, None) for order in (True, False, ["a", "c"], ("a", "c"))),
+    *((wrong, "must be true or false, or a list") for wrong in ("a", 1, None)),
+    (["a"], "two or more questions, each once, got 1"),
+    (["a", "a"], "each once, got repeated names"),
+    (["a", "b"], "got 'b', which has `show_if`: .* name that question"),
+    (["a", "z"], "got 'z', which is not a question"),
+    (["a", 1], "`random_order` must be a string, got int"),
+]
+
+
+@pytest.mark.parametrize(("order", "said"), ORDERS)
+def test_a_random_order_is_of_all_questions_or_of_named_ones_that_lead(order, said):
+    if said is None:
+        made = survey(*ORDERED, random_order=order)
+        assert Survey.from_dict(made.to_dict()) == made
+    else:
+        with pytest.raises(SurveyError, match=said) as caught:
+            survey(*ORDERED, random_order=order)
+        assert caught.value.field == "random_order"

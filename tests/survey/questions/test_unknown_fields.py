@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.survey.questions.files import reject_unknown
+from toolkit.survey.questions.errors import reject_unknown
 
 
 @pytest.mark.parametrize(
@@ -9,7 +9,8 @@ from toolkit.survey.questions.files import reject_unknown
         ("quota", "`cap` limits"),
         ("Quotas", "being turned away would reveal an answer"),
         ("order_by", "an order that depends on answers reveals them"),
-        ("randomize-order", "questions keep the order of the file"),
+        ("randomize-order", "the only such field is `random_order`"),
+        ("shuffle", "of a survey for its questions and of a question for its options"),
         ("skip", "`show_if`, which depends on plain questions only"),
         ("visible_if", "would reveal a randomized answer"),
         ("timer", "the time that an answer takes"),

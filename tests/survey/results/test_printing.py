@@ -44,7 +44,7 @@ def test_groups_and_options_have_their_labels():
     assert set(table.query("question == 'cheated'")["answer"]) == {"Yes"}
     page = estimate(asked(), frame(), by="faculty", minimum=0)._repr_html_()
     assert "Arts &amp; Letters" in page
-    assert page.count("<table>") == 3  # one a question: year, cheated, drinks
+    assert page.count("<table>") == 3  # one for each question: year, cheated, drinks
 
 
 def test_a_question_is_one_table_with_groups_as_rows_and_its_text_once():
@@ -56,7 +56,9 @@ def test_a_question_is_one_table_with_groups_as_rows_and_its_text_once():
 
 @pytest.mark.parametrize("by", [None, "faculty", ["faculty", "year"]])
 def test_in_one_table_every_number_has_the_same_decimals(by):
-    """Groups of 360 and 40 people have errors of different size; two digits of the smallest decide."""
+    """Groups of 360 and 40 people have errors of different sizes; two digits of the smallest error determine the number
+    of digits.
+    """
     found = estimate(asked(), frame(), by=by, minimum=0)
     for name in ("cheated", "drinks"):
         rows = table_rows(found, name)
@@ -96,7 +98,7 @@ def test_where_nobody_answered_there_are_dashes():
 
 @pytest.mark.parametrize("by", [None, "faculty"])
 def test_tables_name_their_columns(by):
-    """The column of answers is there only if there are answers."""
+    """The column of answers is present only if there are answers."""
     page = estimate(asked(), frame(), by=by, minimum=0)._repr_html_()
     numbers = ["estimate", "standard error", "95 % interval", "people"]
     tables = re.findall(r"<h4>(.*?)</h4><table>(.*?)</table>", page)
@@ -110,7 +112,9 @@ def test_tables_name_their_columns(by):
 
 
 def test_the_comprehension_check_as_a_group_is_in_words():
-    """Whatever an engine or a file has made of true, or of the try at which it was right."""
+    """The values include every form in which an engine or a file stores true, or the number of the successful
+    attempt.
+    """
     words = {
         "passed": (True, np.True_, "True", "true", 1, 1.0, "1", "1.0"),
         "passed at the second try": (2, 2.0, np.int64(2), "2", "2.0"),

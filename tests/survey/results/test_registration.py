@@ -93,11 +93,11 @@ def test_another_survey_and_a_changed_registration_are_refused(tmp_path):
             )
             for name in ("question", "by", "reference")
         ),
-        ({"power": {"cheated": {"prevalence": 0.1}}}, "power of 'cheated': it must have prevalence and detect"),
-        ({"power": {"cheated": 0.1}}, "power of 'cheated': it must have prevalence and detect"),
+        ({"power": {"cheated": {"prevalence": 0.1}}}, "power of 'cheated': its fields must be prevalence and detect"),
+        ({"power": {"cheated": 0.1}}, "power of 'cheated': its fields must be prevalence and detect"),
         ({"power": {"other": {}}}, "other"),
         ({"level": 1}, "`level` must lie strictly between"),
-        ({"power": {"faculty": {"prevalence": 0.1, "detect": 0.2}}}, "`power` must be of randomized questions"),
+        ({"power": {"faculty": {"prevalence": 0.1, "detect": 0.2}}}, "`power` must name randomized questions"),
     ],
 )
 def test_a_plan_that_does_not_fit_is_refused_and_nothing_is_written(tmp_path, change, sentence):

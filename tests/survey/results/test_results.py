@@ -1,5 +1,6 @@
 import html
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ REPORTS = pd.DataFrame(
 
 
 def sent_by(question, people, seed):
-    """Reports of people with the same true answer, by the phones' rule."""
+    """Return reports of people with the same true answer, drawn by the phones' rule."""
     rng, last = np.random.default_rng(seed), question.options[-1] if question.options else 0
     truth = {"choice": last, "ticks": list(question.options[:1]), "number": 1}[question.kind]
     return [report(question, truth, rng) for _ in range(people)]
@@ -53,7 +54,7 @@ def test_by_groups_there_is_one_estimate_a_group_from_its_own_people():
 
 
 def test_the_numbers_are_those_of_the_analysis_without_a_survey():
-    """The same function: one estimate of a frame, whether a survey or a mapping says what was asked."""
+    """A survey and a mapping describe the same questions, so the estimates of a frame are equal."""
     designs = {"cheated": warner(p="2/3")}
     ours, theirs = estimate(survey(), REPORTS, by="faculty"), estimates(REPORTS, designs, by="faculty")
     assert ours["cheated"]["law"].value == theirs["cheated"]["law"].value
@@ -82,7 +83,7 @@ def test_cells_are_read_as_the_analysis_reads_them():
 
 
 def test_a_season_with_more_births_moves_an_estimate_by_so_much():
-    """An innocent share p that is one point larger moves an estimate of q by (2q - 1) / (2p - 1) points."""
+    """An innocuous share p that is one point larger moves an estimate of q by (2q - 1) / (2p - 1) points."""
     design = crosswise(born("jan-apr"))
     paid = Question("paid", "Paid?", design=design, mode="physical", innocent={"born": "jan-apr"})
     asked, frame = (
@@ -117,7 +118,7 @@ def test_what_became_of_every_row_adds_up():
 
 
 def test_small_groups_of_both_waves_are_not_revealed():
-    """One person was asked both questions, each of which 21 were asked."""
+    """One person was asked both questions; 21 people were asked each."""
     asked = (
         faculty(options=["arts", "law", "both"]),
         cheated(show_if={"faculty": ["arts", "both"]}),
@@ -160,6 +161,7 @@ def test_comprehension_stands_beside_the_estimates():
     found = estimate(survey(), REPORTS)
     assert found.understood == (90, 100)
     assert found.notes() == ["90 of 100 (90 %) passed the comprehension check; chance alone would give 50 %."]
+    assert replace(found, understood=(1080, 1200)).notes()[0].startswith("1,080 of 1,200 (90 %) passed")
     assert estimate(survey(check=False), REPORTS).understood is None
 
 
@@ -174,7 +176,7 @@ def test_an_anchor_measures_attention_and_is_told():
 
 @pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_estimates_through_every_randomizer_equal_its_own(name):
-    """Reports by the phones' rule, through a table, against the randomizer's own estimate of the same
+    """Reports drawn by the phones' rule and read through a table give the randomizer's own estimate from these
     reports.
     """
     asked = survey_with(DESIGNS[name], check=False)
@@ -227,7 +229,7 @@ def test_the_html_holds_the_survey_texts_as_text():
 
 
 def test_contradicted_estimates_are_marked_everywhere():
-    """Nobody says yes among the lawyers, where Warner's question (2/3) makes at least a third."""
+    """No lawyer reports yes, although Warner's question (2/3) makes at least a third of the reports a yes."""
     frame = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60})
     found = estimate(survey(check=False), frame, by="faculty")
     outside, note = found.notes()
@@ -248,12 +250,12 @@ def test_contradicted_estimates_are_marked_everywhere():
 def test_an_anchor_that_no_share_of_followers_explains_has_no_limits():
     moon = Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")
     found = estimate(survey(moon, check=False), pd.DataFrame({"moon": ["no"] * 60 + ["yes"] * 140}))
-    assert found.notes()[0].startswith("By the anchor question moon, fewer true answers came than chance alone")
+    assert found.notes()[0].startswith("By the anchor question moon, there are fewer true answers than chance alone")
 
 
 def test_a_box_that_nobody_was_asked_about_stops_nothing():
-    """Of ten boxes and 40 people a box is left out in 14 % of surveys; here arts was never asked about box
-    y.
+    """With ten boxes and 40 people, at least one box is never drawn in 14 % of surveys; here nobody in arts was asked
+    about box y.
     """
     boxes = Question("tried", "What?", design=oracles.tick_boxes(["x", "y", "z"], 1.0))
     arts = ["[0,1]"] * 13 + ["[0,0]"] * 12 + ["[2,0]"] * 8 + ["[2,1]"] * 7
@@ -273,7 +275,9 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
-    """For every randomizer: nobody, one person or two in a group must not stop the others' estimates."""
+    """For every randomizer: groups of nobody, one person or two people must not prevent the estimates of other
+    groups.
+    """
     asked = survey(faculty(), Question("asked", "What?", design=DESIGNS[name]), ceiling=float("inf"), check=False)
     for answering in (1, 2):
         sent = sent_by(asked["asked"], answering, seed=4)
@@ -302,7 +306,7 @@ def test_plain_questions_that_a_group_left_empty_have_a_row_of_nan_too():
 
 
 def test_turnout_is_counted_for_each_question_and_group():
-    """Answered, refused, missing and not asked are distinguished."""
+    """Answered, declined, missing and not asked are distinguished."""
     paid = Question("paid", "Paid for it?", options=["no", "yes"], show_if={"faculty": ["law"]}, required=False)
     frame = pd.DataFrame(
         {
@@ -323,7 +327,7 @@ def test_turnout_is_counted_for_each_question_and_group():
     assert found.notes()[1:4] == [
         "cheated: 4 answered, 0 refused, 3 missing.",
         "paid: 3 answered, 1 refused, 0 missing.",
-        "1 person has no group, as the answer to faculty is missing: no estimate here counts them.",
+        "1 person has no group, as the answer to faculty is missing: no estimate here includes them.",
     ]
     whole = estimate(asked, frame, minimum=0)
     assert whole.to_frame().query("question == 'cheated'")[
@@ -341,7 +345,9 @@ def test_a_group_that_is_no_option_is_refused_by_group_as_it_is_without():
 
 
 def test_liars_are_measured_at_the_clipped_estimate():
-    """Five yes of a hundred through Warner's 2/3 estimate -0.85; no truth is there, so liars count from 0."""
+    """Five yes of a hundred through Warner's 2/3 give the estimate -0.85; no true share is negative, so the effect of
+    liars is computed from 0.
+    """
     frame = pd.DataFrame({"cheated": ["yes"] * 5 + ["no"] * 95})
     (finding,) = estimate(survey(cheated(), check=False), frame).group_estimates
     assert finding.estimate.value == pytest.approx(-0.85)
@@ -357,7 +363,7 @@ def test_liars_are_measured_at_the_clipped_estimate():
 
 @pytest.mark.slow
 def test_a_billion_reports_cost_as_many_rows_as_there_are_kinds(monkeypatch):
-    """Counts of 10**9 through randomizers that are no matrix; before, they were written out, one entry a
+    """Counts of 10**9 are estimated for randomizers without a matrix; an earlier version expanded them to one entry per
     person.
     """
     for name, kinds in {

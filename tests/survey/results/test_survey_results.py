@@ -36,8 +36,9 @@ def test_below_a_minimum_findings_are_left_out_and_counted():
     assert estimate(survey(check=False), REPORTS).suppress_below(50).remarks == ()
 
 
+@pytest.mark.slow
 def test_of_fewer_people_than_the_minimum_in_all_nothing_is_shown():
-    """Three people were estimated in a report that said that fewer than 30 are withheld."""
+    """An earlier version estimated a group of three people in a report that said that groups below 30 are withheld."""
     trip = Question("trip", "Been there?", design=warner("3/5"), anchor="no")
     season = Question(
         "season", "Ever?", design=crosswise(born("jan-mar")), mode="physical", innocent={"born": "jan-mar"}
@@ -86,7 +87,7 @@ def test_notes_of_a_group_name_it_by_its_label():
 
 
 def test_almost_all_is_not_called_all():
-    """604 of 606 were once said to be 100 %."""
+    """An earlier version printed 604 of 606 as 100 %."""
     frame = pd.DataFrame({"cheated": ["no"] * 606, "understood": [True] * 604 + [False] * 2})
     assert (
         estimate(survey(cheated()), frame).notes()[0]
@@ -111,7 +112,7 @@ def test_a_method_is_passed_on_to_each_question():
 
 
 def test_rows_of_a_rehearsal_stay_marked():
-    """They say so whatever survey they are estimated with."""
+    """The results say that they come from invented people, whatever survey they are estimated with."""
     assert estimate(survey(check=False), REPORTS.assign(REHEARSAL=True)).notes()[0].startswith("This is a rehearsal")
     assert estimate(replace(survey(check=False), rehearsal=True), REPORTS).notes()[0].startswith("This is a rehearsal")
     assert estimate(survey(check=False), REPORTS).notes() == []
@@ -122,7 +123,7 @@ def test_a_closed_collection_of_single_use_links_needs_no_remark():
 
 
 def test_open_access_is_mentioned_also_after_closing():
-    """An open state is mentioned only while it lasts."""
+    """An open state is mentioned only while the collection is open."""
     assert disclosure_remarks(survey(), DisclosedReports(State.CLOSED, ("{}",), 1)) == (OPEN_ACCESS_REMARK,)
     steps, *others = disclosure_remarks(survey(), DisclosedReports(State.PAUSED, (), 12))
     assert steps == (

@@ -24,7 +24,7 @@ def test_a_table_has_a_row_a_person_and_labels_for_codes():
 
 
 def test_without_a_check_there_is_no_column_for_it():
-    """An empty store is an empty table."""
+    """An empty store gives an empty table."""
     frame = reports_table(survey(check=False), [])
     assert list(frame.columns) == ["faculty", "cheated"]
     assert len(frame) == 0
@@ -33,7 +33,7 @@ def test_without_a_check_there_is_no_column_for_it():
 @pytest.mark.parametrize("changed", ["{}", '{"answers": 7}', "[1]", "not JSON", body({"faculty": 9, "cheated": 0})])
 def test_changed_reports_are_refused_and_not_quoted(changed):
     """Another program has changed these reports."""
-    with pytest.raises(ValueError, match=r"^every stored report .* got one that is not: another program") as refused:
+    with pytest.raises(ValueError, match=r"^every stored report .* got another report: another program") as refused:
         reports_table(survey(), [body({"faculty": 1, "cheated": 0}), changed])
     assert refused.value.__context__ is None
 

@@ -1,4 +1,4 @@
-"""Two waves joined by person: exact numbers, and who is left out."""
+"""Two waves joined by person: exact numbers, and the people who are left out."""
 
 import pandas as pd
 import polars as pl
@@ -18,7 +18,9 @@ def frame(reports: list[str | None], people: list[str]) -> pd.DataFrame:
 
 
 def waves() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """2,000 people in both waves, the second in another order; and some in one of them only."""
+    """Return 2,000 people in both waves, in a different order in the second wave, and some people in only one
+    of them.
+    """
     pairs = [pair for pair, count in enumerate(COUNTS) for _ in range(count)]
     people = [f"{place:032x}" for place in range(len(pairs))]
     said = ("no", "yes")
@@ -69,7 +71,7 @@ def test_a_number_that_comes_twice_in_a_wave_is_left_out_of_both():
     copied = pd.concat([second, frame(["yes", "no"], [f"{0:032x}", f"{1999:032x}"])])
     found = estimate(panel(wave=2), copied).change(estimate(panel(), first), "cheated")
     assert found.n == 1998
-    assert any(note.startswith("2 of the numbers that join waves came more than once") for note in found.notes)
+    assert any(note.startswith("2 of the numbers that link waves occurred more than once") for note in found.notes)
     pairs = [(a, b) for a, b, count in ((0, 0, 819), (0, 1, 430), (1, 0, 390), (1, 1, 359)) for _ in range(count)]
     assert found.value == pytest.approx(MEMO.change(*zip(*pairs, strict=True)).value, abs=1e-12)
 
@@ -83,7 +85,7 @@ def test_missing_reports_are_counted_between_waves():
     assert found.value == -4
     assert found.notes == (
         "of people in both waves; in the earlier only 1, in the later only 0",
-        "1 left no report to this question in one of the waves",
+        "1 sent no report on this question in one of the waves",
     )
 
 
@@ -96,15 +98,15 @@ def test_a_few_in_one_wave_only_are_warned_of(earlier, later, told):
 @pytest.mark.slow
 def test_what_cannot_be_compared_is_refused():
     first, second = results()
-    with pytest.raises(ValueError, match="`earlier` must be of an earlier wave, got wave 2 for wave 1"):
+    with pytest.raises(ValueError, match="`earlier` must be the results of an earlier wave, got wave 2 for wave 1"):
         first.change(second, "cheated")
-    with pytest.raises(ValueError, match="`earlier` must be of an earlier wave, got wave 2 for wave 2"):
+    with pytest.raises(ValueError, match="`earlier` must be the results of an earlier wave, got wave 2 for wave 2"):
         second.change(second, "cheated")
-    with pytest.raises(ValueError, match="both results must be of one panel, got another number of waves"):
+    with pytest.raises(ValueError, match="both results must belong to the same panel, got another number of waves"):
         second.change(estimate(panel(waves=3), waves()[0]), "cheated")
     with pytest.raises(ValueError, match="needs a question with a memo, got 'faculty'"):
         second.flows(first, "faculty")
-    with pytest.raises(KeyError, match="a question of this survey must be one of cheated, faculty"):
+    with pytest.raises(KeyError, match="the question must be one of cheated, faculty"):
         second.change(first, "stolen")
     with pytest.raises(ValueError, match="somebody must be in both waves, got nobody"):
         estimate(panel(wave=2), frame(["yes"], ["x"])).change(first, "cheated")
@@ -121,7 +123,7 @@ def test_what_cannot_be_compared_is_refused():
 
 
 def few_in_both(both: int, people: int = 40, minimum: int = 30):
-    """Two waves of so many people each, of whom some are in both."""
+    """Return two waves of this many people each, some of whom are in both."""
     numbers = [f"{place:032x}" for place in range(2 * people - both)]
     first, second = frame(["yes"] * people, numbers[:people]), frame(["no"] * people, numbers[-people:])
     return estimate(panel(minimum=minimum), first), estimate(panel(wave=2, minimum=minimum), second)
@@ -129,20 +131,20 @@ def few_in_both(both: int, people: int = 40, minimum: int = 30):
 
 @pytest.mark.slow
 def test_of_fewer_people_than_the_minimum_in_both_waves_nothing_is_shown():
-    """One person in both was shown as a change of -4: both of their reports."""
+    """An earlier version showed one person in both waves as a change of -4, which revealed both of their reports."""
     for both in (1, 29):
         first, second = few_in_both(both)
         for verb in (second.change, second.flows):
             with pytest.raises(ValueError, match="at least 30 people must be in both waves, got fewer"):
                 verb(first, "cheated")
-    for minima in ((30, 1), (1, 30)):  # the larger one of two surveys holds
+    for minima in ((30, 1), (1, 30)):  # the larger minimum of two surveys applies
         (first, _), (_, second) = (few_in_both(29, minimum=minimum) for minimum in minima)
         with pytest.raises(ValueError, match="at least 30 people must be in both waves"):
             second.change(first, "cheated")
     first, second = few_in_both(30)
     assert second.change(first, "cheated").n == 30
     assert "publish one of the two" in " ".join(second.change(first, "cheated").notes)
-    for both in (19, 20):  # also if these are all there are
+    for both in (19, 20):  # this also applies if there are no others
         first, second = few_in_both(both, people=20)
         with pytest.raises(ValueError, match="at least 30 people"):
             second.change(first, "cheated")

@@ -1,4 +1,4 @@
-"""Connections as they come in: counted before anything is read, TLS or not."""
+"""Incoming connections are counted before anything is read, with or without TLS."""
 
 import asyncio
 import errno
@@ -38,7 +38,7 @@ def pem(tmp_path_factory):
 
 @pytest.fixture(params=[uvloop.new_event_loop, asyncio.new_event_loop], ids=["uvloop", "asyncio"])
 def tls(request, pem):
-    """A server with TLS on each event loop: its port, itself, and what a client needs."""
+    """Start a server with TLS on each event loop; return its port, the server, and what a client needs."""
     settings = {"new_loop": request.param, "tls_context": server_context(*pem)}
     with watched(app, Limits(max_connections=20), **settings) as (port, server):
         yield port, server, ssl.create_default_context(cafile=pem[0])
@@ -68,7 +68,9 @@ def test_a_connection_counts_before_its_handshake(tls):
 
 @pytest.mark.slow
 def test_what_is_said_with_the_end_of_the_handshake_is_heard(tls):
-    """Again and again, as it is a matter of moments; a connection has one place, before and after its handshake."""
+    """The test is repeated, because the outcome depends on timing; a connection has one position, before and after its
+    handshake.
+    """
     port, server, context = tls
     for _ in range(30):
         with line(port) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
@@ -85,7 +87,7 @@ def test_what_is_no_tls_is_closed_and_its_place_is_free(tls):
 
 
 def test_silent_handshakes_beyond_the_limit_are_closed(tls):
-    """They are closed at once, the oldest first."""
+    """They are closed immediately, the oldest first."""
     port, server, context = tls
     silent = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(60)]
     try:
@@ -120,7 +122,9 @@ def test_a_handshake_that_does_not_come_is_not_waited_for(pem):
 
 @pytest.mark.slow
 def test_who_does_not_say_good_bye_over_tls_is_cut_off(pem):
-    """asyncio's TLS that is closed twice can't be aborted, and waits 30 seconds: the answer has closed it once."""
+    """If asyncio's TLS is closed twice, it cannot be aborted and waits 30 seconds; the response has already closed it
+    once.
+    """
     settings = {"new_loop": asyncio.new_event_loop, "tls_context": server_context(*pem)}
     with watched(app, **settings) as (port, server), line(port) as plain:
         context = ssl.create_default_context(cafile=pem[0])
@@ -143,7 +147,7 @@ def test_at_the_end_whoever_has_not_finished_a_handshake_is_dropped(pem):
                 await acceptor.wait_closed()
                 assert (len(connections), len(acceptor._pending)) == (0, 0)
                 assert read_to_end(silent) == b""
-            with line(listening.getsockname()[1]):  # who comes now stands before it
+            with line(listening.getsockname()[1]):  # a newcomer is placed before it
                 await asyncio.sleep(0.05)
                 assert len(connections) == 0
 
@@ -151,7 +155,7 @@ def test_at_the_end_whoever_has_not_finished_a_handshake_is_dropped(pem):
 
 
 class Full:
-    """A listening socket of a process that has no open file left, a few times."""
+    """A listening socket of a process that has run out of open files, a few times."""
 
     def __init__(self, listening, times):
         self._listening, self._times = listening, times

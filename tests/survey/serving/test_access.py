@@ -1,4 +1,4 @@
-"""Who may answer, the whole way: a real store and application, and everything that a second use could try."""
+"""Access control, end to end: a real store and application, and all attempts to use an invitation twice."""
 
 import asyncio
 import re
@@ -33,7 +33,7 @@ def key():
 
 
 class Desk:
-    """An open collection in a SQLite file, its server, and `tokens` that were invited."""
+    """An open collection in a SQLite file, its server, and the invited `tokens`."""
 
     def __init__(self, folder, access, key=None, invited=3, earlier=()):
         self.survey, self.key = campus(access), key
@@ -55,7 +55,7 @@ class Desk:
         return asked(self.app, "POST", "/sign", sent(data))
 
     def token(self, invitation):
-        """What a browser does for its invitation."""
+        """Do what a browser does with its invitation."""
         nonce = secrets.token_bytes(32)
         message = prepare_message(nonce, bytes.fromhex(self.page))
         blinded, inverse = blind(self.key.issuer, message)
@@ -87,7 +87,7 @@ def test_no_number_of_invitations_fills_the_memory():
 
 
 def test_the_token_of_a_link_is_in_its_fragment():
-    """It stands behind the hash sign, where no server sees it."""
+    """The token follows the hash sign, so no server receives it."""
     token = new_tokens(1)[0]
     assert token_link("https://survey.example/path/", token) == f"https://survey.example/path/#t={token}"
     assert token_link("https://survey.example/#old", token) == f"https://survey.example/#t={token}"
@@ -104,7 +104,7 @@ def test_each_mode_says_what_it_stops():
     assert "nothing stops" in PROMISES["open"]
     assert "Experimental" in PROMISES["blind"]
     assert {mode: access_promise(mode) for mode in PROMISES} == PROMISES
-    assert access_promise("open", 4) == PROMISES["open"]  # nobody has a link of their own
+    assert access_promise("open", 4) == PROMISES["open"]  # no person has a link of their own
     for mode in ("token", "blind"):
         assert re.fullmatch(
             rf"{PROMISES[mode]} .* people, on average up to .* after 4 waves, .*", access_promise(mode, 4)
@@ -143,7 +143,7 @@ def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
         assert it.send(payload(it.survey, survey=it.page, token=it.tokens[0])) == 403  # another report
         assert (
             it.send({**mine, "answers": {**ANSWERS, "cheated": 1}}) == 201
-        )  # a changed one, which is not told from the first
+        )  # a changed one, which is treated like the first
         assert it.send(payload(it.survey, survey=it.page, token=it.tokens[1])) == 201
         assert it.store.count_reports() == 2
 
@@ -175,7 +175,7 @@ def test_of_many_reports_with_one_link_at_the_same_time_one_is_stored(tmp_path):
         assert it.store.count_reports() == 1
 
 
-# Whoever knows a key, from a receipt or over a shoulder, and guesses the report
+# A person who knows a key, from a receipt or by looking over a shoulder, and guesses the report
 
 
 GUESSES = [
@@ -188,7 +188,7 @@ GUESSES = [
 
 
 def guesses(it, mine, token):
-    """The answers to every guess at a stored report, the right one among them, by somebody with this token."""
+    """Return the responses to every guess at a stored report, including the right one, by a person with this token."""
     passing = {} if it.survey.access == "open" else {"token": token}
     return [asked(it.app, "POST", "/report", sent({**mine, **guess, **passing})) for guess in GUESSES]
 
@@ -197,7 +197,9 @@ def guesses(it, mine, token):
 @pytest.mark.parametrize("state", [State.OPEN, State.PAUSED, State.CLOSED])
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_path, key, access, state):
-    """With the person's own token, with another good one, with an invented one: all guesses are answered alike."""
+    """With the person's own token, with another valid one and with an invented one, all guesses get the same
+    response.
+    """
     with desk(tmp_path, access, key=key if access == "blind" else None) as it:
         own, other = ([it.token(one) for one in it.tokens] if access == "blind" else it.tokens)[:2]
         mine = payload(it.survey, survey=it.page) if access == "open" else payload(it.survey, survey=it.page, token=own)
@@ -208,9 +210,10 @@ def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_p
         for token in (own, other, invented):
             first, *rest = guesses(it, mine, token)
             assert rest == [first] * len(rest)
-        assert it.send(mine) == 201  # the person's own phone, which did not hear the answer
+        assert it.send(mine) == 201  # the person's own phone, which did not receive the response
         assert list(it.store.reports()) == before
-        if access != "open" and state is not State.CLOSED:  # who has no token does not even learn that the key is there
+        # without a token, one does not even learn that the key exists
+        if access != "open" and state is not State.CLOSED:
             unknown = {**mine, "key": secrets.token_hex(16)}
             assert guesses(it, mine, invented) == guesses(it, unknown, invented)
             assert guesses(it, mine, invented)[0].status == 403
@@ -251,7 +254,7 @@ def test_an_invitation_gives_one_token(tmp_path, key):
         other, _ = blind(key.issuer, prepare_message(bytes(32), bytes.fromhex(it.page)))
         first = it.sign(it.tokens[0], one)
         assert first.status == 200
-        assert it.sign(it.tokens[0], one).json == first.json  # its answer was lost on the way
+        assert it.sign(it.tokens[0], one).json == first.json  # its response was lost on the way
         refused = it.sign(it.tokens[0], other)
         assert (refused.status, list(refused.json)) == (403, ["error"])
         assert it.sign(it.tokens[1], other).status == 200
@@ -270,7 +273,7 @@ def test_strangers_and_the_impatient_get_no_signature(tmp_path, key):
 
 @pytest.mark.slow
 def test_forged_and_foreign_signatures_are_refused(tmp_path, key):
-    """So are those of other keys and for other surveys."""
+    """Signatures of other keys and for other surveys are rejected as well."""
     with desk(tmp_path, "blind", key=key) as it:
         good = it.token(it.tokens[0])
         flipped = f"{int(good['signature'], 16) ^ 1:0512x}"
@@ -290,7 +293,7 @@ def test_forged_and_foreign_signatures_are_refused(tmp_path, key):
 
 
 class _Elsewhere:
-    """A server that signs whatever it is asked, for another key or another survey."""
+    """A server that signs everything it receives, for another key or another survey."""
 
     def __init__(self, key, page):
         self.key, self.page = key, page
@@ -319,7 +322,7 @@ def test_a_page_with_another_key_is_another_survey(tmp_path, key):
 
 @pytest.mark.slow
 def test_tokens_of_earlier_editions_are_accepted(tmp_path, key):
-    """Reports and signatures of other pages are not."""
+    """Reports and signatures of other pages are not accepted."""
     before = "ab" * 32
     with desk(tmp_path, "blind", key=key, earlier=[before]) as it:
         now, it.page = it.page, page_hash(before, key.issuer)
@@ -343,7 +346,7 @@ def test_tokens_of_earlier_editions_are_accepted(tmp_path, key):
     ],
 )
 def test_invalid_signature_requests_keep_the_invitation(tmp_path, key, change):
-    """They are refused before the invitation is used up."""
+    """They are rejected before the invitation is used up."""
     with desk(tmp_path, "blind", key=key) as it:
         blinded, _ = blind(key.issuer, prepare_message(bytes(32), bytes.fromhex(it.page)))
         assert it.sign(it.tokens[0], blinded, **change).status == 400
@@ -370,7 +373,7 @@ def test_a_request_for_another_survey_is_told_so(key):
 
 @pytest.mark.slow
 def test_nothing_in_the_store_connects_an_invitation_with_a_report(tmp_path, key):
-    """Each hash that the tables hold is of one thing only: no value stands in two tables but the invited ones' own."""
+    """Each hash in the tables has a single purpose: no value is in two tables, except the hashes of the invited."""
     import sqlite3
 
     with desk(tmp_path, "blind", key=key) as it:

@@ -1,4 +1,4 @@
-"""Where a server may listen without TLS, and what is said of a port that is taken."""
+"""Addresses at which a server may listen without TLS, and the message if a port is in use."""
 
 import socket
 
@@ -21,10 +21,10 @@ def test_other_machines_need_tls_or_an_explicit_word(host):
 
 
 def test_a_name_with_an_outside_address_is_not_local(monkeypatch):
-    """One of its addresses is this machine's and one is not."""
+    """One of its addresses belongs to this machine and one does not."""
     entries = [(None, None, None, "", (address, 0)) for address in ("127.0.0.1", "192.168.1.5")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
-    with pytest.raises(ValueError, match="of this machine alone"):
+    with pytest.raises(ValueError, match="of this machine only"):
         check_address("both", has_tls=False)
 
 

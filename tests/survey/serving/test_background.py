@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from unittest import mock
 
 import psutil
@@ -38,8 +39,16 @@ def home(tmp_path, monkeypatch):
         server.stop()
 
 
+def test_locks_lie_in_the_folder_of_the_toolkit_among_the_users_state(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert lock_path("sqlite:///a.db").parent == tmp_path / "state" / "privacy-survey-toolkit"
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert lock_path("sqlite:///a.db").parent == tmp_path / ".local" / "state" / "privacy-survey-toolkit"
+
+
 def holders(url):
-    """The processes that were told to serve this database, but for the dead."""
+    """Return the processes that were started to serve this database, except for dead ones."""
     listed = psutil.process_iter(["cmdline", "status"])
     living = (one for one in listed if one.info["status"] != psutil.STATUS_ZOMBIE)
     return [one.pid for one in living if str(lock_path(url)) in (one.info["cmdline"] or ())]
@@ -47,7 +56,7 @@ def holders(url):
 
 @pytest.mark.slow
 def test_a_launched_server_is_found_by_its_database(home, monkeypatch):
-    """Nobody asks a process by a signal whether it lives: on Windows each signal ends it."""
+    """No process is checked with a signal, because on Windows each signal ends the process."""
     url, survey, _ = collection(home)
     sent, kill = [], os.kill
     monkeypatch.setattr(os, "kill", lambda pid, number: (sent.append(number), kill(pid, number)))
@@ -73,8 +82,8 @@ def test_it_outlives_the_process_that_launched_it(home):
 
 @pytest.mark.slow
 def test_another_process_can_close_a_collection(home):
-    """As a notebook opens and a colleague's shell closes: the server must be nobody's child, or it would stay
-    as a zombie.
+    """The collection is opened in a notebook and closed in another shell, so the server must not be a child of either;
+    otherwise it would remain as a zombie.
     """
     url, _, _ = collection(home)
     waiting = [sys.executable, "-c", f"{LAUNCH}; sys.stdin.read()", url]
@@ -115,13 +124,13 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     again = launch(url)
     assert again.pid != server.pid
     assert find_server(url) == again
-    server.stop()  # the old one: nobody else is hit
+    server.stop()  # the old number: no other process is killed
     assert find_server(url) == again
 
 
 @pytest.mark.slow
 def test_a_server_that_ignores_sigterm_is_killed(home, monkeypatch):
-    """One that cannot be killed is named."""
+    """A process that cannot be killed is named."""
     url, _, _ = collection(home)
     server = launch(url)
     monkeypatch.setattr(background, "_STOP_SECONDS", 0.3)
@@ -137,7 +146,7 @@ def test_a_server_that_ignores_sigterm_is_killed(home, monkeypatch):
 
 
 def test_servers_of_other_users_are_not_stopped(monkeypatch):
-    """A server that is gone needs nothing."""
+    """A server that has ended needs no action."""
     for problem, raises in (
         (PermissionError, pytest.raises(CollectError, match="can be stopped, got process 4711 of another user")),
         (ProcessLookupError, contextlib.nullcontext()),
@@ -150,10 +159,10 @@ def test_servers_of_other_users_are_not_stopped(monkeypatch):
 
 @pytest.mark.slow
 def test_why_a_server_could_not_begin_is_said(home):
-    with pytest.raises(CollectError, match=r"Not serving: .*the database must be there"):
+    with pytest.raises(CollectError, match=r"Not serving: .*the database must exist"):
         launch(f"sqlite:///{home / 'nothing.db'}")
     url, _, _ = collection(home)
-    with pytest.raises(CollectError, match="without TLS the host must be an address of this machine alone"):
+    with pytest.raises(CollectError, match="without TLS the host must be an address of this machine only"):
         launch(url, ServeOptions(host="0.0.0.0"))  # noqa: S104
 
 
@@ -193,7 +202,7 @@ def test_what_goes_wrong_is_in_a_log_that_its_owner_can_read(home):
     assert refused.stdout.strip() == "503"
     (home / "away.db").rename(home / "campus.db")
     (said,) = log_tail(url)
-    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d No reports can be stored: the database must be there", said)
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d No reports can be stored: the database must exist", said)
     assert "127.0.0.1" not in said
     assert Collector.attach(url).status().log == (said,)
     assert log_path(lock_path(url)).stat().st_mode & 0o077 == 0

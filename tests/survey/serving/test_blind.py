@@ -1,4 +1,4 @@
-"""RFC 9474, appendix A: all four vectors, number for number; then what a stranger may try."""
+"""RFC 9474, appendix A: all four vectors, number for number; then attacks by strangers."""
 
 import hashlib
 import json
@@ -62,11 +62,11 @@ def test_signing_and_unblinding_give_the_signatures_of_the_rfc(vector):
 
 @pytest.mark.parametrize("vector", RFC["vectors"], ids=NAMES)
 def test_the_signature_of_the_rfc_verifies(vector):
-    """It holds the encoded message, and verifies if it has a salt."""
+    """The signature contains the encoded message, and verifies if it has a salt."""
     issuer, message, signature = RFC_KEY.issuer, prepared(vector), bytes.fromhex(vector["sig"])
     encoded = pow(number(vector["sig"]), issuer.e, issuer.n)
     assert encoded == number(vector.get("encoded_msg", f"{encoded:x}"))  # A.1 does not print it in full
-    assert issuer.verify(message, signature) == ("PSSZERO" not in vector["name"])  # ours have a salt
+    assert issuer.verify(message, signature) == ("PSSZERO" not in vector["name"])  # our encodings have a salt
     assert not issuer.verify(message + b"x", signature)
 
 
@@ -139,12 +139,12 @@ def test_what_is_no_blinded_message_is_not_signed(key):
     for blinded in (b"", bytes(size), n.to_bytes(size), b"\xff" * size, bytes(size - 1), b"\1" * (size + 1)):
         with pytest.raises(BlindError):
             key.sign(blinded)
-    assert key.sign((n - 1).to_bytes(size)) == (n - 1).to_bytes(size)  # (-1) ** d = -1: the largest that is one
+    assert key.sign((n - 1).to_bytes(size)) == (n - 1).to_bytes(size)  # (-1) ** d = -1: the largest valid value
     assert key.sign((1).to_bytes(size)) == (1).to_bytes(size)  # and the smallest
 
 
 def test_a_fault_in_one_half_of_the_root_never_leaves(key):
-    """Boneh, DeMillo, Lipton 1997: one signature that is right modulo p and wrong modulo q gives the factors away."""
+    """Boneh, DeMillo, Lipton 1997: one signature that is right modulo p and wrong modulo q reveals the factors."""
     broken = IssuerKey(key.issuer, key._d + 2, key._p, key._q)
     with pytest.raises(BlindError):
         broken.sign(b"\1" * key.issuer.n_bytes)
@@ -183,7 +183,7 @@ def test_hexadecimal_of_the_page_keeps_whole_bytes():
 
 
 def test_the_fingerprint_covers_both_numbers_of_a_key():
-    """It stays the one that databases hold."""
+    """It remains the identifier that databases contain."""
     one = Issuer(n=3233, e=17)
     assert one.fingerprint == hashlib.sha256(b'{"n": "0ca1", "e": "11"}').hexdigest()
     assert len({one.fingerprint, Issuer(n=3127, e=17).fingerprint, Issuer(n=3233, e=7).fingerprint}) == 3

@@ -17,7 +17,7 @@ from toolkit.survey.serving.connection import Connection, error_response
 from toolkit.survey.serving.limits import Limits, read_body
 from toolkit.survey.serving.response import HEADERS, HttpError
 
-LATE = 20.0  # seconds: far beyond every limit of QUICK, also on a busy machine
+LATE = 20.0  # seconds: far above every limit of QUICK, even on a busy machine
 
 
 async def respond(send, status, body, headers=()):
@@ -27,7 +27,9 @@ async def respond(send, status, body, headers=()):
 
 
 async def app(scope, receive, send):
-    """Counts the bytes of what is posted; GET / says who asks, /large is more than the sockets' buffers hold."""
+    """Count the bytes of posted bodies; GET / returns the client's address, and /large is larger than the sockets'
+    buffers.
+    """
     if scope["path"] == "/large":
         await respond(send, 200, bytes(30_000_000))
     elif scope["method"] == "GET":
@@ -54,7 +56,7 @@ def port(server):
 
 @pytest.fixture
 def only():
-    """A server that waits long for everything but for what is named: its port, and itself."""
+    """Start a server whose limits are long except for the named ones; return its port and the server."""
     with ExitStack() as stack:
 
         def start(name):
@@ -66,7 +68,7 @@ def only():
 
 
 def dribble(connection, data, seconds):
-    """One byte at a time, for so long or until the server has had enough; the seconds that it lasted."""
+    """Send one byte at a time for a given time or until the server closes; return the number of seconds."""
     start = time.monotonic()
     with suppress(BrokenPipeError, ConnectionResetError):
         for byte in data:
@@ -87,7 +89,7 @@ def test_the_application_never_learns_an_address(port):
 
 
 def test_an_empty_line_after_a_body_is_not_a_second_request(port):
-    """Some clients send one, in the same piece."""
+    """Some clients send one in the same packet."""
     with line(port) as connection:
         for _ in range(3):
             connection.sendall(post(b"hello") + b"\r\n")
@@ -104,7 +106,7 @@ def test_chunks_are_counted_although_no_length_is_stated(port):
 
 
 def test_a_refused_body_is_drained(port):
-    """The response arrives, and the connection goes on."""
+    """The response arrives, and the connection remains open."""
 
     def statuses(size):
         with line(port) as connection:
@@ -123,7 +125,7 @@ def test_a_refused_body_is_drained(port):
     "rest", [b"10000\r\n" + b"x" * 65536 + b"\r\n", b"0\r\nX: " + b"a" * 65536], ids=["chunks", "trailers"]
 )
 def test_draining_a_refused_request_is_limited(monkeypatch, rest):
-    """Counted where the server takes it; the sockets' own buffers hold megabytes of what is sent."""
+    """Bytes are counted where the server reads them; the sockets' own buffers contain megabytes that were sent."""
     taken, original = [], Connection.data_received
 
     def counted(self, data):
@@ -131,7 +133,7 @@ def test_draining_a_refused_request_is_limited(monkeypatch, rest):
         original(self, data)
 
     monkeypatch.setattr(Connection, "data_received", counted)
-    unhurried = replace(QUICK, head_seconds=30, body_seconds=30, linger_seconds=30)  # nothing but bytes ends it
+    unhurried = replace(QUICK, head_seconds=30, body_seconds=30, linger_seconds=30)  # it ends only when bytes arrive
     with watched(app, unhurried) as (port, _), line(port) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         with suppress(BrokenPipeError, ConnectionResetError):
@@ -186,7 +188,7 @@ def test_a_body_that_stops_is_answered_with_408_and_the_line_is_closed(only):
 
 @pytest.mark.slow
 def test_a_body_that_nobody_wants_is_not_waited_for_either(only):
-    """GET is answered at once; the rest of its body has as long as a refused one."""
+    """GET gets its response immediately; the rest of its body has as much time as that of a rejected request."""
     port, _ = only("linger_seconds")
     start = time.monotonic()
     with line(port) as connection:
@@ -232,7 +234,7 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
 @pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
 @pytest.mark.parametrize("keep", [b"close", b"keep-alive"])
 def test_a_slow_client_takes_the_whole_of_a_large_answer(new_loop, keep):
-    """It lasts longer than a connection may be idle, and the sockets' buffers do not hold it."""
+    """The response takes longer than a connection may be idle, and is larger than the sockets' buffers."""
     patient = replace(QUICK, response_seconds=LATE)
     with watched(app, patient, new_loop=new_loop) as (port, server), line(port) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: %s\r\n\r\n" % keep)
@@ -262,7 +264,7 @@ def test_what_is_no_request_gets_a_400_with_our_headers(port, request_):
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-security-policy: default-src 'none'" in head
     assert json.loads(body) == {"error": "This is not a request that can be understood."}
-    with line(port) as connection:  # nor after one that is
+    with line(port) as connection:  # nor after an idle one
         connection.sendall(GET)
         assert read_answer(connection)[0] == 200
         connection.sendall(request_)
@@ -277,7 +279,7 @@ def test_an_upgrade_is_not_taken(port):
 
 
 def taken(port, *pieces, pause=0.05):
-    """What is answered to pieces that are sent one after the other, without waiting for an answer."""
+    """Return the responses to pieces that are sent one after the other, without waiting for a response."""
     with line(port) as connection:
         for piece in pieces:
             connection.sendall(piece)
@@ -287,7 +289,7 @@ def taken(port, *pieces, pause=0.05):
 
 @pytest.fixture
 def stored():
-    """A server that takes some time for what it is sent, and the bodies that it got whole."""
+    """A server that takes some time for each body, and the bodies that it received completely."""
     bodies = []
 
     async def slow(scope, receive, send):
@@ -315,7 +317,7 @@ def test_two_requests_in_one_piece_are_refused_before_either_is_begun(stored):
 
 @pytest.mark.slow
 def test_pipelined_requests_are_both_refused(stored):
-    """The second one is in the chunk that ends the first, and neither is started."""
+    """The second request is in the chunk that ends the first, and neither has started."""
     port, bodies = stored
     first, second = post(b"first"), post(b"second")
     answer = taken(port, first[:-3], first[-3:] + second[:10], second[10:])
@@ -346,7 +348,7 @@ def test_what_comes_after_the_last_answer_of_a_connection_is_not_read(stored):
 
 @pytest.mark.slow
 def test_at_most_one_chunk_is_buffered_during_a_response(monkeypatch):
-    """Megabytes that are sent meanwhile stay with their sender."""
+    """Megabytes that are sent in the meantime stay with their sender."""
     held, original = [], Connection.data_received
 
     def watch(self, data):
@@ -361,7 +363,8 @@ def test_at_most_one_chunk_is_buffered_during_a_response(monkeypatch):
     with watched(slow) as (port, _), line(port, timeout=0.3) as connection:
         connection.sendall(GET)
         time.sleep(0.1)
-        with suppress(TimeoutError, ConnectionError):  # the server ends what is no request, once it may read it
+        # the server closes invalid connections as soon as it may read them
+        with suppress(TimeoutError, ConnectionError):
             connection.sendall(bytes(50_000_000))
     assert 0 < max(held) <= 2**18
 
@@ -375,7 +378,7 @@ def test_at_most_one_chunk_is_buffered_during_a_response(monkeypatch):
 )
 @pytest.mark.parametrize("beginning", [b"GET / HTTP/1.1\r\n", b"POST /report HTTP/1.1\r\nContent-Length: 0\r\n"])
 def test_requests_need_exactly_one_valid_host(port, beginning, hosts):
-    """A request without a host, with two or with an invalid one is refused."""
+    """A request without a host, with two hosts or with an invalid one is rejected."""
     head, _, body = talk(port, beginning + hosts + b"\r\n").partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"content-security-policy: default-src 'none'" in head
@@ -385,7 +388,7 @@ def test_requests_need_exactly_one_valid_host(port, beginning, hosts):
 @pytest.mark.parametrize(
     "request_",
     [
-        # which knew no hosts; some that only ask whether a server lives still speak it
+        # which had no hosts; some health checks still use it
         b"GET / HTTP/1.0\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: survey.example:8443\r\n\r\n",
@@ -397,14 +400,16 @@ def test_hosts_as_they_may_be_are_served(port, request_):
 
 
 def test_requests_are_not_piled_up(port):
-    """Thousands of requests in one go would each cost memory before the first is answered."""
+    """Thousands of pipelined requests would each use memory before the first response."""
     answer = talk(port, GET * 100)
     assert answer.count(b"HTTP/1.1 200 ") <= 1
     assert b"One request at a time" in answer
 
 
 def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
-    """100 lines against a cap of 20, all silent, in mid-header or in mid-body: a normal client is served at once."""
+    """100 connections with a limit of 20, all silent, in mid-header or in mid-body: a normal client is served
+    immediately.
+    """
     with ExitStack() as stack:
         for number in range(100):
             connection = stack.enter_context(line(port))
@@ -457,7 +462,7 @@ def test_nothing_of_a_request_is_logged_by_the_layers_below(port, caplog):
 
 @pytest.mark.parametrize("answered", [False, True])
 def test_an_error_of_the_application_is_in_no_log_and_ends_in_an_answer(answered, caplog):
-    """Logged, it would come with all that it says."""
+    """If it were logged, the log would contain the whole request."""
     seen = []
 
     async def failing(scope, _, send):
@@ -481,7 +486,7 @@ def test_a_client_that_asks_first_is_told_to_go_on_when_its_body_is_wanted(port)
         assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body)
         assert read_answer(connection)[::2] == (201, b"5")
-    with line(port) as connection:  # a body that is not wanted is not asked for
+    with line(port) as connection:  # the server does not ask for a body that it will reject
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
         assert read_answer(connection)[0] == 200
 
@@ -499,7 +504,7 @@ def test_an_answer_says_when_it_was_given_and_whether_it_is_the_last(port):
 
 @pytest.mark.slow
 def test_a_client_that_never_reads_gets_one_response(monkeypatch):
-    """Else what is kept for it would grow with every request."""
+    """Otherwise its memory would grow with every request."""
     written, original = [], Connection.respond
     monkeypatch.setattr(Connection, "respond", lambda *given: written.append(0) or original(*given))
     with watched(app) as (port, server), line(port) as connection:

@@ -7,7 +7,7 @@ from toolkit.survey.serving.limits import Limits
 
 
 class Guest:
-    """A connection that only remembers what was done to it."""
+    """A connection that only records the calls that it receives."""
 
     def __init__(self, deadline=1e9):
         self.deadline, self.told = deadline, []
@@ -33,7 +33,7 @@ def test_beyond_the_places_whoever_let_us_wait_longest_goes():
             assert connections.add(guest)
             connections.set_idle(guest, is_idle=True)
         assert [guest.told for guest in guests] == [["dropped"], ["dropped"], [], [], []]
-        connections.set_idle(guests[2], is_idle=True)  # it has said something meanwhile
+        connections.set_idle(guests[2], is_idle=True)  # it has sent something in the meantime
         assert connections.add(Guest())
         assert (guests[2].told, guests[3].told) == ([], ["dropped"])
         assert len(connections) == 3

@@ -1,5 +1,5 @@
-"""The dry run against servers that do one thing wrong each. That it finds nothing at a good one is tested
-behind a real nginx.
+"""The dry run against servers with one fault each. A test behind a real nginx shows that it finds no fault in a good
+one.
 """
 
 import socket
@@ -31,7 +31,7 @@ PAGE = render_page(campus())
 
 
 class Desk(BaseHTTPRequestHandler):
-    """Answers as a server of a collection would, but for what a test changes."""
+    """A server that answers like the server of a collection, except for the fault of a test."""
 
     def do_GET(self):
         self._say(200, b"{}" if self.path == "/health" else PAGE)
@@ -80,7 +80,7 @@ def test_a_good_server_without_tls_fails_for_that_alone(capsys):
         "FAIL TLS: none",
         "note host: another name also gets the survey",
     ]
-    assert said[-1].startswith("Not seen from here")
+    assert said[-1].startswith("This cannot be checked from here")
 
 
 URL = "https://survey.example/survey/"
@@ -100,7 +100,9 @@ OTHER = "a report of another survey is answered with"
 
 @pytest.fixture
 def examined(monkeypatch):
-    """What is found at an address that answers as the server of a collection behind a good proxy, but for a change."""
+    """Return the faults at an address that answers like the server of a collection behind a good proxy, except for one
+    change.
+    """
 
     def look(changes, url=URL):
         answers = GOOD | changes
@@ -224,7 +226,7 @@ def test_a_certificate_that_nobody_trusts_ends_the_visit(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_a_real_server_refuses_the_test_report(tmp_path, access):
-    """It is one of another survey, and nothing is stored."""
+    """The page belongs to another survey, and nothing is stored."""
     url, _, _ = collection(tmp_path, access, invited=0 if access == "open" else 1)
     options = ()
     if access == "blind":

@@ -1,4 +1,4 @@
-"""What is asked, as the scripts take it: everything that follows from the survey is worked out here."""
+"""The questions in the form that the scripts use; everything that follows from the survey is computed here."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from toolkit.texts.phrases import page_words_by_language
 
 
 def items(*questions, **changes):
-    """The questions as the page gets them, by name."""
+    """Return the questions as the page receives them, by name."""
     made = Survey("Campus", list(questions), consent="You may stop.", **{"ceiling": 20, **changes})
     data = page_content(made)
     return {item["name"]: item for item in [*data["intro"], *data["questions"]]}
@@ -81,6 +81,25 @@ def test_paragraphs_before_a_field_are_in_order():
     assert (found["paid"]["legend"]["en"], found["comment"]["legend"]["en"]) == ("Paid?", "Else? (optional)")
 
 
+def test_questions_in_random_order_never_say_as_before():
+    """The first question is not known in advance; the randomized report is still shown for two questions."""
+    again = [Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(4)]
+    for order, folded in ((True, set()), (["q1", "q2"], {"q3"})):
+        found = items(*again, practice=False, random_order=order)
+        assert {name for name, item in found.items() if "again" in dict(item["before"])} == folded
+        assert [name for name, item in found.items() if len(item["screens"]) > 1] == ["q0", "q1"]
+
+
+def test_choices_in_random_order_are_listed_and_declining_keeps_its_place():
+    options = ["never", "prefer not to say", "often"]
+    plain = Question("plain", "How often?", options=options, required=False, random_order=True)
+    hidden = Question("hidden", "Have you?", design=crosswise("1/4"), mode="guided", random_order=True)
+    found = items(plain, hidden, WORK)
+    assert {name: item["mixed"] for name, item in found.items() if name in ("plain", "hidden", "work")} == {
+        "plain": [0, 2], "hidden": [0, 1], "work": []
+    }  # fmt: skip
+
+
 def test_conditions_refer_to_questions_by_index():
     """They name the codes of options."""
     hours = Question("hours", "How many hours?", bounds=(0, 80), show_if={"work": ["yes"]})
@@ -129,7 +148,7 @@ def test_hints_beside_a_field_are_complete_sentences(kind):
 
 
 def test_only_questions_for_writing_have_a_field():
-    """A text ends where the server's limit ends it."""
+    """A text ends at the server's limit."""
     number = items(KINDS["number"][0])["q"]
     assert (number["field"]["type"], number["field"]["inputmode"]) == ("text", "decimal")
     assert (number["limits"], number["first"], number["whole"]) == ([0.0000125, 80], 0, False)
@@ -153,7 +172,7 @@ def test_many_whole_numbers_in_a_row_are_written_and_not_listed():
 
 
 def test_optional_questions_have_a_choice_for_no_answer():
-    """Questions with several answers have one for none of these."""
+    """Questions with several answers have an option for none of these."""
 
     def last(question):
         return items(question, practice=False)["q"]["labels"][-1]["en"]
@@ -175,7 +194,7 @@ def test_neighbouring_sectors_differ_in_colour():
 
 
 def test_repeated_odds_are_collapsed():
-    """After two questions with the same odds the result screen is left out."""
+    """After two questions with the same odds, the result screen is left out."""
     again = [Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(4)]
     found = items(*again, practice=False)
     kinds = {name: [kind for kind, _ in item["before"]][-1] for name, item in found.items() if name[0] == "q"}
@@ -195,7 +214,7 @@ def test_latin_marks_are_isolated_in_arabic():
 
 
 def test_practice_explains_questions_with_the_same_odds():
-    """What was practised is not explained again."""
+    """A practiced step is not explained again."""
     found = items(*(Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(3)))
     assert [kind for kind, _ in found["practice"]["before"]] == ["note"], "the wheel shows it, and a sentence below"
     assert found["practice"]["rows"][0]["en"] == (
@@ -244,7 +263,7 @@ def test_a_lone_brace_in_the_researcher_s_own_words_stays_what_it_is():
 
 
 def test_questions_with_the_same_odds_share_their_sentences():
-    """The sentences stand once, below the texts of the questions."""
+    """The sentences appear once, below the texts of the questions."""
     asked = [
         cheated(),
         Question("stolen", "Have you ever stolen?", design=warner("2/3")),
@@ -258,7 +277,7 @@ def test_questions_with_the_same_odds_share_their_sentences():
 
 
 def _odds(made):
-    """What is folded below what can be learned, behind its heading."""
+    """The folded text follows the section on what can be learned, under its own heading."""
     more = [text for layer in page_content(made)["consent"]["en"] if layer["name"] == "learn" for text in layer["more"]]
     head = "What we receive for each protected question, and how often"
     return more[more.index(head) + 1 :] if head in more else []

@@ -1,4 +1,4 @@
-"""The reading of a body, without a network: too long, or half."""
+"""Reading a request body without a network: bodies that are too long or incomplete."""
 
 import asyncio
 from dataclasses import fields, replace

@@ -52,7 +52,7 @@ def test_the_folder_of_the_file_is_for_its_owner_alone(tmp_path):
 
 
 def test_asking_whether_it_is_held_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
-    """Whoever asks has a shared lock for a moment, in which the one who takes it waits."""
+    """Every check has a shared lock for a moment, and a process that takes the lock waits for it."""
     path = tmp_path / "state.json"
     path.touch()
     with path.open() as asking:
@@ -81,7 +81,7 @@ def _hold(path, ready):
 
 @pytest.mark.slow
 def test_the_lock_is_released_with_its_process(tmp_path):
-    """A killed child that its parent has not waited for is a zombie: its number still answers."""
+    """A killed child that its parent has not waited for is a zombie, whose number still exists."""
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
     child = context.Process(target=_hold, args=(tmp_path / "state.json", ready))

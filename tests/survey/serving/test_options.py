@@ -18,7 +18,7 @@ OTHERS = ServeOptions(
     plain_http_beyond_this_machine=True,
     workers=2,
     amend=True,
-    again="postgresql://me:secret@host/wave1",
+    previous_wave="postgresql://me:secret@host/wave1",
 )
 
 
@@ -37,7 +37,7 @@ def test_the_process_gets_only_options_of_serving():
     assert ServeOptions.from_namespace(parsed) == replace(DEFAULTS, **served)
 
 
-@pytest.mark.parametrize("names", [tuple(HELP_TEXTS), ("public_url", "again")])
+@pytest.mark.parametrize("names", [tuple(HELP_TEXTS), ("public_url", "previous_wave")])
 def test_a_command_has_an_argument_for_each_of_its_options(names):
     parser = argparse.ArgumentParser()
     add_arguments(parser, names)

@@ -1,4 +1,4 @@
-"""The page as bytes: what is in it, what cannot be in it, and how small it stays."""
+"""The page as bytes: its contents, what it must not contain, and its size."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ def survey(**changes):
 
 
 def block(document):
-    """The survey as the browser reads it."""
+    """Return the survey as the browser reads it."""
     (found,) = re.findall(rb'<script type="application/json" id="survey">(.*?)</script>', document, re.DOTALL)
     return json.loads(found)
 
@@ -86,7 +86,7 @@ def test_every_final_status_has_a_sentence():
 
 
 def test_nothing_in_a_text_can_end_the_block_or_the_title():
-    label = HOSTILE.replace('"', "")  # which the linter refuses there
+    label = HOSTILE.replace('"', "")  # which the linter rejects
     labels = {"no": label + "0", "yes": label + "1"}
     asked = Question("cheated", HOSTILE, design=warner(p="3/4"), labels=labels, help=HOSTILE, mode="guided")
     document = render_page(Survey(HOSTILE, [asked], consent=HOSTILE))
@@ -161,7 +161,9 @@ def test_scripts_make_no_html_of_texts_and_run_on_old_phones(name):
 
 @pytest.mark.parametrize("name", sorted(set(SCRIPTS) - {"queue.js", "form.js"}))
 def test_only_two_files_can_send_or_keep_anything(name):
-    """But for those of a station: one keeps sealed reports, the other fetches the files of the program."""
+    """This does not apply to a station's files: one keeps sealed reports, the other fetches the files of the
+    program.
+    """
     text = client.asset(name).decode()
     ways = {"fetch(", "XMLHttpRequest", "sendBeacon", "WebSocket", "localStorage", "sessionStorage"}
     ways |= {"indexedDB", "cookie", "import(", "window.name"}

@@ -1,5 +1,5 @@
-"""Submissions from strangers: what an honest phone sends is taken; everything else is refused in words that
-say nothing of it.
+"""Submissions from strangers: those that an honest phone sends are accepted; all others are rejected with a message
+that reveals nothing about them.
 """
 
 import json
@@ -48,7 +48,7 @@ BLIND = {"nonce": "0a" * 32, "signature": "ff" * 256}
 def refused(survey: Survey, raw: bytes) -> str:
     error = _error(survey, raw)
     assert error.__cause__ is None
-    assert error.__context__ is None  # another error would carry the body along
+    assert error.__context__ is None  # another error would contain the body
     return str(error)
 
 
@@ -109,7 +109,7 @@ WRONG_ANSWERS: dict[str, Any] = {
 @pytest.mark.parametrize("wrong", WRONG_ANSWERS.values(), ids=WRONG_ANSWERS)
 def test_wrong_answers_are_refused(wrong: Any) -> None:
     assert refused(CAMPUS, submission(CAMPUS, wrong)).startswith(
-        ("The question ", "`answers` must hold every question")
+        ("The question ", "`answers` must contain every question")
     )
 
 
@@ -196,7 +196,7 @@ def test_hidden_questions_are_null_and_shown_ones_are_not() -> None:
 
 
 def test_all_conditions_of_a_question_must_hold() -> None:
-    """A question is hidden by one that is hidden or left out."""
+    """A question is hidden if the question that it depends on is hidden or left out."""
     law = {"faculty": ["law"]}
     course = Question("course", "Which course?", options=["a", "b"], show_if=law, required=False)
     both = Question("both", "Both?", options=["x", "y"], show_if={**law, "course": ["b"]})
@@ -264,7 +264,7 @@ PLAIN = st.recursive(
 @pytest.mark.slow
 @given(name=st.sampled_from([*HONEST]), value=PLAIN)
 def test_any_value_is_accepted_or_refused_without_quoting(name: str, value: Any) -> None:
-    """Every place of a submission is tried with every value."""
+    """Every value is tried at every position of a submission."""
     raw = submission(CAMPUS, answers(**{name: value}))
     if accepts(CAMPUS[name], value) or (name == "comment" and value is None):
         kept = json.loads(parse_submission(CAMPUS, raw).body)["answers"]
@@ -288,7 +288,7 @@ PERSON = "0123456789abcdef" * 2
 
 
 def test_submissions_of_a_panel_have_the_joining_number() -> None:
-    """It is stored."""
+    """The submission is stored."""
     made = panel()
     body = parse_submission(made, submission(made, {"cheated": 1, "faculty": 0}, person=PERSON)).body
     assert json.loads(body) == {"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": PERSON}
@@ -298,7 +298,7 @@ def test_submissions_of_a_panel_have_the_joining_number() -> None:
 def test_another_number_is_refused_in_words_that_do_not_quote_it(person: Any) -> None:
     made = panel()
     told = refused(made, submission(made, {"cheated": 1, "faculty": 0}, person=person))
-    assert told == "The number that joins waves must be 32 hexadecimal digits."
+    assert told == "The number that links waves must be 32 hexadecimal digits."
 
 
 def test_it_must_be_there_in_a_panel_and_must_not_be_there_elsewhere() -> None:
@@ -314,7 +314,9 @@ def test_it_must_be_there_in_a_panel_and_must_not_be_there_elsewhere() -> None:
 
 @pytest.mark.parametrize(("access", "token"), [("open", None), ("token", TOKEN), ("blind", BLIND)])
 def test_no_report_of_a_phone_is_longer_than_what_all_are_filled_up_to(access, token):
-    """The longest that people can write, in characters of four bytes, with a ticket of either size; spaces are read."""
+    """The longest submission that people can write, in characters of four bytes, with a ticket of either size; spaces
+    are accepted.
+    """
     words = Question("words", "Words?", free_text=True, warning="None.")
     for size in (256, 512):
         of = survey(words, access=access, check=False)
@@ -330,7 +332,7 @@ def test_no_report_of_a_phone_is_longer_than_what_all_are_filled_up_to(access, t
 
 @pytest.mark.slow
 def test_the_server_accepts_the_padded_length():
-    """This holds however long the survey is."""
+    """This holds for surveys of any length."""
     texts = [Question(f"words{number}", "Words?", free_text=True, warning="None.") for number in range(6)]
     short = [Question(f"q{number}", "Which?", options=["a", "b"]) for number in range(250)]
     of = Survey("Long", [*texts, *short], consent="Why.")

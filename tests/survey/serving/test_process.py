@@ -1,4 +1,4 @@
-"""The process: how it starts, where it listens, what it says, how it ends."""
+"""The process: how it starts, where it listens, what it prints, how it ends."""
 
 import json
 import logging
@@ -58,7 +58,7 @@ def test_the_limit_of_open_files_is_raised_as_far_as_need_be(monkeypatch, soft, 
 
 @pytest.fixture
 def failing(capsys, monkeypatch):
-    """What a server that does not start returns and says on stderr."""
+    """Return the exit code and stderr of a server that does not start."""
 
     def served(*_, **__):
         raise AssertionError("it was served")
@@ -93,7 +93,7 @@ def test_an_address_of_either_kind_is_said(host, scheme, url, capsys):
 
 @pytest.mark.slow
 def test_a_server_loads_nothing_of_what_reads_reports():
-    """It starts sooner without; and the face of the package hands it out when it is asked for."""
+    """The process starts faster without it, and the package provides it on request."""
     script = (
         "import sys, toolkit.survey.serving.process as _, toolkit.survey as face; print(*sys.modules); "
         "print(face.Collector.__module__, face.tally.__module__, hasattr(face, 'tallies'))"
@@ -161,8 +161,8 @@ def test_it_listens_on_one_address_of_this_machine_only(server):
 
 @pytest.mark.slow
 def test_it_ends_gracefully_and_what_has_begun_is_finished(folder):
-    """SIGTERM in the middle of a report's body: the rest of it is read, stored and answered; then the process
-    ends with 0.
+    """SIGTERM in the middle of a report's body: the rest is read, stored and acknowledged; then the process ends with
+    0.
     """
     inner = folder / "graceful"
     inner.mkdir()
@@ -186,7 +186,7 @@ def test_it_ends_gracefully_and_what_has_begun_is_finished(folder):
 
 @pytest.mark.slow
 def test_nothing_of_any_request_is_written_anywhere(folder):
-    """The process' whole output, whatever is thrown at it, is its first line."""
+    """The only output of the process is its first line, whatever requests it receives."""
     inner = folder / "silent"
     inner.mkdir()
     url, survey, _ = collection(inner)
@@ -207,7 +207,7 @@ def test_nothing_of_any_request_is_written_anywhere(folder):
 
 @pytest.mark.slow
 def test_the_address_stands_in_a_locked_file(folder, failing):
-    """No second process starts while the first lives."""
+    """No second process starts while the first one lives."""
     state = folder / "state.json"
     inner = folder / "file"
     inner.mkdir()
@@ -229,9 +229,9 @@ def test_the_address_stands_in_a_locked_file(folder, failing):
 @pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"])
 def test_reports_without_waiting_are_stored_if_acknowledged(server, pieces):
-    """Of two reports sent without waiting as many are stored as get a 201."""
+    """For two reports sent without waiting, the number of stored reports equals the number of 201 responses."""
     _, said, url, survey = server
-    for _ in range(5):  # when they come in pieces it is a matter of moments what is read together
+    for _ in range(5):  # if they come in pieces, it depends on timing what is read together
         first, second = (post(sent(payload(survey))) for _ in range(2))
         cut = {1: [first + second], 2: [first, second], 3: [first[:100], first[100:] + second[:200], second[200:]]}
         before = count(url)
@@ -249,7 +249,9 @@ def test_reports_without_waiting_are_stored_if_acknowledged(server, pieces):
 
 @pytest.mark.slow
 def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(tmp_path):
-    """After a report that could not be stored; and good again after one that was. HEAD says the same as GET."""
+    """The health check fails after a report that could not be stored, and succeeds again after one that was. HEAD gives
+    the same status as GET.
+    """
     url, survey, _ = collection(tmp_path)
     there, away = (Path(url.removeprefix("sqlite:///")), Path(url.removeprefix("sqlite:///")).with_suffix(".away"))
     with serving(url, "--prefix", "/survey") as (_, said):
@@ -287,7 +289,7 @@ def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(tmp_p
 def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing, server):
     code, said = failing(server[2], "--host", "0.0.0.0")  # noqa: S104
     assert code == 2
-    assert said.startswith("Not serving: without TLS the host must be an address of this machine alone")
+    assert said.startswith("Not serving: without TLS the host must be an address of this machine only")
     assert "--plain-http-beyond-this-machine" in said
 
 
@@ -334,7 +336,9 @@ def test_with_a_certificate_it_speaks_tls_and_only_that(folder, server):
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_with_blind_tokens_no_tls_session_is_resumed(tmp_path, version):
-    """It would tell that the report comes from where the signature went, whatever the connection."""
+    """Otherwise it would reveal that the report comes from the client that received the signature, whatever the
+    connection.
+    """
     public, private = certificate(tmp_path)
     url, _, _ = collection(tmp_path, "blind", invited=1)
     issuer_key().save(tmp_path / "issuer.pem")
@@ -346,7 +350,7 @@ def test_with_blind_tokens_no_tls_session_is_resumed(tmp_path, version):
     ):
 
         def connected(session=None):
-            """The session after an answer, by which a client would go on, and whether it did."""
+            """Return the TLS session after a response, which a client would resume, and whether it was resumed."""
             with (
                 line(said["port"]) as plain,
                 wrapped(plain, server_hostname="127.0.0.1", session=session) as connection,
@@ -363,7 +367,7 @@ def test_with_blind_tokens_no_tls_session_is_resumed(tmp_path, version):
             assert connected(session)[1] is False
 
 
-# What it does not start with
+# Arguments with which it does not start
 
 
 @pytest.mark.slow
@@ -388,8 +392,8 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, serv
 
 @pytest.mark.slow
 def test_the_first_key_of_a_collection_is_its_only_one(folder, failing, monkeypatch):
-    """The key belongs to the collection, whoever serves it first: a key that lies in another folder signs
-    nothing for it.
+    """The key belongs to the collection, whichever server started first: a key in another folder signs nothing
+    for it.
     """
     inner, elsewhere = folder / "first", folder / "elsewhere"
     for number, one in enumerate((inner, elsewhere)):
@@ -402,7 +406,7 @@ def test_the_first_key_of_a_collection_is_its_only_one(folder, failing, monkeypa
     monkeypatch.chdir(elsewhere)
     code, said = failing(url, "--issuer-key", "issuer-key.pem")
     assert code == 2
-    assert "must be served with the issuer's key that it began with, got another in issuer-key.pem" in said
+    assert "must be served with its first issuer's key, got another key in issuer-key.pem" in said
 
 
 @pytest.mark.slow
@@ -417,13 +421,13 @@ def test_a_collection_with_another_page_is_not_served(folder, failing):
     database.close()
     code, said = failing(url)
     assert code == 2
-    assert "must be served with the page that it was made with" in said
+    assert "must be served with the page with which it was created" in said
     assert "for 000000000000 of toolkit 0.0.1: use toolkit 0.0.1 as it was then, or amend" in said
 
 
 @pytest.mark.slow
 def test_an_amended_collection_accepts_earlier_reports(folder):
-    """A report that waited on a phone while the page was amended names the hash of the page that made it."""
+    """A report that waited on a phone while the page was amended names the hash of its own page."""
     inner = folder / "amended"
     inner.mkdir()
     url, survey, _ = collection(inner)
@@ -443,7 +447,7 @@ def test_an_amended_collection_accepts_earlier_reports(folder):
 
 @contextmanager
 def with_files(url, files, *options):
-    """A server whose process may have so many open files."""
+    """Start a server whose process may have this many open files."""
 
     def few_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, files)
@@ -457,7 +461,7 @@ def with_files(url, files, *options):
 
 @contextmanager
 def many_files(number):
-    """This process may have so many more open files meanwhile."""
+    """Raise the limit of open files of this process for the duration of the test."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < number + 200:
         lacking(f"the clients of this test need {number + 200} open files, and there may be {hard}")
@@ -467,7 +471,7 @@ def many_files(number):
 
 
 def page_in(port, context, seconds):
-    """The status of the page for an honest client, and whether all of it took no longer than so many seconds."""
+    """Return the status of the page for an honest client, and whether everything took at most this many seconds."""
     start = time.monotonic()
     with line(port, timeout=30) as plain:
         connection = plain if context is None else context.wrap_socket(plain, server_hostname="127.0.0.1")
@@ -488,10 +492,11 @@ def page_in(port, context, seconds):
     ids=["few", "few, tls", "usual", "more, tls"],
 )
 def test_silent_connections_keep_nobody_out(server, folder, tls, files, silent):
-    """All at once, then more of them, beside five clients that want the page: each gets it before anybody's time ends.
+    """Connections are opened all at once, then more of them, while five clients request the page: each receives it
+    within its time.
 
-    A request's head and a handshake have ten seconds: that is how long everybody else would wait if these connections
-    counted only when they say something.
+    A request's head and a handshake have ten seconds, so all others would wait this long if such connections counted
+    only after sending data.
     """
     public, private = certificate(folder)
     context = ssl.create_default_context(cafile=public) if tls else None
@@ -513,7 +518,7 @@ def test_the_log_becomes_as_large_as_is_said():
 
 @pytest.mark.slow
 def test_the_log_of_an_earlier_server_goes_when_the_next_one_begins(tmp_path):
-    """Also because it may have been one that others can read."""
+    """This also applies because it may have been readable by others."""
     path, logger = tmp_path / "log", logging.getLogger("toolkit")
     path.write_text("an earlier server's")
     path.chmod(0o644)

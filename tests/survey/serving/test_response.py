@@ -4,7 +4,7 @@ from toolkit.survey.serving.response import HEADERS, Response, json_response
 
 
 def sent_messages(answer, scope):
-    """What an application sends by the two messages of ASGI."""
+    """Return what an application sends with the two messages of ASGI."""
     out = []
 
     async def send(message):

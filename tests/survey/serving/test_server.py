@@ -1,4 +1,4 @@
-"""The application in process: what is answered to what, which headers go with it, and what is never said or logged."""
+"""The application in process: the response to each request, its headers, and what is never sent or logged."""
 
 import asyncio
 import gzip
@@ -96,7 +96,7 @@ def test_a_store_that_fails_asks_for_patience_and_the_page_still_loads(app, memo
 
 @pytest.mark.slow
 def test_a_store_that_hangs_does_not_block_the_page(survey, memory, monkeypatch):
-    """The report waits 0.2 s for its store, and is sent away; the page is answered meanwhile."""
+    """The report waits 0.2 s for its store and is then rejected; meanwhile the page is served."""
     waits, timeout = [], asyncio.timeout
     monkeypatch.setattr(server.asyncio, "timeout", lambda seconds: waits.append(seconds) or timeout(seconds))
     app = build_application(survey, memory, limits=Limits(response_seconds=0.4))
@@ -129,7 +129,7 @@ def test_the_log_says_once_that_the_store_fails_and_once_that_it_is_back(app, me
 
 
 def everything(app, survey):
-    """One answer of every kind."""
+    """Return one response of every kind."""
     yield asked(app, "GET", "/")
     yield asked(app, "GET", "/randomizer.js")
     yield asked(app, "POST", "/report", sent(payload(survey)))
@@ -153,10 +153,10 @@ def test_every_answer_has_every_security_header_once_and_no_cookie(app, survey):
     assert [answer.status for answer in answers] == statuses
     for answer in answers:
         for name, value in HEADERS.items():
-            assert answer[name] == value  # `answer[...]` wants exactly one
+            assert answer[name] == value  # `answer[...]` expects exactly one
         names = {name for name, _ in answer.headers}
         assert names <= {*HEADERS, "content-type", "content-length", "allow", "retry-after"}
-        if answer.body:  # HEAD has none, but its length
+        if answer.body:  # HEAD has no body, but its length
             assert answer["content-length"] == str(len(answer.body))
 
 
@@ -203,7 +203,8 @@ def test_methods_that_an_address_does_not_have_are_refused(app):
     assert asked(app, "POST", "/")["allow"] == "GET, HEAD"
     assert asked(app, "GET", "/report")["allow"] == "POST"
     assert asked(app, "HEAD", "/report").status == 405
-    assert asked(app, "OPTIONS", "/report").status == 405  # no other site's page gets past the browser's question
+    # no page of another site passes the browser's preflight request
+    assert asked(app, "OPTIONS", "/report").status == 405
 
 
 def test_head_says_what_get_would_say_without_its_body(app):
@@ -234,7 +235,7 @@ def test_whoever_does_not_say_that_it_unpacks_gets_plain_bytes(app, taken):
 
 
 def test_health_reports_only_whether_reports_are_stored(app, memory, survey):
-    """One of two answers, whatever was stored before: no number, no time, and no question to the store."""
+    """The response is one of two, whatever was stored before: no number, no time, and no query of the store."""
 
     async def fails():
         raise StoreError("the disk is full", 7)
@@ -243,7 +244,7 @@ def test_health_reports_only_whether_reports_are_stored(app, memory, survey):
     for before in (None, None, fails, fails, None):
         memory.before = before
         asked(app, "POST", "/report", sent(payload(survey)))
-        memory.before = fails  # it would be noticed if the store were asked
+        memory.before = fails  # a query of the store would be noticed
         asks.append(asked(app, "GET", "/health"))
     assert [one.status for one in asks] == [200, 200, 200, 503, 503, 200]
     assert {one.body for one in asks} == {b'{"health":"good"}', b'{"error":"Reports cannot be stored at the moment."}'}
@@ -251,7 +252,7 @@ def test_health_reports_only_whether_reports_are_stored(app, memory, survey):
 
 
 def test_a_paused_collection_is_healthy(app, memory, survey):
-    """A server that stops is not."""
+    """A server that is stopping is not ready."""
     memory.state = State.PAUSED
     assert asked(app, "POST", "/report", sent(payload(survey))).status == 503
     assert asked(app, "GET", "/health").status == 200
@@ -260,7 +261,7 @@ def test_a_paused_collection_is_healthy(app, memory, survey):
 
 
 def test_an_old_failure_is_forgotten_so_that_somebody_tries_again():
-    """Else a proxy that sends nobody to an ailing server would never send anybody again."""
+    """Otherwise a proxy that sends no requests to an unhealthy server would never use it again."""
     clock = [100.0]
     health = Health(lambda: clock[0])
     for _ in range(2):
@@ -272,7 +273,9 @@ def test_an_old_failure_is_forgotten_so_that_somebody_tries_again():
 
 
 def test_the_health_of_a_closed_collection_is_closed(memory, monkeypatch):
-    """Also if nobody sends a report; it is looked at a few times a minute, however often it is asked."""
+    """The status also recovers if nobody sends a report; the store is checked a few times a minute, however often the
+    status is requested.
+    """
     looked, clock = [], [1000.0]
     is_closed = memory.is_closed
     monkeypatch.setattr(memory, "is_closed", lambda: looked.append(1) or is_closed())
@@ -289,8 +292,8 @@ def test_the_health_of_a_closed_collection_is_closed(memory, monkeypatch):
 
 
 def signing(shown, memory, prefix):
-    """Requests to sign that end in every way: each with what it is answered with. `shown` is the hash that
-    the page names.
+    """Return requests to sign with every kind of outcome, each with its response; `shown` is the hash that the page
+    names.
     """
     wanted = {"survey": shown, "invitation": "A" * 22, "blinded": "01" * 256}
     memory.invited.add(token_hash("A" * 22))
@@ -305,7 +308,7 @@ def signing(shown, memory, prefix):
 @pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["", "/survey"])
 def test_reports_never_share_the_connection_of_a_signature(prefix):
-    """Every answer to a request to sign ends the connection: a report sent after it is not read."""
+    """Every response to a request to sign closes the connection: a report sent after it is not read."""
     survey, memory, key = campus("blind"), Memory("blind"), issuer_key()
     app = build_application(survey, memory, issuer_key=key, prefix=prefix)
     shown = re.search('"hash":"([0-9a-f]{64})"', asked(app, "GET", f"{prefix}/").body.decode()).group(1)
@@ -372,7 +375,7 @@ def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, 
     assert answer.status == 500
     assert "SECRET" not in answer.body.decode()
     (record,) = [record for record in caplog.records if record.name == "toolkit.survey"]
-    assert record.getMessage().startswith("RuntimeError in test_server.py, line ")  # the innermost place
+    assert record.getMessage().startswith("RuntimeError in test_server.py, line ")  # the innermost frame
     assert record.exc_info is None
     assert "SECRET" not in caplog.text
 
@@ -400,7 +403,9 @@ def test_what_goes_right_or_wrong_by_the_rules_is_not_logged_at_all(app, survey,
 
 @pytest.mark.slow
 def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatch):
-    """No cause and no context that a traceback would show: the frames of the error before hold what was sent."""
+    """No cause and no context may appear in a traceback, because the frames of the earlier error contain the
+    submission.
+    """
     caught = []
 
     def kept(problem):
@@ -460,7 +465,5 @@ def test_a_key_is_needed_for_blind_tokens_and_for_nothing_else(survey, memory):
 
 
 def test_nothing_of_the_researcher_is_on_this_address(app):
-    """Every address of the application: the page, its files, the one that takes reports, and the one that
-    says how it is.
-    """
+    """Return every address of the application: the page, its files, the address for reports, and the health check."""
     assert app._table.keys() == {"/", "/report", "/health", *(f"/{name}" for name in client.FILE_NAMES)}

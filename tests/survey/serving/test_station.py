@@ -1,9 +1,10 @@
-"""Stations at the server: what is sealed is opened, each use counts once, and nothing else gets in."""
+"""Stations at the server: sealed reports are opened, each use counts once, and nothing else is accepted."""
 
 import asyncio
 import base64
 import json
 import os
+import re
 import secrets
 import sys
 
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, asked, campus, payload, sent, sha256
 from toolkit.core import extras
 from toolkit.local import numeric, oracles
+from toolkit.survey.client import asset
 from toolkit.survey.collector import prepare
 from toolkit.survey.questions.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.access import token_hash
@@ -44,7 +46,7 @@ def survey(**changes):
 
 
 def sealed(body, key=KEY, size=1024):
-    """What a station's browser makes of a report, by the steps that are written in `station.py`."""
+    """Seal a report as a station's browser does, by the steps that are written in `station.py`."""
     own = ec.generate_private_key(ec.SECP256R1())
     point = own.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
     theirs = bytes.fromhex(key.public_key)
@@ -67,7 +69,7 @@ def test_without_cryptography_it_is_said_what_to_install(monkeypatch):
 
 
 class Drawer:
-    """A collection of a survey, with settings that are kept once."""
+    """A collection of a survey, with settings that are stored once."""
 
     def __init__(self, asked):
         self.survey, self.settings = lambda: asked, {}
@@ -136,6 +138,11 @@ def test_uses_that_a_station_gives_back_are_spent_and_nothing_else_is():
     assert len(memory.spent) == 2
 
 
+def test_a_station_returns_as_many_uses_at_once_as_the_server_accepts():
+    returned = re.search(r"const RETURNED = (\d+);", asset("station.js").decode())
+    assert int(returned[1]) == MAX_RETURNED_USES
+
+
 @pytest.mark.slow
 def test_uses_are_exact_under_concurrency(tmp_path):
     """Nine reports for five uses, each sent to both servers of one database: five are stored, once each."""
@@ -165,12 +172,12 @@ def test_uses_are_exact_under_concurrency(tmp_path):
         writer.stop()
         store.close()
     collector.close()
-    assert collector._store.get_setting(KEY_SETTING) is None  # what still waits can never be opened
+    assert collector._store.get_setting(KEY_SETTING) is None  # reports that are still waiting can never be opened
     collector._disconnect()
 
 
 def test_no_report_is_longer_than_what_all_are_filled_up_to():
-    """The longest that each kind of question allows, as a browser writes it."""
+    """Return the longest report that each kind of question allows, as a browser writes it."""
     many = [f"option {i}" for i in range(60)]
     questions = [
         Question("words", "Words?", free_text=True, warning="None."),
@@ -197,7 +204,7 @@ def test_what_cannot_be_filled_up_to_one_length_is_refused():
     with pytest.raises(ValueError, match="must stay below 45000 bytes, got 48896"):
         station_padded_length(made(6))
     longest = sent({"sealed": sealed(b"", size=45_000), "token": "a" * 22})
-    assert len(longest) <= Limits.body_bytes  # what is filled up is taken by the server
+    assert len(longest) <= Limits.body_bytes  # the server accepts a padded report
 
 
 def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
@@ -210,7 +217,7 @@ def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
         ({"field": {"station": "kiosk", "auto": 1}}, "true or false"),
         ({"field": {"stations": "kiosk"}}, "station"),
         ({"field": "kiosk"}, r"\[field\]"),
-        ({"field": {"station": "kiosk"}}, "must be asked by a wheel"),  # tick boxes have none
+        ({"field": {"station": "kiosk"}}, "must randomize by a wheel"),  # tick boxes have none
     ):
         with pytest.raises((ValueError, TypeError), match=said):
             campus(**{"access": "token", "field": FIELD, **changes})
@@ -227,5 +234,5 @@ def test_there_is_no_station_without_its_key_or_its_words():
     assert '"station"' not in phone
     data = page_content(of, station_public_key=KEY.public_key)
     words = {name for name, said in data.pop("words")["en"].items() if "phone" in str(said)}
-    assert words == {"another", "used_blind", "verify_2", "verify_5", "station_verify"}  # only the last is said there
+    assert words == {"another", "used_blind", "verify_2", "verify_5", "station_verify"}  # only the last is shown there
     assert "phone" not in json.dumps(data)

@@ -1,4 +1,4 @@
-"""Several processes at one address: one may die, the others go on, and all end together."""
+"""Several processes at one address: one may die, the others continue, and all end together."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ def workers(pid):
 
 
 def replaced(pid, gone):
-    """Of one look: at a second one, a worker that was there at the first may have died."""
+    """Return the processes from a single look; in a second look, a worker of the first one may have died."""
     living = [one.pid for one in workers(pid)]
     return len(living) == 2 and gone not in living
 
@@ -47,17 +47,17 @@ def replaced(pid, gone):
 def lives(process):
     try:
         return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:  # it ended between the two questions
+    except psutil.NoSuchProcess:  # it ended between the two looks
         return False
 
 
 def answered(port):
-    """The status that a report is answered with."""
+    """Return the status of the response to a report."""
     return exchange(port, post(sent(payload(campus()))))[0]
 
 
 def patiently(port):
-    """The same, if it comes soon: what a stopped worker has accepted waits for it."""
+    """The same, if it comes soon: a stopped worker keeps accepted connections waiting."""
     with suppress(TimeoutError), line(port, timeout=2) as connection:
         connection.sendall(post(sent(payload(campus()))))
         return read_answer(connection)[0]
@@ -65,7 +65,7 @@ def patiently(port):
 
 @pytest.mark.slow
 def test_a_killed_worker_is_restarted_without_losses(database, tmp_path):
-    """Under load nobody is refused and no report is lost."""
+    """Under load nobody is rejected and no report is lost."""
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         assert said["pid"] == process.pid
         first = workers(process.pid)
@@ -89,7 +89,9 @@ def test_a_killed_worker_is_restarted_without_losses(database, tmp_path):
 
 @pytest.mark.slow
 def test_both_workers_take_requests_and_what_one_says_is_in_the_log_of_all(database, postgres, tmp_path):
-    """Shown by stopping one of them: the other goes on, whichever it is. Then the database is away for a while."""
+    """One of them is stopped, and the other continues, whichever it is. Then the database is unavailable for a
+    while.
+    """
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         for one in workers(process.pid):
             one.suspend()
@@ -151,7 +153,7 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
 
 
 def test_a_worker_that_never_was_ready_restarts_later():
-    """One that was ready is restarted sooner."""
+    """A worker that was ready is restarted sooner."""
     worker = workers_module._Worker(None, 100.0)
     assert worker.restart_time == 100.0 + workers_module._RETRY_SECONDS
     worker.ready_event.set()
@@ -184,6 +186,6 @@ def test_a_worker_that_ends_when_told_is_waited_for():
 def test_workers_that_cannot_begin_say_why_and_leave_nothing_behind():
     command = WorkerCommand(["--database=sqlite:////nowhere/campus.db"], dict(os.environ), [])
     before = workers(os.getpid())  # of other tests: a tracker of shared memory lives as long as the session
-    with pytest.raises(StoreError, match="the database must be there"):
+    with pytest.raises(StoreError, match="the database must exist"):
         supervise(2, command, lambda: None)
     assert [one for one in workers(os.getpid()) if one not in before] == []

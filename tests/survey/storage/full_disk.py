@@ -1,9 +1,8 @@
-"""Run by the tests of SQLite: a server whose disk fills up, and is emptied again. Prints what happened.
+"""A server whose disk fills up and is emptied again; the tests of SQLite run this program, which prints what happened.
 
-    python full_disk.py URL
+python full_disk.py URL
 
-The system itself refuses to let a file of this process grow (RLIMIT_FSIZE), which needs no privilege and can
-be taken back.
+The system itself limits the size of this process's files (RLIMIT_FSIZE), which needs no privilege and can be undone.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""Run by the tests of stores: a server writes in a loop and is killed without warning, again and again.
+"""A server that writes in a loop and is killed without warning, again and again; the tests of stores run this program.
 
-    python killed.py URL FOLDER KILLS SEED
+python killed.py URL FOLDER KILLS SEED
 
-Each server first sends again what its predecessor had not been answered, then goes on with new reports. What it is
-about to send goes to FOLDER/sent, what was acknowledged to FOLDER/acknowledged, one key a line. A death may cut a line:
-it was not written, and the next server begins a new one.
+Each server first repeats what its predecessor sent without a response, then continues with new reports. The keys of
+reports are written to FOLDER/sent before they are sent, and to FOLDER/acknowledged afterwards, one per line. A kill may
+cut a line: the report was not written, and the next server begins a new line.
 """
 
 import os
@@ -34,7 +34,7 @@ def serve(url: str, folder: Path) -> None:
 
 
 def report(key: bytes) -> NewReport:
-    """The report of a key, made from it so that nobody has to remember it; token and body alike."""
+    """Return the report of a key, computed from the key so that it need not be stored; token and body alike."""
     return NewReport(key, f"the report of {key.hex()}" * 10, key * 2)
 
 
@@ -49,7 +49,7 @@ def unanswered(folder: Path) -> list[bytes]:
 def main() -> None:
     url, folder, kills, seed = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:])
     chance = random.Random(seed)  # noqa: S311
-    open_store(url)  # connects to nothing yet, but loads the driver once for all children
+    open_store(url)  # it does not connect yet, but loads the driver once for all children
     acknowledged = folder / "acknowledged"
     acknowledged.touch()
     for _ in range(kills):

@@ -1,7 +1,7 @@
-"""Two attacks on a collection that is open: whoever reads it once asks which report came with which token.
+"""Two attacks on an open collection: an attacker who reads it once wants to know which report came with which token.
 
-Both know all tokens (by their SHA-256) and all reports (by their keys), and look only for what ties one to the other.
-They know nothing of the schema: a token or a report is found wherever its bytes or their hexadecimal digits stand.
+Both attackers know all tokens (by their SHA-256) and all reports (by their keys), and look only for links between them.
+They do not know the schema: a token or a report is found wherever its bytes or their hexadecimal digits occur.
 """
 
 import sqlite3
@@ -21,11 +21,10 @@ Marks = dict[str, set[str]]
 
 
 class Reader:
-    """A role that may SELECT and nothing else. It begins to look before the first report comes, and looks
-    again at the end.
+    """A role with SELECT privileges only, which looks before the first report arrives, and again at the end.
 
-    The first look is a transaction that stays open: in it a row that was deleted since is still there, and
-    says by whom.
+    The first look is a transaction that stays open: it still contains rows that were deleted since, and shows which
+    transaction deleted them.
     """
 
     def __init__(self, url: str, schema: str) -> None:
@@ -36,7 +35,7 @@ class Reader:
         self._tables = [f"{schema}.{name}" for (name,) in self._first.execute(query, [schema])]
 
     def marks(self, wanted: Sequence[bytes]) -> Marks:
-        """For each of the wanted: all xmin and xmax of rows that hold it."""
+        """Return, for each value, all xmin and xmax of the rows that contain it."""
         found: Marks = defaultdict(set)
         for connection in (self._first, self._again):
             for table in self._tables:
@@ -54,7 +53,7 @@ class Reader:
 
 
 def by_marks(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> list[set[str]]:
-    """For each token the fewest reports that share a mark with it; all of them if none does."""
+    """Return, for each token, the smallest set of reports that share a mark with it, or all of them if none does."""
     mine, theirs = reader.marks(tokens), reader.marks(keys)
     marked: dict[str, set[str]] = defaultdict(set)
     for key, marks in theirs.items():
@@ -68,9 +67,7 @@ def by_marks(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> 
 
 
 def by_order(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> list[set[str]]:
-    """The first token that was spent with the first report that came, and so on, by the last transaction that
-    touched them.
-    """
+    """Match the first spent token with the first report, and so on, by the last transaction that changed them."""
     mine, theirs = reader.marks(tokens), reader.marks(keys)
     first = sorted(tokens, key=lambda token: (max(map(int, mine[token.hex()])), token))
     came = sorted(keys, key=lambda key: (max(map(int, theirs[key.hex()])), key))
@@ -79,8 +76,8 @@ def by_order(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> 
 
 
 def by_log(path: Path, tokens: Sequence[bytes], keys: Sequence[bytes], scratch: Path) -> list[set[str]]:
-    """For each token the reports that were new in the commit in which its place changed; all reports if no
-    commit tells.
+    """Return, for each token, the reports that were new in the commit in which its row changed, or all reports if no
+    commit shows this.
     """
     everybody = {key.hex() for key in keys}
     guesses = {token.hex(): everybody for token in tokens}
@@ -98,7 +95,7 @@ def by_log(path: Path, tokens: Sequence[bytes], keys: Sequence[bytes], scratch: 
 
 
 def _states(path: Path, scratch: Path) -> Iterable[list[str]]:
-    """The database as it was after each commit of its log, oldest first: a dump each."""
+    """Return the database after each commit of its log, oldest first, as dumps."""
     content, log = path.read_bytes(), path.with_name(f"{path.name}-wal")
     frames = log.read_bytes() if log.exists() else b""
     for end in [0, *_commits(frames)]:
@@ -110,8 +107,8 @@ def _states(path: Path, scratch: Path) -> Iterable[list[str]]:
 
 
 def _commits(log: bytes) -> list[int]:
-    """Where each commit of a log ends: a frame of 24 bytes and a page, whose second number is not zero, and
-    of this log's salt.
+    """Return the positions at which the commits of a log end: a frame of 24 bytes and a page, whose second number is
+    not zero, with the salt of this log.
     """
     if len(log) < 32:
         return []
@@ -126,7 +123,7 @@ def _commits(log: bytes) -> list[int]:
 
 
 def _places(dump: list[str], wanted: Sequence[bytes]) -> dict[str, frozenset[str]]:
-    """The tables in which each of the wanted stands."""
+    """Return the tables that contain each of the values."""
     found: dict[str, set[str]] = defaultdict(set)
     for line in dump:
         table, lower = line.split("VALUES")[0], line.lower()
@@ -137,7 +134,7 @@ def _places(dump: list[str], wanted: Sequence[bytes]) -> dict[str, frozenset[str
 
 
 def by_place(path: Path, tokens: Sequence[bytes], keys: Sequence[bytes], scratch: Path) -> list[set[str]]:
-    """For each token the reports that lie where it does: both in the pool, or both out of it."""
+    """Return, for each token, the reports in the same state: both in the pool, or both out of it."""
     *_, last = _states(path, scratch)
     places = _places(last, [*tokens, *keys])
     pooled = {one for one, tables in places.items() if any("pool" in table for table in tables)}
@@ -147,8 +144,8 @@ def by_place(path: Path, tokens: Sequence[bytes], keys: Sequence[bytes], scratch
 
 @dataclass(frozen=True)
 class Wave:
-    """What one reading of an open wave tells: the tokens that were used, each with the keys of the reports
-    that it may have come with; and the number of the phone behind every key.
+    """The information from one reading of an open wave: the used tokens, each with the keys of its possible reports,
+    and the number of the phone behind every key.
     """
 
     guesses: Mapping[bytes, set[str]]
@@ -156,11 +153,11 @@ class Wave:
 
 
 def over_waves(waves: Sequence[Wave], tokens: Sequence[bytes]) -> list[set[str]]:
-    """For each token the phones that are likeliest behind it: they answered the same waves and, as far as
-    marks tell, in the same groups.
+    """Return, for each token, the phones that most likely belong to it: they answered the same waves and, as far as
+    marks show, in the same groups.
 
-    Half of the time a report leaves the pool with its token; so a report of the token's group is likelier
-    than one of the others by as much as the group is smaller than the rest.
+    Half of the time a report leaves the pool with its token, so a report of the token's group is more likely than one
+    of the others, by a factor that depends on the size of the group.
     """
     phones = {phone for wave in waves for phone in wave.phones.values()}
     found = []
@@ -184,7 +181,7 @@ def _likelihood(waves: Sequence[Wave], token: bytes, phone: str) -> float:
 
 
 def linked(guesses: Sequence[set[str]], keys: Sequence[bytes]) -> tuple[int, Fraction]:
-    """How many tokens are tied to their own report and no other, and how many a guess would hit on average."""
+    """Return how many tokens are linked to their own report only, and how many a guess would get right on average."""
     right = [key.hex() in guess for key, guess in zip(keys, guesses, strict=True)]
     sure = sum(hit and len(guess) == 1 for hit, guess in zip(right, guesses, strict=True))
     return sure, sum((Fraction(1, len(guess)) for hit, guess in zip(right, guesses, strict=True) if hit), Fraction(0))

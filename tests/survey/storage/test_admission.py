@@ -14,7 +14,7 @@ HEADS = st.builds(
     st.just("hash"),
     st.sampled_from(["open", "token", "blind"]),
     st.sampled_from([None, 0, 1, 2, 5]),
-    st.just(State.OPEN) | st.sampled_from(State),  # most is decided while it is open
+    st.just(State.OPEN) | st.sampled_from(State),  # most decisions are made while it is open
 )
 
 
@@ -58,10 +58,10 @@ STRANGE = NewReport(KEYS[0], "a", TOKENS[2])
 @pytest.mark.parametrize(
     ("entry", "state", "cap", "recorded", "expected"),
     [
-        (STRANGE, State.OPEN, 2, {TOKENS[0]}, SPENT),  # a token that was never handed out goes before everything
+        (STRANGE, State.OPEN, 2, {TOKENS[0]}, SPENT),  # an unknown token is checked before everything else
         (STRANGE, State.PAUSED, 1, {TOKENS[0]}, SPENT),
-        (STRANGE, State.CLOSED, 1, set(), REPEATED),  # but a closed collection knows no tokens any more
-        (THERE, State.CLOSED, 1, set(), REPEATED),  # then a key that is there, whatever its body
+        (STRANGE, State.CLOSED, 1, set(), REPEATED),  # but a closed collection no longer knows any tokens
+        (THERE, State.CLOSED, 1, set(), REPEATED),  # then an existing key, whatever its body
         (OTHER, State.CLOSED, 1, set(), REPEATED),
         (OTHER, State.OPEN, 1, set(), REPEATED),
         (NEW, State.CLOSED, 1, set(), CLOSED),  # then the state

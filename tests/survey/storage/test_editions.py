@@ -1,4 +1,4 @@
-"""Which page a collection shows: never another by accident, and another on purpose without losing a report."""
+"""The page that a collection shows never changes by accident, and a deliberate change loses no report."""
 
 import json
 from contextlib import closing
@@ -24,13 +24,13 @@ def store(tmp_path):
 
 
 def with_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if a word of a comment in a file of the page had been corrected, in a later version."""
+    """Simulate a later version with a corrected word in a comment in one of the page's files."""
     monkeypatch.setattr(client, "code_hash", lambda: "0" * 64)
     monkeypatch.setattr(client, "version", lambda _: "9.9.9")
 
 
 def test_a_collection_stores_its_version_and_hash(store: Collection) -> None:
-    """They are those of the page that it was made with."""
+    """The files are those of the page that the collection was made with."""
     survey = small_survey()
     opened(store)
     (first,) = store.editions()
@@ -51,7 +51,7 @@ def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Collect
 
 @pytest.mark.slow
 def test_an_amended_page_replaces_the_earlier_one(store: Collection, monkeypatch) -> None:
-    """The earlier one is remembered."""
+    """The earlier page is stored."""
     opened(store)
     before = small_survey().hash
     with_other_code(monkeypatch)
@@ -76,7 +76,7 @@ def toolkit_version_then() -> str:
 def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Collection) -> None:
     opened(store)
     corrected = small_survey("Examinations")
-    with pytest.raises(ValueError, match=r"one of another survey: take another database; or, .*toolkit serve --amend"):
+    with pytest.raises(ValueError, match=r"one of another survey: use another database; or, .*toolkit serve --amend"):
         store.create(corrected)
     store.amend(corrected)
     assert store.survey() == corrected
@@ -107,17 +107,17 @@ def test_questions_and_designs_cannot_be_amended(store: Collection, changed: Sur
     opened(store)
     with pytest.raises(
         ValueError,
-        match=f"may differ in title, consent, words, closes, protection .*, got another '{named}': .* another database",
+        match=f"only in title, consent, words, closes, protection .*, got a different '{named}': .* another database",
     ):
         store.amend(changed)
-    with pytest.raises(ValueError, match="one of another survey: reports cannot be mixed; take another database"):
+    with pytest.raises(ValueError, match="one of another survey: reports cannot be mixed; use another database"):
         store.create(changed)
     assert len(store.editions()) == 1
 
 
 @pytest.mark.slow
 def test_own_words_may_be_amended_but_not_swapped(store: Collection) -> None:
-    """Yes and no must not change places."""
+    """Yes and no must not be exchanged."""
     page = {name: word for name, word in page_words_by_language(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     store.create(small_survey(languages=["it"], words={"it": said}))
@@ -150,7 +150,7 @@ def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> Non
 
 
 def test_what_was_right_when_it_was_made_stays_readable_under_later_rules() -> None:
-    """A label that today's linter refuses does not take a collection's reports from those who read them."""
+    """A label that today's linter rejects does not make a collection's reports unreadable."""
     made = new_edition(small_survey())
     old = json.loads(made.survey_json)
     old["questions"][0]["labels"] = {"yes": {"en": "Yes”, we receive “No\u202e"}}

@@ -1,7 +1,8 @@
-"""While a collection is open, whoever reads its database once does not learn which report came with which token.
+"""A single reading of the database of an open collection does not reveal which report came with which token.
 
-Sixty people answer one by one, by threes, or by fifteens. Before there was a pool both attacks told the report of each
-of the sixty when they came one by one, and one of three or fifteen otherwise.
+Sixty people answer one by one, in groups of three, or in groups of fifteen. Before the pool was introduced, both
+attacks found the report of each of the sixty if they came one by one, and otherwise narrowed it down to three or
+fifteen reports.
 """
 
 import random
@@ -48,7 +49,7 @@ def arrive(store: Collection, size: int) -> None:
 
 @pytest.fixture
 def watched(postgres: Postgres) -> Iterator[tuple[Collection, Reader]]:
-    """A collection in PostgreSQL, and somebody who may only read it."""
+    """A collection in PostgreSQL, and a role that may only read it."""
     schema = new_name()
     store = collecting(postgres.url(schema))
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as owner:
@@ -69,7 +70,7 @@ def no_pool(_: Pool, reports: dict[bytes, str], token_hashes: set[bytes], *, kee
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[Collection, Reader], size: int) -> None:
-    """Each token shares its mark with ten reports or more; half of the time its own is among them."""
+    """Each token shares its mark with at least ten reports; half of the time its own is among them."""
     store, reader = watched
     arrive(store, size)
     guesses = by_marks(reader, TOKENS, KEYS)
@@ -83,7 +84,7 @@ def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[C
 def test_without_the_pool_transactions_would_link_tokens(
     watched: tuple[Collection, Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The marks of transactions would tie all tokens to their reports."""
+    """The marks of transactions would link all tokens to their reports."""
     monkeypatch.setattr(collection, "mix", no_pool)
     store, reader = watched
     arrive(store, 1)
@@ -102,7 +103,7 @@ def test_while_few_have_answered_they_hide_among_each_other(watched: tuple[Colle
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: int) -> None:
-    """Commits of few people are wiped; those of many tell who was in them."""
+    """Commits of few people are erased; those of many people show who was in them."""
     path = tmp_path / "survey.db"
     store = collecting(f"sqlite:///{path}")
     arrive(store, size)
@@ -114,7 +115,7 @@ def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: 
 
 @pytest.mark.slow
 def test_a_log_that_is_not_wiped_would_link_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The log of a file would tie all tokens to their reports."""
+    """The log of a file would link all tokens to their reports."""
     monkeypatch.setattr(SqliteEngine, "wipe_log", lambda _: None)
     path = tmp_path / "survey.db"
     store = collecting(f"sqlite:///{path}")
@@ -125,7 +126,7 @@ def test_a_log_that_is_not_wiped_would_link_tokens(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.slow
 def test_the_next_server_wipes_the_log_of_a_killed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The killed server had not wiped it."""
+    """The killed server had not erased it."""
     path = tmp_path / "survey.db"
     killed = collecting(f"sqlite:///{path}")
     with monkeypatch.context() as patch:
@@ -133,7 +134,7 @@ def test_the_next_server_wipes_the_log_of_a_killed_one(tmp_path: Path, monkeypat
         arrive(killed, 1)
     assert path.with_name("survey.db-wal").stat().st_size > 0
     following = open_store(f"sqlite:///{path}")
-    assert following.add([entry()]) != [STORED]  # it only looked at it
+    assert following.add([entry()]) != [STORED]  # it only read it
     assert path.with_name("survey.db-wal").stat().st_size == 0
     assert following.count_reports() == PEOPLE
     for store in (following, killed):
@@ -148,7 +149,7 @@ def test_a_reader_who_holds_the_log_delays_its_wiping_until_the_next_batch(tmp_p
     reader = open_store(f"sqlite:///{path}", readonly=True)
     with closing(reader), reader._engine.reading() as session:
         session.count_reports()
-        assert store.add([entry(by="0")]) == [STORED]  # durable, and said so
+        assert store.add([entry(by="0")]) == [STORED]  # durable, and acknowledged
         assert log.stat().st_size > 0
     assert store.add([entry(by=f"{i}") for i in range(1, 31)]) == [STORED] * 30
     assert log.stat().st_size == 0
@@ -161,7 +162,7 @@ WAVES = 4
 
 
 def answering(seed: int) -> list[list[int]]:
-    """Who answers in each wave, in which order: four people in five."""
+    """Return who answers in each wave, and in which order: four people in five."""
     rng = random.Random(seed)  # noqa: S311
     waves = [[i for i in range(PEOPLE) if rng.random() < 0.8] for _ in range(WAVES)]
     return [rng.sample(people, len(people)) for people in waves]
@@ -172,7 +173,7 @@ def phone(i: int) -> str:
 
 
 def collected_waves(kind: str, request: pytest.FixtureRequest, tmp_path: Path, answered: list[list[int]]) -> list[Wave]:
-    """A panel of which each wave is read once, when all have answered and before it is closed."""
+    """A panel in which each wave is read once, after all have answered and before it is closed."""
     waves: list[Wave] = []
     earlier: Collection | None = None
     for number, people in enumerate(answered, start=1):
@@ -215,8 +216,8 @@ def told_apart(waves: list[Wave]) -> tuple[int, Fraction]:
 
 
 def by_pattern(answered: list[list[int]]) -> tuple[int, int]:
-    """How many are alone with the waves that they answered, and how many patterns there are: a guess among
-    those who share one hits one of them.
+    """Return how many people are alone with their pattern of answered waves, and how many patterns there are; a guess
+    among people with the same pattern is right for one of them.
     """
     pattern = Counter(tuple(i in people for people in answered) for i in range(PEOPLE))
     del pattern[(False,) * WAVES]
@@ -228,7 +229,7 @@ def by_pattern(answered: list[list[int]]) -> tuple[int, int]:
 def test_one_reading_per_wave_reveals_only_participation(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Issue 28: 26 of 60 people were told after four waves, 56 after eight."""
+    """Issue 28: 26 of 60 people were identified after four waves, 56 after eight."""
     answered = answering(28)
     assert told_apart(collected_waves(kind, request, tmp_path, answered)) == by_pattern(answered)
 

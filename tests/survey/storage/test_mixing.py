@@ -10,7 +10,7 @@ from toolkit.survey.storage.mixing import MIN_POOL, Pool, mix
 
 
 def people(start: int, count: int) -> tuple[dict[bytes, str], set[bytes]]:
-    """So many reports and passes; the n-th person's have the number n in them."""
+    """Return this many reports and passes; those of the n-th person contain the number n."""
     numbers = range(start, start + count)
     return {number.to_bytes(16): f"{number}" for number in numbers}, {number.to_bytes(32) for number in numbers}
 
@@ -50,12 +50,12 @@ def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
 
 @pytest.mark.slow
 def test_passes_match_reports_with_at_most_the_stated_odds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1 / 20 for those that left the pool, 1 / (people in it) for those that stay: of 1,000 collections of 50 people,
-    one by one.
+    """The share is 1 / 20 for those that left the pool, and 1 / (people in it) for those that stay: 1,000 collections
+    of 50 people, who answer one by one.
 
-    Counted are the people whose pass left at one time and whose report at another. There are 100,000 pairs of such a
-    pass and such a report, of which at most one in ten is of one person; so the share has a standard error below
-    sqrt(0.1 / 100,000) = 0.001 if pairs are as good as independent. The lots are the same every time.
+    The test counts people whose pass left at one time and whose report at another. There are 100,000 pairs of such a
+    pass and such a report, at most one in ten of which belongs to one person; so the share has a standard error below
+    sqrt(0.1 / 100,000) = 0.001 if pairs are nearly independent. The random choices are the same in every run.
     """
     chance = random.Random(2026)  # noqa: S311
     monkeypatch.setattr(mixing, "SystemRandom", lambda: chance)
@@ -86,8 +86,8 @@ def test_the_lots_are_drawn_by_the_operating_system() -> None:
 
 @pytest.mark.slow
 def test_which_passes_and_reports_stay_is_by_lot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 25 people 10 stay, each as often as any other, whatever its key or hash: of 2,000 times 800 on
-    average, and 132 off is six standard deviations. The lots are the same every time.
+    """Of 25 people 10 stay, each as often as any other, whatever their key or hash: in 2,000 runs 800 times on average;
+    a deviation of 132 is six standard deviations. The random choices are the same in every run.
     """
     chance = random.Random(11)  # noqa: S311
     monkeypatch.setattr(mixing, "SystemRandom", lambda: chance)
@@ -99,4 +99,4 @@ def test_which_passes_and_reports_stay_is_by_lot(monkeypatch: pytest.MonkeyPatch
         together += len({int.from_bytes(one) for one in pool.reports} & set(map(int.from_bytes, pool.token_hashes)))
     assert len(stays) == 50
     assert all(abs(number - 800) < 132 for number in stays.values())
-    assert abs(together - 2000 * 25 * 0.4**2) < 500  # as two independent lots: 8,000, deviation below 80
+    assert abs(together - 2000 * 25 * 0.4**2) < 500  # as two independent choices: 8,000, standard deviation below 80

@@ -1,4 +1,6 @@
-"""A real PgBouncer in transaction mode stands between us and PostgreSQL: each transaction may get another session."""
+"""A real PgBouncer in transaction mode is between the toolkit and PostgreSQL: each transaction may get another
+session.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +15,7 @@ from toolkit.survey.storage import Collection, State, open_store
 @pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token"])
 def test_collections_behind_one_pooler_keep_their_reports(bouncer: Postgres, access: str) -> None:
-    """A pilot and the real thing, four servers, two sessions: nothing of one is in the other."""
+    """A pilot and the real survey, four servers, two sessions: neither contains anything of the other."""
     schemas = [new_name(), new_name()]
     stores: list[Collection] = []
     for schema in schemas:
@@ -43,7 +45,9 @@ def test_collections_behind_one_pooler_keep_their_reports(bouncer: Postgres, acc
 
 
 def test_the_pool_does_hand_out_the_sessions_of_others(bouncer: Postgres) -> None:
-    """So that the tests through it are known to see it: what one client leaves in its session, another finds."""
+    """This shows that the other tests can detect a leak: what one client leaves in its session, another client
+    finds.
+    """
     with psycopg.connect(bouncer.pool, autocommit=True, prepare_threshold=None) as one:
         one.execute("SELECT set_config('search_path', 'left_behind', false)")
         with psycopg.connect(bouncer.pool, autocommit=True, prepare_threshold=None) as other:

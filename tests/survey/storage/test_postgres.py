@@ -37,7 +37,7 @@ def store(postgres: Postgres, schema: str) -> Iterator[Collection]:
 
 @pytest.fixture
 def ask(postgres: Postgres, schema: str):
-    """The rows that a query gives whoever looks at the tables."""
+    """Return the rows of a query on the tables, as an outsider would see them."""
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as connection:
         connection.execute(f"SET search_path = {schema}")
 
@@ -53,7 +53,7 @@ def server_has(store: Collection, setting: str) -> str:
         return session.row(f"SHOW {setting}")[0]
 
 
-# What the tables can tell
+# Information in the tables
 
 SHAPES = {  # a question mark: it may be empty
     "collection": "access text, cap bigint?, hash text, state text, version bigint",
@@ -76,7 +76,7 @@ RELATIONS = sorted([*((table, "r") for table in TABLES), *((f"{table}_pkey", "i"
 
 
 def defined(ask, schema: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every column, relation, trigger and function of a schema."""
+    """Return every column, relation, trigger and function of a schema."""
     columns = """SELECT relname, attname, format_type(atttypid, atttypmod), attnotnull,
         concat(pg_get_expr(adbin, adrelid), attidentity, attgenerated)
         FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
@@ -122,7 +122,7 @@ def test_the_test_of_the_schema_would_notice(store: Collection, ask, schema: str
 
 
 def test_a_dump_is_in_the_order_of_keys(store: Collection, postgres: Postgres, schema: str) -> None:
-    """It holds the reports and nothing else."""
+    """It contains the reports and nothing else."""
     opened(store, access="token").invite([sha(f"{i}") for i in range(40)])
     entries = [entry(f"report {i}", by=f"{i}") for i in range(30)]
     for one in entries:
@@ -138,7 +138,8 @@ def test_a_dump_is_in_the_order_of_keys(store: Collection, postgres: Postgres, s
 
 def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Collection, ask) -> None:
     opened(store, access="token").invite([sha(f"{i}") for i in range(300)])
-    bodies = [secrets.token_hex(5000 if i < 9 else 50) for i in range(300)]  # large ones go to a table beside the table
+    # large values are stored in a separate table
+    bodies = [secrets.token_hex(5000 if i < 9 else 50) for i in range(300)]
     entries = [
         entry(body, by=f"{i}", key=key) for i, (body, key) in enumerate(zip(bodies, keys_in_order(300), strict=True))
     ]
@@ -195,7 +196,7 @@ def test_nothing_of_a_report_is_in_the_log_of_the_server(
     store: Collection, postgres: Postgres, ask, schema: str
 ) -> None:
     opened(store, cap=3)
-    mark = new_name()  # statements name the schema
+    mark = new_name()  # statements contain the schema
     entries = [entry(f'{{"answers":"{mark}"}}') for _ in range(5)]
     store.add(entries)
     store.add([entry(f"other {mark}", key=entries[0].key)])
@@ -205,7 +206,7 @@ def test_nothing_of_a_report_is_in_the_log_of_the_server(
     with pytest.raises(StoreError):
         store.add([entry(f"lost {mark}")])
     log = postgres.log.read_text()
-    assert "lock timeout" in log  # the failures are there
+    assert "lock timeout" in log  # the errors are in it
     assert mark not in log
     assert not any(one.key.hex() in log for one in entries)
 
@@ -241,12 +242,12 @@ def test_settings_that_would_log_every_report_are_warned_of(postgres: Postgres, 
     finally:
         ask(f"ALTER ROLE owner RESET {name}")
     log = postgres.log.read_text()
-    assert f"{schema}" in log  # it did log our statements
-    assert one.key.hex() not in log  # but, for a superuser, not what was in them
+    assert f"{schema}" in log  # it logged our statements
+    assert one.key.hex() not in log  # but, except for a superuser, not their parameters
     assert f"logged {schema}" not in log
 
 
-# Durable, and with others
+# Durability and concurrency
 
 
 def test_a_commit_is_durable_whatever_the_role_is_used_to(store: Collection, ask) -> None:
@@ -274,9 +275,9 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Collection, postgr
         start = time.monotonic()
         with pytest.raises(StoreError, match="the collection must be free, got a lock of another session") as caught:
             store.add([one])
-        assert time.monotonic() - start < 60  # rather than for ever
+        assert time.monotonic() - start < 60  # rather than without limit
         assert caught.value.retry_after == 1
-        assert (store.count_reports(), store.state()) == (0, State.OPEN)  # who reads does not wait
+        assert (store.count_reports(), store.state()) == (0, State.OPEN)  # readers do not wait
     assert store.add([one]) == [STORED]
 
 
@@ -301,7 +302,7 @@ def test_setting_something_waits_longer_than_a_report(store: Collection, monkeyp
 def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
     store: Collection, postgres: Postgres, schema: str, options: dict[str, Any], waits: bool
 ) -> None:
-    """In open access, far from the cap, a batch that is not yet on the disk holds up nobody."""
+    """In open access, far from the cap, a batch that is not yet on the disk does not delay any other batch."""
     opened(store, **options)
     with contextlib.closing(open_store(postgres.url(schema))) as other:
         assert [one.add([entry(by=f"{place}")]) for place, one in enumerate((store, other))] == [[STORED]] * 2
@@ -318,7 +319,7 @@ def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
 def test_the_cap_leaves_room_for_what_other_servers_have_not_yet_committed(
     store: Collection, postgres: Postgres, schema: str
 ) -> None:
-    """Two full batches fit below 1,100; a third server waits, and when both are there it fills the cap to the last."""
+    """Two full batches fit below 1,100; a third server waits, and when both are stored it fills the cap exactly."""
     opened(store, cap=1100)
     foreign = [open_store(postgres.url(schema)) for _ in range(2)]
     assert [one.add([entry()]) for one in (store, *foreign)] == [[STORED]] * 3
@@ -334,7 +335,7 @@ def test_the_cap_leaves_room_for_what_other_servers_have_not_yet_committed(
 
 
 def test_several_servers_fill_the_cap_exactly(postgres: Postgres, schema: str) -> None:
-    """From far away, where they share the lock, to the end, where each has it for itself."""
+    """Far from the cap servers share the lock; near the end each has it exclusively."""
     with contextlib.closing(open_store(postgres.url(schema))) as store:
         opened(store, cap=3500)
 
@@ -342,7 +343,7 @@ def test_several_servers_fill_the_cap_exactly(postgres: Postgres, schema: str) -
             outcomes: list[Outcome] = []
             with contextlib.closing(open_store(postgres.url(schema))) as server:
                 while Outcome.FULL not in outcomes:
-                    with contextlib.suppress(StoreError):  # another one has the lock: sent again
+                    with contextlib.suppress(StoreError):  # another server has the lock: sent again
                         outcomes += server.add([entry() for _ in range(70)])
             return outcomes
 
@@ -354,8 +355,8 @@ def test_several_servers_fill_the_cap_exactly(postgres: Postgres, schema: str) -
 def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
     store: Collection, postgres: Postgres, schema: str
 ) -> None:
-    """The second waits until the first is on the disk; then it is a repetition, and the server's log has
-    nothing to quote.
+    """The second batch waits until the first is on the disk; then it is a repetition, and the server's log has nothing
+    to quote.
     """
     opened(store)
     same = entry(f"same {schema}")
@@ -375,7 +376,7 @@ def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
 def test_closing_is_not_put_off_by_servers_that_add_all_the_time(
     store: Collection, postgres: Postgres, schema: str
 ) -> None:
-    """And waits for what they have begun: nothing is stored afterwards, nothing acknowledged is missing."""
+    """Closing waits for batches in progress: nothing is stored afterwards, and no acknowledged report is missing."""
     opened(store)
     servers = [open_store(postgres.url(schema)) for _ in range(3)]
     stored: list[Outcome] = []
@@ -391,7 +392,7 @@ def test_closing_is_not_put_off_by_servers_that_add_all_the_time(
             time.sleep(0.01)
         start = time.monotonic()
         store.set_state(State.CLOSED)
-        assert time.monotonic() - start < 60  # rather than for ever
+        assert time.monotonic() - start < 60  # rather than without limit
         assert [one.result(10) for one in running] == [None] * 3
     assert stored.count(STORED) == store.count_reports() == len(list(store.reports()))
     for server in servers:
@@ -451,7 +452,7 @@ def test_a_connection_that_cannot_be_prepared_is_closed(store: Collection, monke
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_restart_loses_and_repeats_nothing(store: Collection, postgres: Postgres, mode: str) -> None:
-    """`immediate` is a crash: the server recovers from its log. Forty phones go on sending all the time."""
+    """`immediate` is a crash: the server recovers from its log. Forty phones continue to send all the time."""
     opened(store, access="blind")
     writer = Writer(store)
     sent: list[NewReport] = []
@@ -513,7 +514,7 @@ def test_a_collection_that_is_exchanged_is_not_written_to(
     assert refused.value.retry_after == 30
     other = opened(open_store(postgres.url(schema)), title="Theft")
     other.close()
-    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+    with pytest.raises(StoreError, match="the same collection as before, got a different one"):
         store.add([entry()])
     assert ask("SELECT count(*) FROM report") == [(0,)]
 
@@ -528,7 +529,7 @@ def test_a_session_that_cannot_be_made_silent_is_closed(store: Collection, monke
 
 
 def test_sessions_of_other_collections_do_no_harm(store: Collection, postgres: Postgres, schema: str) -> None:
-    """As PgBouncer in transaction mode hands out sessions: settings of another client, and none of ours."""
+    """Sessions as PgBouncer provides them in transaction mode: settings of another client, and none of ours."""
     opened(store)
     pilot = open_store(postgres.url(f"{schema}_pilot"))
     opened(pilot)  # the same survey
@@ -544,7 +545,7 @@ def test_sessions_of_other_collections_do_no_harm(store: Collection, postgres: P
         ({}, "1s"),
         ({"is_shared": True}, "1s"),
         ({"wait_longer": True}, "8s"),
-    ):  # a phone may come again
+    ):  # a phone may try again
         with store._engine.writing(**patience) as session:
             assert session.row("SHOW lock_timeout") == (wait,)
     connection.execute("DISCARD ALL")
@@ -568,7 +569,7 @@ def test_an_exchanged_collection_is_not_written_to(store: Collection, postgres: 
 def test_the_schema_of_something_else_is_left_alone(store: Collection, ask, schema: str) -> None:
     ask(f"CREATE SCHEMA {schema}")
     ask(f"CREATE TABLE {schema}.collection (name text)")
-    with pytest.raises(ValueError, match=f"a schema of its own, got {schema}"):
+    with pytest.raises(ValueError, match=f"needs a separate schema, got {schema}"):
         store.create(small_survey())
     assert ask(f"SELECT relname FROM pg_class WHERE relnamespace = '{schema}'::regnamespace") == [("collection",)]
 
@@ -606,7 +607,7 @@ GRANT SELECT, INSERT, DELETE ON issued TO {role};
 def test_a_server_needs_no_more_rights_than_to_add(
     store: Collection, postgres: Postgres, ask, schema: str, access: str
 ) -> None:
-    """It cannot change the survey or its state, nor any report, nor invite."""
+    """The role can change neither the survey nor its state nor any report, and cannot invite."""
     opened(store, access=access)
     if access != "open":
         store.invite([sha(f"{i}") for i in range(40)])

@@ -1,7 +1,5 @@
 # ruff: noqa: S608 (statements are our own)
-"""Versions of tables: a newer and an older one are refused with a sentence, and the older one can be brought
-up to date.
-"""
+"""Versions of tables: newer and older ones are rejected with one sentence, and older ones can be upgraded."""
 
 import json
 import sqlite3
@@ -54,7 +52,7 @@ def fill_postgres(postgres: Postgres, access: str) -> str:
 
 
 def _create_tables(execute, mark: str, access: str) -> None:
-    """An open collection of version 1: three people are invited, and one has answered."""
+    """Make an open collection of version 1: three people are invited, and one has answered."""
     survey = small_survey(access=access)
     values = (json.dumps(survey.to_dict()), survey.hash, access, None, "open")
     execute(f"INSERT INTO collection VALUES (1, {', '.join([mark] * 5)})", values)
@@ -114,7 +112,7 @@ def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> N
 
 @pytest.mark.slow
 def test_a_migrated_blind_collection_keeps_signatures(filled) -> None:
-    """It knows who was signed and what was spent."""
+    """The collection knows which tokens were signed and spent."""
     url = filled("blind")
     migrate(url)
     with closing(open_store(url)) as store:
@@ -147,7 +145,7 @@ def test_a_newer_collection_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with closing(open_store(f"sqlite:///{path}")) as store:
         for use in (store.count_reports, store.migrate):
             with pytest.raises(
-                ValueError, match="got the newer version 3: use the toolkit that made it, or a newer one"
+                ValueError, match="got the newer version 3: use the toolkit that created it, or a newer one"
             ):
                 use()
 

@@ -37,7 +37,7 @@ def look(path: Path) -> "closing[sqlite3.Connection]":
     return closing(sqlite3.connect(path, timeout=0, isolation_level=None))
 
 
-# What the file can tell
+# Information in the file
 
 COLUMNS = {
     "collection": "version INTEGER!, hash TEXT!, access TEXT!, cap INTEGER, state TEXT!",
@@ -53,7 +53,9 @@ COLUMNS = {
 
 
 def schema(database: sqlite3.Connection) -> dict[str, str]:
-    """Every table with all its columns, hidden ones too, and everything else that the file defines, by name."""
+    """Return every table with all its columns, including hidden ones, and everything else that the file defines, by
+    name.
+    """
     found = {}
     for kind, name, text in database.execute("SELECT type, name, sql FROM sqlite_master"):
         if kind != "table":
@@ -132,7 +134,7 @@ def closed_file(path: Path, batches: list[list[NewReport]], tokens: list[str]) -
 
 @pytest.mark.slow
 def test_a_closed_file_does_not_depend_on_the_order(tmp_path: Path) -> None:
-    """It is the same whatever the order in which reports came."""
+    """The file is the same for every order in which reports arrived."""
     tokens = [f"{i}" for i in range(400)]
     entries = [
         entry(f"{i}" * 300, by=token, key=key)
@@ -155,7 +157,7 @@ def test_a_closed_file_does_not_depend_on_the_order(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_closing_the_order_does_show_in_the_file(tmp_path: Path) -> None:
-    """So that the test above is known to see it."""
+    """This shows that the test above can detect an order."""
     files = set()
     entries = [entry(f"{i}" * 300, key=key) for i, key in enumerate(keys_in_order(400))]
     for name, order in (("one", entries), ("two", entries[::-1])):
@@ -169,10 +171,10 @@ def test_without_closing_the_order_does_show_in_the_file(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Collection, path: Path) -> None:
-    """No page of the file holds a token beside the report that it came with, but for those who are in the pool now.
+    """No page of the file contains a token next to its report, except for those who are in the pool now.
 
-    A page of the reports alone may hold one of them twice: where SQLite splits a page it leaves some bytes of it
-    behind.
+    A page with reports alone may contain one of them twice, because SQLite leaves some bytes behind when it splits a
+    page.
     """
     people = [f"{i}" for i in range(57)]
     opened(store, access="token").invite(map(sha, people))
@@ -199,8 +201,8 @@ def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Collection, pa
 
 @pytest.mark.slow
 def test_a_closed_blind_collection_forgets_signatures(store: Collection, path: Path) -> None:
-    """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no
-    hash is in the bytes.
+    """Neither invitations nor blinded messages nor passes remain: no table of tokens has a row, and no hash is in the
+    bytes.
     """
     opened(store, access="blind").invite([sha("a"), sha("b")])
     assert store.issue(sha("a"), sha("blinded"))
@@ -257,7 +259,7 @@ def test_closing_says_when_a_reader_keeps_the_log_alive(store: Collection, path:
 
 
 def test_setting_something_waits_longer_than_a_report(store: Collection, monkeypatch) -> None:
-    """A phone is told to come again; a researcher who closes or remembers something has no reason to."""
+    """A phone is asked to try again; a researcher who closes the collection or stores a setting should not be."""
     opened(store, access="blind")
     waits, insist = [], sqlite._execute_when_free
     monkeypatch.setattr(sqlite, "_execute_when_free", lambda *asked: waits.append(asked[1:]) or insist(*asked))
@@ -288,14 +290,14 @@ def test_a_log_that_a_dead_server_left_is_emptied_by_the_next_one(store, path, m
     monkeypatch.undo()
     log = path.with_name(f"{path.name}-wal")
     for readonly in (True, False):
-        assert log.stat().st_size > 0  # who only looks leaves it
+        assert log.stat().st_size > 0  # a reader leaves it
         with closing(open_store(f"sqlite:///{path}", readonly=readonly)) as other:
             other.state()
             assert (log.stat().st_size == 0) == (emptied and not readonly)
 
 
 def test_the_log_is_emptied_when_an_invitation_was_signed(store: Collection, path: Path) -> None:
-    """It would tell who asked for it together."""
+    """It would reveal who requested it together."""
     opened(store, access="blind").invite([sha("a")])
     log = path.with_name(f"{path.name}-wal")
     assert log.stat().st_size > 0
@@ -333,7 +335,7 @@ def test_a_closed_collection_can_be_read_where_nothing_can_be_written(store: Col
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-# Durable
+# Durability
 
 
 def test_every_commit_is_synced(store: Collection) -> None:
@@ -353,9 +355,9 @@ def test_a_locked_database_is_said_soon_and_recovers(store: Collection, path: Pa
         start = time.monotonic()
         with pytest.raises(StoreError, match="the database must be free, got “database is locked”") as caught:
             store.add([one])
-        assert time.monotonic() - start < 60  # rather than for ever
+        assert time.monotonic() - start < 60  # rather than without limit
         assert caught.value.retry_after == 1
-        assert (store.count_reports(), store.state()) == (0, State.OPEN)  # who reads does not wait
+        assert (store.count_reports(), store.state()) == (0, State.OPEN)  # readers do not wait
         other.execute("ROLLBACK")
     assert store.add([one]) == [STORED]
 
@@ -371,7 +373,7 @@ def test_every_failure_says_when_to_come_again(seconds: int, causes: str, store:
 
 
 def test_a_report_that_no_file_can_hold_is_refused(store: Collection) -> None:
-    """It is refused for good and not stored."""
+    """It is rejected permanently and not stored."""
     opened(store)
     with store._engine.reading() as session:
         session._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1000)
@@ -383,7 +385,7 @@ def test_a_report_that_no_file_can_hold_is_refused(store: Collection) -> None:
 def test_a_lock_that_stops_a_reader_half_way_leaves_nothing_behind(store: Collection, path: Path, monkeypatch) -> None:
     monkeypatch.setattr(sqlite, "_WAIT", 0.01)
     opened(store).set_state(State.CLOSED)
-    store.close()  # from now on without a log beside it, so that who writes keeps readers out
+    store.close()  # from now on without a separate log, so that writers block readers
     assert store.count_reports() == 0
     with look(path) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -457,8 +459,8 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Col
 def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(
     store: Collection, path: Path, monkeypatch
 ) -> None:
-    """What was committed is on the disk, whatever becomes of the log; a full disk may keep it from being
-    brought into the file.
+    """Committed data are on the disk, whatever happens to the log; a full disk may prevent the log from being merged
+    into the file.
     """
     opened(store, access="token").invite([sha("a"), sha("b")])
     store.count_reports()
@@ -503,18 +505,18 @@ def test_a_database_that_may_not_grow_is_said_and_recovers(store: Collection) ->
 
 def test_nothing_is_made_by_looking(store: Collection, path: Path) -> None:
     for use in (store.state, store.count_reports, lambda: store.add([entry()])):
-        with pytest.raises(StoreError, match="the database must be there"):
+        with pytest.raises(StoreError, match="the database must exist"):
             use()
     assert not path.exists()
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="must be there, and its folder writable, got FileNotFoundError"):
+    with pytest.raises(StoreError, match="must exist, and its folder must be writable, got FileNotFoundError"):
         open_store(f"sqlite:///{tmp_path}/nowhere/survey.db").create(small_survey())
 
 
 def test_tables_without_a_collection_are_said(store: Collection) -> None:
-    """As a server leaves them that died before it had begun one."""
+    """Such files are left by servers that were killed before a transaction had begun."""
     with store._engine.creating():
         pass
     for use in (store.count_reports, store.survey, lambda: store.add([entry()])):
@@ -528,7 +530,7 @@ def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Pa
     store.add([entry()])
     away = path.with_name("away.db")
     path.rename(away)
-    with pytest.raises(StoreError, match="must be there"):
+    with pytest.raises(StoreError, match="must exist"):
         store.add([entry()])
     assert not path.exists()
     away.rename(path)
@@ -550,7 +552,7 @@ def test_an_exchanged_file_is_noticed_and_not_written_to(store: Collection, path
         path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
     changes = (lambda: store.set_setting("port", "8000"), lambda: store.add([entry()]))
     for use in (store.count_reports, lambda: store.get_setting("port"), *changes):
-        with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        with pytest.raises(StoreError, match="the same collection as before, got a different one"):
             use()
     with look(path) as database:
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
@@ -560,7 +562,7 @@ def test_the_database_of_something_else_is_left_alone(store: Collection, path: P
     with look(path) as database:
         database.execute("CREATE TABLE thing (name TEXT)")
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="a new collection needs a database of its own"):
+    with pytest.raises(ValueError, match="a new collection needs a separate database"):
         store.create(small_survey())
     with pytest.raises(StoreError, match="the database must be a collection, got something else"):
         store.count_reports()
@@ -581,7 +583,7 @@ def test_paths_are_relative_or_absolute_and_may_hold_anything(tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     for name in ("plain.db", "with space?mode=ro&x=1#%20ü.db"):
         store = open_store(f"sqlite:///{name}")
-        monkeypatch.chdir("/")  # where it was opened, not where one is now
+        monkeypatch.chdir("/")  # where it was opened, not the current directory
         store.create(small_survey())
         store.close()
         assert (tmp_path / name).exists()
@@ -591,7 +593,7 @@ def test_paths_are_relative_or_absolute_and_may_hold_anything(tmp_path: Path, mo
 
 
 def test_a_collection_that_is_deleted_by_a_link_to_it_is_gone(tmp_path: Path) -> None:
-    """And not the link alone."""
+    """And not only the link."""
     path, link = tmp_path / "survey.db", tmp_path / "link.db"
     with closing(open_store(f"sqlite:///{path}")) as store:
         opened(store).set_state(State.CLOSED)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:While the collection is")
 
 
 class Field:
-    """A collection without a server, into which people answer one by one."""
+    """A collection without a server, in which people answer one by one."""
 
     def __init__(self, database, asked, seed=1):
         self.database, self.rng = database, np.random.default_rng(seed)
@@ -28,7 +28,7 @@ class Field:
         self.store.set_state(State.OPEN)
 
     def arrive(self, count, **answers):
-        """So many people, who cheated by a coin where nothing else is said, in one transaction."""
+        """Add this many people in one transaction; by default, a coin flip decides whether they cheated."""
         chosen = [{"faculty": 0, "cheated": int(self.rng.integers(2)), **answers} for _ in range(count)]
         bodies = [json.dumps({"answers": one, "understood": True}) for one in chosen]
         self.store.add([NewReport(self.rng.bytes(KEY_BYTES), body) for body in bodies])
@@ -45,7 +45,7 @@ def database(request, tmp_path):
 
 @pytest.fixture(autouse=True)
 def lot(monkeypatch):
-    """Who is held back is drawn by lot: here the same lot each time."""
+    """The people who are held back are drawn at random; here the draw is always the same."""
     monkeypatch.setattr(steps, "_RNG", random.Random(28))  # noqa: S311
 
 
@@ -59,7 +59,7 @@ def field(database):
 @pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token"])
 def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, access):
-    """Which ones were shown first would say who came first."""
+    """Which reports were shown first would reveal who answered first."""
     field = Field(database, panel(minimum=5, access=access))
     passes = [bytes([i] * 32) for i in range(27)]
     if access == "token":
@@ -71,12 +71,12 @@ def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, 
     for one, body in zip(passes, bodies, strict=True):
         field.store.add([NewReport(field.rng.bytes(KEY_BYTES), body, one if access == "token" else None)])
     collector = Collector.attach(database)
-    with pytest.warns(UserWarning, match="only how many reports there are is shown"):
+    with pytest.warns(UserWarning, match="only the number of its reports is shown"):
         seen = collector.reports()
     assert len(seen) == 0
     assert collector.results().group_estimates == ()
     (told, *_) = seen.attrs["remarks"]
-    assert "only how many reports there are is shown, at least 20; all of them when it is closed" in told
+    assert "only the number of its reports is shown, at least 20; all reports are shown when it is closed" in told
     assert field.store.get_setting("shown") is None
     collector.close()
     assert len(collector.reports()) == 27
@@ -85,7 +85,7 @@ def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, 
 
 
 def yes_of(collector):
-    """How many reported yes, as anybody can compute from what is shown."""
+    """Return how many reported yes, as anybody can compute from the visible reports."""
     return Counter(collector.reports()["cheated"])["yes"]
 
 
@@ -106,9 +106,7 @@ def test_an_open_collection_moves_in_steps_and_a_closed_one_shows_all(field):
 
 @pytest.mark.slow
 def test_between_two_steps_every_look_shows_the_same_people_whoever_looks(field):
-    """Also a reader who comes later, with a connection of its own: it gets what was shown, and nothing
-    finer.
-    """
+    """A reader who connects later gets the reports that were already shown, and no finer steps."""
     field.arrive(43)
     first = Collector.attach(field.database).reports()
     assert first.attrs["remarks"][0].endswith("Here are 30 of 43 reports; the next at 50.")
@@ -122,13 +120,13 @@ def test_between_two_steps_every_look_shows_the_same_people_whoever_looks(field)
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [b"\0", b"\xff"])
 def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_path, monkeypatch, key):
-    """The attack: after somebody's report send nine of your own, all no, and look for a yes among the ten
-    that appear. Keys are made by those who send: here they are the smallest, or the largest.
+    """The attack: after a person's report, send nine of your own, all no, and look for a yes among the ten new reports.
+    The senders choose the keys: here they are the smallest or the largest.
 
-    Where nobody is held back, it is right each time. Else a person is among the ten that appear with
-    probability 1/2, by lot out of twenty; and if not, the guess knows nothing of their coin. So it is
-    right at most 3 times in 4, whatever came before, and all of 36 guesses are right with probability
-    below 4e-5. The seed is fixed.
+    If nobody is held back, the attack is right every time. Otherwise the person is among the ten new reports with
+    probability 1/2, drawn at random from twenty; and if not, the guess knows nothing about their coin. So the attack is
+    right in at most 3 of 4 cases, whatever happened before, and all of 36 guesses are right with probability below
+    4e-5. The seed is fixed.
     """
 
     def right(name):
@@ -180,12 +178,12 @@ def test_reports_that_are_not_shown_are_not_lost_and_it_is_said(field, tmp_path)
 
 @pytest.mark.slow
 def test_each_group_advances_in_steps(field):
-    """Below the minimum none is shown."""
+    """Below the minimum no report is shown."""
     collector = Collector.attach(field.database)
     field.arrive(64, faculty=0)
     field.arrive(26, faculty=1)
     found = collector.results(by="faculty")
-    assert set(found["cheated"]) == {"arts"}  # of law at most 26 are there, and 10 of them wait
+    assert set(found["cheated"]) == {"arts"}  # at most 26 people in law have answered, and 10 of them wait
     assert any("1 of 2 estimates are not shown" in note for note in found.notes())
     before = found["cheated"]["arts"]
     assert before.n in (40, 50)
@@ -203,7 +201,7 @@ def test_each_group_advances_in_steps(field):
 
 @pytest.mark.slow
 def test_after_closing_too_no_group_below_the_minimum_is_shown(field):
-    """One man among many: printed with an estimate of 333 % before, and groups of two with an error of 0."""
+    """An earlier version printed one man among many with an estimate of 333 %, and groups of two with an error of 0."""
     field.arrive(50, faculty=0)
     field.arrive(1, faculty=1)
     collector = Collector.attach(field.database)
@@ -217,12 +215,12 @@ def test_after_closing_too_no_group_below_the_minimum_is_shown(field):
     assert not any("law" in words for words in drawn)
     few = collector.results(by="faculty", minimum=1)
     assert few["cheated"]["law"].n == 1
-    assert "Shown from 1 people on, as requested; the survey's minimum is 20." in few.notes()
+    assert "Shown for 1 or more people, as requested; the survey's minimum is 20." in few.notes()
     assert collector.results()["cheated"].n == 51
 
 
 def test_shares_inside_zero_to_one_can_be_asked_of_a_collection(field):
-    """As the note of an unbiased estimate outside suggests."""
+    """As the note about an unbiased estimate outside 0 to 1 suggests."""
     field.arrive(44, cheated=0)
     field.arrive(16, cheated=1)
     collector = Collector.attach(field.database)
@@ -241,7 +239,7 @@ def test_the_order_in_which_groups_are_named_makes_no_second_snapshot(field):
 
 @pytest.mark.slow
 def test_a_question_that_few_are_asked_moves_by_whole_steps_of_those_few(database):
-    """Ten people more, one of them asked: without this its estimate would move by exactly that one's
+    """Ten more people, one of whom was asked: without this rule, the estimate would move by exactly this person's
     report.
     """
     asked = survey(faculty(), cheated(show_if={"faculty": ["law"]}), minimum=20)
@@ -271,7 +269,7 @@ def test_a_question_below_the_minimum_is_not_shown_although_the_others_are(datab
 
 
 def test_two_readers_at_once_show_the_same(field):
-    """Both find ten new reports; one is faster, and the other takes over what that one has shown."""
+    """Both find ten new reports; one is faster, and the other adopts the same reports."""
     field.arrive(30)
     seen, ready = [], threading.Barrier(4)
 
@@ -311,7 +309,7 @@ def test_a_reader_whose_snapshot_was_overtaken_looks_again(field, monkeypatch):
 
 
 def test_closing_forgets_what_was_shown_before(field):
-    """It tells earlier reports from later ones; so it goes with all other traces of order."""
+    """It distinguishes earlier reports from later ones, so it is deleted with all other traces of the order."""
     field.arrive(30)
     collector = Collector.attach(field.database)
     collector.results(by="faculty")
@@ -354,7 +352,7 @@ def test_a_step_is_added_whole_from_each_group_by_itself():
 
 
 def test_withheld_reports_are_drawn_at_random():
-    """That a lot of 100 out of 150 is the 100 smallest, or twice the same, never comes."""
+    """A random sample of 100 out of 150 is never just the 100 smallest, and two samples are never equal."""
     groups = {bytes([i]): () for i in range(150)}
     smallest = frozenset(bytes([i]) for i in range(100))
     assert enlarge_disclosed(frozenset(), groups, 100) == smallest
@@ -362,7 +360,7 @@ def test_withheld_reports_are_drawn_at_random():
 
 
 def test_of_one_group_some_are_shown_from_the_number_on_that_is_said(tmp_path):
-    """A step of all waits, and then one of each group; of a rehearsal none."""
+    """One step for all groups, then one for each group; none for a rehearsal."""
     for rehearsal, first in ((False, 6), (True, 2)):
         asked = survey(minimum=2, step=2, rehearsal=rehearsal)
         store = Field(f"sqlite:///{tmp_path}/{rehearsal}.db", asked)
@@ -389,6 +387,7 @@ def test_how_many_are_shown_is_what_comes_of_people_who_answer_one_by_one(minimu
 def test_a_step_of_one_shows_everything_and_is_kept_with_the_survey():
     asked = survey(step=1)
     assert type(asked).from_dict(asked.to_dict()).step == 1
-    assert "step" not in survey().to_dict()  # hashes of surveys that leave it as it is are those of earlier versions
+    # surveys that do not change the setting have the same hash as in earlier versions
+    assert "step" not in survey().to_dict()
     with pytest.raises(ValueError, match="`step` must be at least 1"):
         survey(step=0)

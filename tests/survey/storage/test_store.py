@@ -1,5 +1,5 @@
-"""What every store promises, on every database: SQLite, a real PostgreSQL, and one behind a pool whose sessions hold
-temporary tables of the same names.
+"""Promises of every store, on every database: SQLite, a real PostgreSQL, and PostgreSQL behind a pool whose sessions
+contain temporary tables with the same names.
 """
 
 import re
@@ -62,7 +62,7 @@ def url(request: pytest.FixtureRequest, tmp_path) -> str:
 
 @pytest.fixture
 def connect(url: str) -> Iterator[Connect]:
-    """Another connection to the same collection, as a second server or a notebook has one."""
+    """Another connection to the same collection, like that of a second server or a notebook."""
     made = []
 
     def make(**options) -> Collection:
@@ -99,7 +99,7 @@ def test_a_collection_begins_as_an_empty_draft_of_its_survey(store: Collection, 
 
 
 def test_uses_of_stations_are_out_until_spent_or_returned(store: Collection, connect: Connect) -> None:
-    """Personal links never are."""
+    """Personal links are never stored."""
     invited(store, "personal", "another")
     uses = [f"use {number}" for number in range(25)]
     store.invite(map(sha, uses[:20]), for_station=True)
@@ -119,7 +119,7 @@ def test_uses_of_stations_are_out_until_spent_or_returned(store: Collection, con
 
 
 def test_creating_the_same_again_changes_nothing(store: Collection, connect: Connect) -> None:
-    """Another survey is refused."""
+    """Another survey is rejected."""
     opened(store)
     store.add([entry()])
     keep_invitations = connect()
@@ -145,7 +145,7 @@ def test_settings_are_kept_with_the_collection(store: Collection, connect: Conne
 
 
 def test_a_setting_is_swapped_only_by_the_first(store: Collection, connect: Connect) -> None:
-    """It is not swapped after closing."""
+    """It is not replaced after closing."""
     opened(store)
     assert store.compare_and_set("shown", None, "a")
     assert not connect().compare_and_set("shown", None, "b")
@@ -158,7 +158,7 @@ def test_a_setting_is_swapped_only_by_the_first(store: Collection, connect: Conn
     assert (store.get_setting("shown"), store.get_setting("issuer")) == (
         None,
         "a",
-    )  # "shown" tells earlier reports from later
+    )  # "shown" distinguishes earlier reports from later ones
 
 
 def test_rows_are_reports_with_their_keys_in_the_pool_or_not(store: Collection) -> None:
@@ -167,7 +167,18 @@ def test_rows_are_reports_with_their_keys_in_the_pool_or_not(store: Collection) 
     store.add(entries)
     assert list(store.rows()) == sorted((one.key, one.body) for one in entries)
     assert list(store.reports()) == [body for _, body in store.rows()]
-    assert store.add([entry(by=f"{i}") for i in range(30)]) == [SPENT] * 30  # those that left the pool, too
+    assert store.add([entry(by=f"{i}") for i in range(30)]) == [SPENT] * 30  # including those that left the pool
+
+
+def test_the_survey_is_the_stored_one_where_two_share_a_page(connect: Connect) -> None:
+    """Texts for the assessment are no part of the page, so its hash does not tell them apart."""
+    stored = small_survey(protection={"officer": "A. Smith"})
+    created = connect()
+    created.create(stored)
+    assert created.survey() is stored
+    second = connect()
+    second.create(small_survey(protection={"officer": "B. Jones"}))
+    assert second.survey().protection == stored.protection
 
 
 def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) -> None:
@@ -195,7 +206,7 @@ WAYS = {
 
 @pytest.mark.parametrize(("old", "new"), list(product(State, State)), ids=lambda state: state.value)
 def test_states_move_only_along_their_ways(tmp_path, old: State, new: State) -> None:
-    with closing(open_store(f"sqlite:///{tmp_path / 'survey.db'}")) as store:  # the rule is one for all databases
+    with closing(open_store(f"sqlite:///{tmp_path / 'survey.db'}")) as store:  # the rule is the same for all databases
         store.create(small_survey())
         for step in {State.DRAFT: (), State.PAUSED: (State.OPEN, State.PAUSED)}.get(old, (old,)):
             store.set_state(step)
@@ -328,7 +339,7 @@ def test_a_token_is_good_for_one_report(store: Collection) -> None:
     one = entry("1", by="a")
     assert store.add([entry(by="unknown"), entry(), one]) == [SPENT, SPENT, STORED]
     assert store.add([entry("2", by="a")]) == [SPENT]
-    assert store.add([one]) == [REPEATED]  # its phone did not hear us the first time
+    assert store.add([one]) == [REPEATED]  # its phone did not receive the first response
     assert store.add([entry(by="b"), entry(by="b")]) == [STORED, SPENT]
     assert store.count_reports() == 2
 
@@ -413,8 +424,8 @@ def test_an_invitation_admits_one_signature(store: Collection) -> None:
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_paper_reports_are_stored_all_or_none(store: Collection, access: str) -> None:
-    """This holds for every access."""
-    store.create(small_survey(access=access, cap=4))  # a draft: sheets may come back before phones are asked
+    """This holds for every access mode."""
+    store.create(small_survey(access=access, cap=4))  # a draft: sheets may come back before the phones are invited
     first, second, *others = [entry() for _ in range(5)]
     assert store.add_paper_reports([first, second]) == [STORED, STORED]
     assert store.add_paper_reports([second, others[0]]) == [REPEATED, STORED]
@@ -435,7 +446,7 @@ def test_paper_reports_are_stored_all_or_none(store: Collection, access: str) ->
 
 
 def raced(stores: list[Collection], batches: list[list[NewReport]]) -> list[Outcome]:
-    """Every store adds its own batches, all at the same time; one that waits too long tries again, as a server does."""
+    """Every store adds its own batches at the same time; a store that waits too long tries again, as a server does."""
     gate = threading.Barrier(len(stores))
 
     def added(store: Collection, batch: list[NewReport]) -> list[Outcome]:
@@ -591,13 +602,16 @@ def test_entries_that_no_database_could_hold_cannot_be_made(wrong: tuple) -> Non
     [
         ("", "got nothing: write sqlite:///survey.db"),
         ("survey.db", "got 'survey.db': write sqlite:///survey.db"),
-        ("sqlite://", "got 'sqlite://': no other database is known"),
+        ("sqlite://", "got 'sqlite://': no other database is supported"),
         ("sqlite://survey.db", "got 'sqlite://': write three slashes before a file"),
         ("sqlite:///", "must be a file, as in sqlite:///survey.db, got ''"),
         ("sqlite:///:memory:", "must be a file, as in sqlite:///survey.db, got ':memory:'"),
-        ("mysql://user:secret@host/db", "got 'mysql://': no other database is known"),
-        ("mysql:///secret.db", "got 'mysql://': no other database is known"),
-        *((f"{one}secret", "got another address: no other database is known") for one in ("pw=", "pg:", "a@", "a;")),
+        ("mysql://user:secret@host/db", "got 'mysql://': no other database is supported"),
+        ("mysql:///secret.db", "got 'mysql://': no other database is supported"),
+        *(
+            (f"{one}secret", "got another address: no other database is supported")
+            for one in ("pw=", "pg:", "a@", "a;")
+        ),
     ],
 )
 def test_other_urls_are_refused_without_quoting_a_password(wrong: str, told: str) -> None:
@@ -615,7 +629,7 @@ def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypat
 
 
 def test_relative_files_become_absolute(tmp_path, monkeypatch) -> None:
-    """Other addresses stay as they are."""
+    """Other addresses do not change."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "link.db").symlink_to("real.db")
     for name in ("real.db", "link.db", "./real.db"):
@@ -630,7 +644,7 @@ def test_relative_files_become_absolute(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("access", ["open", "blind"])  # with a lock that is shared, and through the pool
+@pytest.mark.parametrize("access", ["open", "blind"])  # with a shared lock, and through the pool
 def test_acknowledged_reports_survive_twenty_kills(connect: Connect, url: str, tmp_path, access: str) -> None:
     """Each is stored once."""
     store = opened(connect(), access=access)
@@ -643,7 +657,7 @@ def test_acknowledged_reports_survive_twenty_kills(connect: Connect, url: str, t
         cwd=Path(__file__).parents[3],
     )
     acknowledged, sent = lines(tmp_path / "acknowledged"), set(lines(tmp_path / "sent"))
-    stored = list(connect(readonly=True).reports())  # who only looks is the first to find what the dead left
+    stored = list(connect(readonly=True).reports())  # the next reader is the first to find what the dead server left
     assert len(set(acknowledged)) == len(acknowledged) >= 20
     assert len(stored) == len(set(stored)) == store.count_reports()
     assert {report(key).body for key in acknowledged} <= set(stored) <= {report(key).body for key in sent}
@@ -664,7 +678,7 @@ def closed_one(url: str, *entries: NewReport, **options) -> str:
 
 @pytest.mark.slow
 def test_closed_collections_are_merged_and_what_was_sent_twice_is_told(url: str, tmp_path, monkeypatch) -> None:
-    """The caps were each one's own; a merge that was interrupted is done again."""
+    """Each collection had its own cap; an interrupted merge is repeated."""
     monkeypatch.setattr(collection, "READ_BATCH", 4)
     entries = [entry(f"report {i}") for i in range(20)]
     others = [
@@ -678,7 +692,7 @@ def test_closed_collections_are_merged_and_what_was_sent_twice_is_told(url: str,
     with closing(open_store(url)) as target:
         assert target.state() is State.CLOSED
         assert sorted(target.rows()) == sorted((one.key, one.body) for one in entries)
-    with pytest.raises(ValueError, match="must be new to take over others, got closed"):
+    with pytest.raises(ValueError, match="must be a new collection, got closed"):
         merge(url, others)
 
 
@@ -693,14 +707,14 @@ def test_only_closed_collections_of_the_same_questions_are_merged(url: str, tmp_
         store.set_state(State.CLOSED)
     with closing(open_store(still)) as store:
         opened(store)
-        with pytest.raises(ValueError, match="of one survey, got another 'questions'"):
+        with pytest.raises(ValueError, match="the same survey, got a different 'questions'"):
             merge(url, [north, other])
         with pytest.raises(ValueError, match="must be closed before they are merged, got open"):
             merge(url, [north, still])
         for few in ([north], [north, north], [url, north]):
-            with pytest.raises(ValueError, match="two or more collections and a new one"):
+            with pytest.raises(ValueError, match="two or more different collections and a new"):
                 merge(url, few)
-        with pytest.raises(ValueError, match="must be new to take over others, got open"):
+        with pytest.raises(ValueError, match="must be a new collection, got open"):
             merge(still, [north, south])
         assert store.state() is State.OPEN
     assert merge(url, [north, south]) == (2, 0)

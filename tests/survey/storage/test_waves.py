@@ -26,7 +26,7 @@ TOKENS = new_tokens(3)
 
 @pytest.fixture(params=["sqlite", "postgresql", pytest.param("pool", id="postgresql-pool")])
 def place(request, tmp_path):
-    """The address of a wave's database, by its number."""
+    """Return the address of a wave's database, by its number."""
     if request.param == "sqlite":
         return lambda wave: f"sqlite:///{tmp_path / f'{wave}.db'}"
     names = {wave: new_name() for wave in (1, 2, 4)}
@@ -36,7 +36,7 @@ def place(request, tmp_path):
 
 
 def opened(place: Callable[[int], str], wave: int, keep_invitations: int | None = None, access: str = "token"):
-    """A wave's store; the first one with invitations."""
+    """Return a wave's store; the first one has invitations."""
     store, survey = open_store(place(wave)), panel(wave=wave, access=access)
     if keep_invitations is None:
         store.create(survey, None if wave == 1 else Panel.new(survey.loss))
@@ -53,7 +53,7 @@ def entry(number: int, token: str) -> NewReport:
 
 
 def test_a_link_works_once_in_each_wave(place):
-    """This holds also after the first wave was closed."""
+    """This also holds after the first wave was closed."""
     first = opened(place, 1)
     assert first.add([entry(1, TOKENS[0]), entry(2, TOKENS[0])]) == [Outcome.STORED, Outcome.SPENT]
     first.set_setting("port", "8123")
@@ -65,13 +65,13 @@ def test_a_link_works_once_in_each_wave(place):
     told = second.add([entry(3, TOKENS[0]), entry(4, TOKENS[0]), entry(5, TOKENS[1]), entry(6, "x" * 22)])
     assert told == [Outcome.STORED, Outcome.SPENT, Outcome.STORED, Outcome.SPENT]
     second.close()
-    second = opened(place, 2, keep_invitations=1)  # as when its server is started again: nobody is let in twice
+    second = opened(place, 2, keep_invitations=1)  # as when its server is started again: nobody is admitted twice
     assert second.add([entry(7, TOKENS[0]), entry(8, TOKENS[2])]) == [Outcome.SPENT, Outcome.STORED]
     second.close()
 
 
 def test_closing_keeps_invitations_but_not_who_answered(place):
-    """The last wave keeps neither."""
+    """The last wave stores neither."""
     for wave, left in ((1, 3), (2, 0)):
         store = opened(place, wave)
         store.add([entry(1, TOKENS[0])])
@@ -148,8 +148,8 @@ def in_two_languages(wave: int = 1, **changes: Any) -> Survey:
     ],
 )
 def test_a_question_with_a_memo_keeps_its_words_in_every_language(changes, other):
-    """The phone would put the memo of one question below the answer to another."""
-    with pytest.raises(ValueError, match=f"texts and labels, got {other} of 'cheated': what phones"):
+    """The phone would combine the memo of one question with the answer to another."""
+    with pytest.raises(ValueError, match=f"texts and labels, got {other} of 'cheated': the draws"):
         check_next_wave(in_two_languages(2, **changes), in_two_languages())
     check_next_wave(in_two_languages(2), in_two_languages())
 
@@ -175,33 +175,36 @@ def test_words_of_ones_own_that_swap_yes_and_no_are_another_panel():
 
 
 def beside(epsilon: float, wave: int = 1, **changes: Any) -> Survey:
-    """A panel with a question outside the memo."""
+    """Return a panel with a question outside the memo."""
     other = Question("paid", "Have you ever paid?", design=warner(epsilon=epsilon))
     return panel(cheated(design=MEMO), other, waves=4, wave=wave, **changes)
 
 
 def sums(store: Collection) -> list[str]:
-    """What people are told that all waves come to."""
+    """Return the total loss of all waves that people are told."""
     return [text for text in store.survey().consent_text().split("\n\n") if "all 4 times together" in text]
 
 
 @pytest.mark.slow
 def test_a_later_wave_that_would_pass_what_was_told_is_refused(place):
-    """Wave 1 told epsilon 2.85 for all four times; waves 2 to 4 with another design beside the memo and a
-    higher ceiling were accepted, and came to 11.08 (issue 28).
+    """Wave 1 told people epsilon 2.85 for all four waves; waves 2 to 4, with another design next to the memo and a
+    higher ceiling, were accepted and amounted to 11.08 (issue 28).
     """
     first, second, third = (open_store(place(wave)) for wave in (1, 2, 4))
     first.create(beside(0.2))
     told = first.survey().loss
     assert told.epsilon == pytest.approx(2.8433, abs=1e-4)
-    with pytest.raises(ValueError, match="a `ceiling` of at most 3, got 12: it belongs to the panel"):
+    with pytest.raises(ValueError, match="a `ceiling` of at most 3, got 12: it is part of what the panel"):
         second.create_next_wave(beside(2.26, 2, ceiling=12), first)
-    with pytest.raises(ValueError, match=r"must cost at most epsilon 2.843 in 4 waves, got 11.08: people"):
+    with pytest.raises(
+        ValueError, match=r"must cost at most epsilon 2.843 in 4 waves, got 11.08: in the first wave, people"
+    ):
         check_next_wave(beside(2.26, 2, ceiling=12), beside(0.2, ceiling=12))
     with pytest.raises(ValueError, match=r"must cost at most epsilon 2.843"):
         second.create_next_wave(beside(0.21, 2), first)
-    second.create_next_wave(beside(0.1, 2), first)  # what costs less is fine, and people are told what all of it costs
-    third.create_next_wave(beside(0.2, 3), second)  # what the first wave told, not the second
+    # a smaller loss is accepted, and people are told the loss of all waves
+    second.create_next_wave(beside(0.1, 2), first)
+    third.create_next_wave(beside(0.2, 3), second)  # what the first wave told people, not the second
     for store in (second, third):
         assert store.survey().loss == told
         assert sums(store) == sums(first) != []
@@ -225,7 +228,7 @@ def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
     assert second.survey().panel == made
     second.close()
     second = open_store(place(2))
-    second.create(panel(wave=2, access="token"))  # later starts do without the first
+    second.create(panel(wave=2, access="token"))  # later starts do not need the first wave
     other = open_store(place(4))
     other.create(panel(access="token"))
     assert other.survey().panel.identity != made.identity
@@ -236,12 +239,12 @@ def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
 
 @pytest.mark.slow
 def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
-    """The database of another study by mistake, when the server is started again."""
+    """The database of another study is given by mistake when the server is started again."""
     first, other = opened(place, 1), open_store(place(4))
     other.create(panel(access="token"))
     other.invite([token_hash("a" * 22)])
     second = opened(place, 2, keep_invitations=1)
-    with pytest.raises(ValueError, match="a wave must follow one wave before, got another panel: people of"):
+    with pytest.raises(ValueError, match="a wave must follow only one previous wave, got another panel: people of"):
         second.create_next_wave(panel(wave=2, access="token"), other, ["port"])
     assert second.invitation_hashes() == sorted(map(token_hash, TOKENS))
     for store in (first, second, other):
@@ -249,14 +252,14 @@ def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
 
 
 def test_a_later_wave_needs_the_panel_of_the_first(place):
-    """A first wave with a panel of others is refused."""
+    """A first wave with another panel is rejected."""
     store = open_store(place(2))
-    with pytest.raises(ValueError, match=r"wave 2 must follow the collection of wave 1, got none.*--again"):
+    with pytest.raises(ValueError, match=r"wave 2 must follow the collection of wave 1, got none.*--previous-wave"):
         store.create(panel(wave=2))
     given = Panel("ab" * 16, panel().loss.amount)
     with pytest.raises(ValueError, match="wave 2 must follow the collection of wave 1"):
-        store.create(panel(wave=2, panel=given))  # copied out of a file
-    with pytest.raises(ValueError, match="the panel of a first wave must be made with its collection"):
+        store.create(panel(wave=2, panel=given))  # copied from a file
+    with pytest.raises(ValueError, match="the panel of a first wave must be created with its collection"):
         store.create(panel(panel=given))
     store.close()
 
@@ -269,9 +272,9 @@ def test_amending_an_older_collection_adds_a_panel(place, monkeypatch):
         patch.setattr(collection, "with_panel", lambda survey, _: survey)
         first.create(panel())
     assert first.survey().panel is None
-    with pytest.raises(ValueError, match=r"the previous wave must have a panel, got one of toolkit .* without"):
+    with pytest.raises(ValueError, match=r"previous wave must have a panel, got a collection of toolkit .* without"):
         second.create_next_wave(panel(wave=2), first)
-    with pytest.raises(ValueError, match="got another 'panel'"):
+    with pytest.raises(ValueError, match="got a different 'panel'"):
         first.amend(panel(panel=Panel("ab" * 16, panel().loss.amount)))  # that of another study
     first.amend(panel(consent="Corrected."))
     assert first.survey().panel is not None

@@ -12,7 +12,7 @@ from toolkit.survey.storage.writer import Writer
 
 
 class Shelf:
-    """A store that does what it is told, and remembers the batches. `gate` holds it up, as a slow disk would."""
+    """A store that follows instructions and records the batches. `gate` blocks it, like a slow disk."""
 
     def __init__(self) -> None:
         self.batches: list[list[NewReport]] = []
@@ -65,7 +65,7 @@ def writer(start: Callable[..., Writer]) -> Writer:
 
 
 def finished(work: Coroutine[Any, Any, Any]) -> Any:
-    """Nobody may wait for ever."""
+    """Nobody may wait without limit."""
     return asyncio.run(asyncio.wait_for(work, 30))
 
 
@@ -79,7 +79,7 @@ async def after(seconds: float, work: Coroutine[Any, Any, Outcome]) -> Outcome:
 
 
 async def held_up(writer: Writer, shelf: Shelf) -> "asyncio.Task[Outcome]":
-    """The thread is busy with a first batch, so that what comes next must wait."""
+    """The thread is busy with a first batch, so that the next reports must wait."""
     shelf.gate.clear()
     first = asyncio.create_task(writer.put(entry("first")))
     await asyncio.to_thread(shelf.busy.wait, 10)
@@ -94,7 +94,7 @@ def test_what_waits_is_stored_together_and_everybody_gets_the_own_outcome(writer
         await asyncio.sleep(0.02)
         shelf.gate.set()
         assert await first is STORED
-        assert await later == [STORED] * 51  # our shelf looks only at what was there before the batch
+        assert await later == [STORED] * 51  # this store only considers what was there before the batch
         assert await together(writer, [entries[0], entry()]) == [REPEATED, STORED]
 
     finished(run())
@@ -123,7 +123,7 @@ def test_batches_are_gathered_only_after_ten_with_tokens(
     writer: Writer, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise nobody waits."""
-    monkeypatch.setattr("toolkit.survey.storage.writer._GATHER_SECONDS", 60)  # longer than anybody waits here
+    monkeypatch.setattr("toolkit.survey.storage.writer._GATHER_SECONDS", 60)  # longer than any waiting time here
 
     async def run() -> None:
         for count in (9, 10):
@@ -176,12 +176,12 @@ def test_after_a_failure_the_next_batch_tries_again(writer: Writer, shelf: Shelf
         assert caught.value.retry_after == 30
         answers = await later
         assert [str(error) for error in answers] == ["still"] * 10
-        assert len({id(error) for error in answers}) == 10  # one that is raised twice collects the traces of both
+        assert len({id(error) for error in answers}) == 10  # an exception that is raised twice collects both tracebacks
         assert await together(writer, entries) == [STORED] * 10
 
     finished(run())
     sizes = [len(batch) for batch in shelf.batches]
-    assert sizes[:2] == [1, 10]  # a store that is away is not asked for each report
+    assert sizes[:2] == [1, 10]  # an unavailable store is not queried for each report
     assert sum(sizes[2:]) == 10  # in one batch, or in several if the thread was faster than the senders
 
 
@@ -212,7 +212,7 @@ def test_a_report_that_can_never_be_stored_does_not_keep_its_neighbors_out(write
         assert isinstance(answers[7], StoreError)
 
     finished(run())
-    halves = {64: 1, 32: 2, 16: 4, 8: 4, 4: 4, 2: 4, 1: 5}  # at most two attempts a level for each culprit
+    halves = {64: 1, 32: 2, 16: 4, 8: 4, 4: 4, 2: 4, 1: 5}  # at most two attempts per level for each culprit
     assert Counter(map(len, shelf.batches)) == halves
     assert len(shelf.kept) == 63
 

@@ -16,7 +16,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from toolkit.core.checks import reject
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng, drawer
+from toolkit.core.randomness import Rng, check_rng, integer_drawer
 from toolkit.local.design import has_matrix
 from toolkit.local.matrix.encoding import encode
 from toolkit.local.oracles.boxes import read_ticks
@@ -207,13 +207,13 @@ class AnswerCard(anywidget.AnyWidget):
         rng : numpy.random.Generator, optional
             A generator for simulations; by default, the operating system's randomness.
         """
-        draw, truths = drawer(check_rng(rng)), _encode_answers(self._design, answers)
+        draw, truths = integer_drawer(check_rng(rng)), _encode_answers(self._design, answers)
         self._store({secrets.token_hex(16): self._design._draw_report(truth, draw) for truth in truths})
 
     def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
         """Store a report from the browser and confirm it; any other message is ignored."""
         if self._is_report(content) and self._store({content["id"]: content["r"]}):
-            # With the counter, the receipt changes even if a report arrives again, so the browser is notified.
+            # The counter makes every receipt different, so the browser is notified even if a report arrives again.
             self._confirmed += 1
             self.set_trait("receipt", {"id": content["id"], "number": self._confirmed})
 

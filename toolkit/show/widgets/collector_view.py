@@ -106,7 +106,7 @@ def watch(collector: Collector) -> CollectorView:
 
     Examples
     --------
-    With a collection that is open::
+    With an open collection::
 
         from toolkit import collect, show
 
@@ -155,7 +155,7 @@ def _yes_no_question(results: Results) -> Question | None:
 
 
 def _first_yes_no_numbers(results: Results) -> list[float]:
-    """Return the count of the first yes/no question, if any, and its low limit, estimate and high limit in percent."""
+    """Return the first yes/no question's count, and its lower limit, estimate and upper limit in percent, if any."""
     question = _yes_no_question(results)
     if question is None:
         return []
@@ -251,7 +251,7 @@ def _estimate_rows(results: Results, question: Question) -> list[list[str]]:
 
 
 def _interval_bars(results: Results, question: Question) -> list[list[float | None]]:
-    """Return the low limit, estimate and high limit of each row as fractions of the scale; None if infinite."""
+    """Return the lower limit, estimate and upper limit of each row as fractions of the scale; None if infinite."""
     low, high = map(float, question.bounds if question.bounds and not estimates_shares(question) else (0, 1))
     frames = [group.estimate.to_frame() for group in results.group_estimates if group.question == question.name]
     rows = [row for frame in frames for row in frame[["low", "estimate", "high"]].astype(float).to_numpy().tolist()]

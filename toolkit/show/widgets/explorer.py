@@ -49,7 +49,7 @@ def document_widget(widget: type[anywidget.AnyWidget]) -> Callable[[Factory], Fa
 
 
 def new_still_figure(height: float, setting: str, live_part: str = "sliders") -> Figure:
-    """Return an empty still figure, whose title names the setting and the part that only the live widget has."""
+    """Return an empty still figure, whose title names the setting and the features that only the live widget has."""
     canvas = new_figure(width=8.2, height=height)
     canvas.suptitle(f"{setting}; run the cell for the {live_part}", x=0.01, ha="left", fontsize=10, color=GREY)
     return canvas
@@ -82,13 +82,13 @@ def draw_icons(ax: Axes, n_filled: int) -> None:
 
 
 def hide_axis(ax: Axes) -> None:
-    """Hide the axis, and set its limits for a hundred people above and text below."""
+    """Hide the axes, and set their limits to fit a hundred people at the top and text below."""
     ax.set(xlim=(-0.6, 20), ylim=(17, -0.7), xticks=[], yticks=[], aspect="equal", anchor="NW")
     ax.spines[:].set_visible(False)
 
 
 def write_sentences(ax: Axes, top: float, *sentences: str, width: int = 52) -> None:
-    """Write sentences below each other from the left edge, in lines of at most `width` characters."""
+    """Write sentences as left-aligned paragraphs, in lines of at most `width` characters."""
     text = "\n\n".join(textwrap.fill(sentence, width) for sentence in sentences)
     ax.text(ax.get_xlim()[0], top, text, va="top", fontsize=9.5, color=INK)
 
@@ -115,7 +115,7 @@ def imported_names(code: str) -> dict[str, set[str]]:
 def _modules_in_order(path: Path, importers: list[Path]) -> dict[Path, str]:
     """Return the code of a module and of its imports by path; each module follows the modules that it imports."""
     if path in importers:
-        raise RuntimeError(f"{path.name} imports itself, by way of {importers[-1].name}")
+        raise RuntimeError(f"{path.name} imports itself through {importers[-1].name}")
     code = path.read_text(encoding="utf-8")
     modules: dict[Path, str] = {}
     for source, names in imported_names(code).items():
@@ -156,7 +156,7 @@ class Explorer(anywidget.AnyWidget):
 
     With `guess=True` the live widget asks for a prediction before it shows the answer, and then draws both;
     `prediction` is the user's prediction. The still figure of a saved notebook always shows the answer. A class with
-    a `prediction_question` overrides `truth`, the number to predict. `function_name` is the function of
+    a `prediction_question` overrides `right_answer`, the number to predict. `function_name` is the function of
     `toolkit.teaching.explorers` that makes the widget, for the code that users can copy.
     """
 
@@ -204,7 +204,7 @@ class Explorer(anywidget.AnyWidget):
     @traitlets.validate("guess")
     def _validate_guess(self, proposal: Any) -> bool:
         if proposal["value"] and self.prediction_question is None:
-            reject("`guess` must be False for a widget without a question", True, "this one has nothing to predict")
+            reject("`guess` must be False for a widget without a question", True, "this widget has nothing to predict")
         return bool(proposal["value"])
 
     @classmethod
@@ -236,7 +236,7 @@ class Explorer(anywidget.AnyWidget):
         code: str = self.codes[kind]
         return code.format(**{name: json.dumps(getattr(self, name)) for name in self.setting_names()})
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         """Compute the number that the user is asked to predict.
 
         Returns
@@ -257,7 +257,7 @@ class Explorer(anywidget.AnyWidget):
         if self.prediction_question is None or self.prediction is None:
             return ""
         guess = format_number(self.prediction, 3).rstrip("0").rstrip(".")  # without trailing zeros, as typed
-        return VERDICT.format(guess=guess, unit=self.prediction_question.unit, truth=self.truth()[1])
+        return VERDICT.format(guess=guess, unit=self.prediction_question.unit, truth=self.right_answer()[1])
 
     def _send_picture(self, _widget: object, content: object, _buffers: object) -> None:
         """Draw the picture for the setting in the message, which may be newer than the synced setting, and send it."""
@@ -361,7 +361,7 @@ class BoundedInt(traitlets.Int[int, int]):
     def validate(self, obj: object, value: object) -> int:
         number = check_integer(super().validate(obj, value), str(self.name), minimum=self.low)
         if number > self.high:
-            reject(f"`{self.name}` must be at most {self.high:,}", number, "nothing is computed beyond it")
+            reject(f"`{self.name}` must be at most {self.high:,}", number, "nothing is computed for larger values")
         return number
 
 

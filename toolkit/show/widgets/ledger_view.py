@@ -164,7 +164,7 @@ def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
         "ceiling": _with_nonbreaking_spaces(ledger.ceiling),
         "remaining": _with_nonbreaking_spaces(ledger.remaining),
         "count": f"{len(entries):,}",
-        "neighbors": relations.get(ledger.neighbors or "", "Neighbors: not said"),
+        "neighbors": relations.get(ledger.neighbors or "", "Neighbors: not stated"),
         "last": _with_nonbreaking_spaces(entries[-1].charged) if entries else "",
         "times": _n_more_charges(entries[-1], ledger) if entries else "",
     }

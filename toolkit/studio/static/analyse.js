@@ -6,5 +6,5 @@ export async function analyse(main) {
   let which = now.real || !now.rehearsal ? "real" : "rehearsal";
   const words = "Written into the folder: {file}. Open it in JupyterLab and run it.";
   main.append(h("p", { class: "lead" }, t("The studio itself does not analyse data. It writes a notebook with the first steps for this survey: load, estimate, compare groups, fit a model, plot.")),
-    h("div", { class: "row" }, h("label", {}, t("Of"), select(which, [["real", t("Real reports")], ["rehearsal", t("Rehearsal")]], (value) => (which = value))), writer(t("Write the notebook"), said, () => ({ document: "notebook", which }), { words, kind: "main" })), said, same("analyse"));
+    h("div", { class: "row" }, h("label", {}, t("Collection"), select(which, [["real", t("Real reports")], ["rehearsal", t("Rehearsal")]], (value) => (which = value))), writer(t("Write the notebook"), said, () => ({ document: "notebook", which }), { words, kind: "main" })), said, same("analyse"));
 }

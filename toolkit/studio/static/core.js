@@ -292,7 +292,9 @@ export async function step(action) {
   const { file, hash } = state.survey;
   try {
     adopt(await api(action, { file, hash, page_language: state.speak }));
-    tell(action === "undo" ? t("Undone") : t("Done again"));
+    const status = action === "undo" ? t("Undone") : t("Done again");
+    tell(status);
+    setTimeout(() => state.status === status && tell(t("Saved")), 4000);
     listeners.repaint();
   } catch (problem) {
     if (problem.now) conflict(state.survey.data, problem.now);

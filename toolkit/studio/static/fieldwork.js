@@ -2,6 +2,7 @@
 import { api, ask, button, copier, field, h, input, notice, number, numberIn, same, save, select, state, svg, t, toggle, work } from "./core.js";
 import { fillResults } from "./results.js";
 
+const BATCH = 250, MAX_PEOPLE = 5000; // a rehearsal is requested in batches, so that the page can show its progress
 const STATES = { draft: "not open yet", open: "open", paused: "paused", closed: "closed" };
 
 /** A link with its QR code. */
@@ -25,15 +26,20 @@ export async function opening(main) {
   function rehearsal() {
     const said = h("div", {}), found = h("div", {}), count = input("200", () => {}, { inputmode: "numeric" });
     const run = (event) => work(event.target, said, async () => {
-      const answer = await api("rehearse", { file: state.survey.file, people: numberIn(count.value), hash: now.hash });
-      now = answer;
+      const people = numberIn(count.value), batch = people <= MAX_PEOPLE ? BATCH : people; // the server rejects what is not a number of people, or too many
+      let stored = 0;
+      for (let sent = 0; sent < people || !sent; sent += batch) {
+        now = await api("rehearse", { file: state.survey.file, people: people > batch ? Math.min(batch, people - sent) : people, hash: now.hash });
+        stored += now.stored;
+        said.replaceChildren(notice(t("{n} of {people} have answered …", { n: number(stored, 0), people: number(people, 0) })));
+      }
       await fillResults(found, "rehearsal", "");
-      return t("{n} simulated people have answered. This is what you would see:", { n: number(answer.stored, 0) });
+      return t("{n} simulated people have answered. This is what you would see:", { n: number(stored, 0) });
     });
     const old = now.rehearsal && !now.rehearsal.current ? notice(t("There is a rehearsal of an earlier version. It is deleted when you rehearse again."), "note") : null;
     return h("section", { class: "panel", "aria-labelledby": "o1" }, h("h2", { id: "o1" }, t("1. Rehearse")),
       h("p", {}, t("Simulated people answer over the network, as phones do. Their reports cannot be mixed with real ones.")), old,
-      h("div", { class: "row" }, field(t("Invented people"), count), button(t("Rehearse"), run, "main")), said, found, same("rehearse"));
+      h("div", { class: "row" }, field(t("Simulated people"), count), button(t("Rehearse"), run, "main")), said, found, same("rehearse"));
   }
   function real() {
     const said = h("div", {}), one = now.real;

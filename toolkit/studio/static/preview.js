@@ -36,6 +36,8 @@ export async function preview(main) {
   const keep = (document, label) => writer(label, said, () => ({ document }));
   main.append(h("p", { class: "lead" }, t("Try it as a respondent would. Nothing that you tap here is sent.")), tabs,
     codes.length > 1 ? h("label", { class: "row" }, t("Language"), select(chosen.language, codes.map((code) => [code, LANGUAGE_WORDS[code] ?? code]), (code) => ((chosen.language = code), show()))) : "",
-    shown, h("div", { class: "row" }, keep("paper", t("Write sheets for paper")), keep("assessment", t("Write the assessment")), keep("xlsform", t("Write a form for ODK and Kobo"))), said, same("preview"));
+    shown, h("div", { class: "row" }, keep("paper", t("Write sheets for paper")), keep("assessment", t("Write the assessment")), keep("xlsform", t("Write a form for ODK and Kobo")),
+      keep("jspsych", t("Write a form for jsPsych")), keep("surveyjs", t("Write a form for SurveyJS")),
+      keep("qualtrics", t("Write a form for Qualtrics")), keep("limesurvey", t("Write a form for LimeSurvey"))), said, same("preview"));
   await show();
 }

@@ -113,7 +113,7 @@ function card(question, i, data) {
   const kind = kindOf(question);
   let rows = [], family = maker(question);
   const known = familyOf(family) !== undefined;
-  const slider = h("input", { type: "range", min: 0, max: 0, step: 1, "data-key": `q${i}.slider`, "aria-label": t("Protection of question {place}", { place: i + 1 }) });
+  const slider = h("input", { type: "range", min: 0, max: 0, step: 1, disabled: true, "data-key": `q${i}.slider`, "aria-label": t("Protection of question {place}", { place: i + 1 }) });
   const epsilon = h("output", { class: "epsilon" }), odds = h("div", { class: "odds" }), margin = h("strong", {}), small = h("strong", {});
   const people = [hundred(), hundred()], captions = [h("figcaption", {}), h("figcaption", {})];
   const figures = people.map((one, place) => h("figure", { class: "people", hidden: true }, one.picture, captions[place]));
@@ -141,8 +141,9 @@ function card(question, i, data) {
   }
   async function load() {
     if (!known) return;
-    if (!rows.length) epsilon.textContent = "ε …";
+    if (!rows.length) [epsilon.textContent, margin.textContent, small.textContent] = ["ε …", "…", "…"];
     rows = await curve(question, family);
+    slider.disabled = !rows.length;
     slider.max = rows.length - 1;
     slider.value = nearest();
     draw();

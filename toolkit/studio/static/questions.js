@@ -45,7 +45,7 @@ function languageChoice(codes) {
 }
 
 function adder(data) {
-  const words = { a: t("first answer"), b: t("second answer"), c: t("third answer"), warning: t("What you write here is sent as it is. Please write nothing that tells who you are, or what you answered above.") };
+  const words = { a: t("first answer"), b: t("second answer"), c: t("third answer"), warning: t("What you write here is sent unchanged. Please write nothing that reveals who you are or what you answered above.") };
   const add = (kind) => change(() => {
     data.questions.push(make(kind, data.questions.map((one) => one.name), words));
     fit(data);

@@ -1,10 +1,10 @@
 // The screen "Results": tables and plots, overall or by group, and files for readers and for other programs.
-import { api, h, notice, same, select, state, t, writer } from "./core.js";
+import { api, h, notice, number, same, select, state, t, writer } from "./core.js";
 
 /** A table of estimates. Each question is a heading of its rows, with its name in files and plots. */
 function estimates({ columns, rows, texts }) {
-  const caption = t("Estimates, each with its interval"), names = [...new Set(rows.map(([name]) => name))];
-  const cells = (row) => row.slice(1).map((cell, i) => h(i ? "td" : "th", i ? {} : { scope: "row" }, cell));
+  const caption = t("Estimates, each with its interval"), names = [...new Set(rows.map(([name]) => name))], count = columns.lastIndexOf("people");
+  const cells = (row) => row.slice(1).map((cell, i) => h(i ? "td" : "th", i ? {} : { scope: "row" }, i + 1 === count ? number(cell, 0) : cell));
   const bodies = names.map((name) => h("tbody", {},
     h("tr", {}, h("th", { scope: "rowgroup", colspan: columns.length - 1, class: "question", dir: "auto" }, texts[name] ?? name, " ", h("span", { class: "hint" }, name))),
     ...rows.filter((row) => row[0] === name).map((row) => h("tr", {}, ...cells(row)))));
@@ -47,14 +47,15 @@ export async function results(main) {
   function paint() {
     const { groups, texts } = now[chosen.which];
     choices.replaceChildren(
-      h("label", {}, t("Of"), select(chosen.which, there.map((which) => [which, words[which]]), (which) => ((chosen.which = which), (chosen.by = ""), paint(), show()))),
-      h("label", {}, t("By"), select(chosen.by, [["", t("everybody")], ...groups.map((name) => [name, texts[name] ?? name])], (by) => ((chosen.by = by), show()))));
+      h("label", {}, t("Collection"), select(chosen.which, there.map((which) => [which, words[which]]), (which) => ((chosen.which = which), (chosen.by = ""), paint(), show()))),
+      h("label", {}, t("Groups"), select(chosen.by, [["", t("everybody")], ...groups.map((name) => [name, texts[name] ?? name])], (by) => ((chosen.by = by), show()))));
   }
   const write = (document, ending, label) => writer(label, said, () => ({ document, ending, ...chosen }));
   const files = h("section", { class: "panel", "aria-labelledby": "files" }, h("h2", { id: "files" }, t("Files")),
-    h("p", { class: "hint" }, t("A report for readers needs a closed collection. Exported reports are for your eyes only.")),
-    h("div", { class: "row" }, write("report", ".html", t("Report (HTML)")), write("report", ".docx", t("Report (Word)")), write("export", ".csv", t("Reports (CSV)")),
-      write("export", ".sav", t("Reports (SPSS)")), write("export", ".dta", t("Reports (Stata)")), write("codebook", ".html", t("Codebook"))), said);
+    h("p", { class: "hint" }, t("A report for readers needs a closed collection. Raw reports are for your eyes only.")),
+    h("div", { class: "row" }, write("report", ".html", t("Report (HTML)")), write("report", ".docx", t("Report (Word)")), write("report", ".pdf", t("Report (PDF)")),
+      write("codebook", ".html", t("Codebook"))),
+    h("div", { class: "row" }, write("export", ".csv", t("Raw reports (CSV)")), write("export", ".sav", t("Raw reports (SPSS)")), write("export", ".dta", t("Raw reports (Stata)"))), said);
   main.append(choices, body, files, same("results"));
   paint();
   await show();

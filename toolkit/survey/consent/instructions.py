@@ -73,4 +73,4 @@ def outcome_words(outcomes: Sequence[str], voice: Voice) -> str:
     if outcomes[0].isdigit() and len(outcomes) > 2:
         return voice.say("to", first=outcomes[0], last=outcomes[-1])
     faces = ["–".join(voice.phrases.get(face, face) for face in outcome.split("-")) for outcome in outcomes]
-    return voice.joined(faces, "or")
+    return voice.join_words(faces, "or")

@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from toolkit.core.checks import reject
 from toolkit.core.loss import Pure
-from toolkit.local.birthdays import innocent_share
+from toolkit.local.birthdays import innocuous_share
 from toolkit.local.design import has_matrix
-from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
+from toolkit.survey.consent.statement import declining_option, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.questions.errors import SurveyWarning, error_location, reject_field
 from toolkit.survey.questions.question import LONGEST_ANSWER, TEXT_FIELDS, Question, loss_over_waves
@@ -36,15 +36,15 @@ SHEET_TRIES = ("understood_1", "understood_2")
 RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "serial", *SHEET_TRIES)
 """Names that are reserved for the page and the results."""
 
-_MAX_ORDERS = 3  # the largest number of options with separate instructions that people can follow on a wheel
+_MAX_INSTRUCTIONS = 3  # the largest number of options with separate instructions that people can follow on a wheel
 
-_SENTENCE = 300  # the number of characters that are searched for a claim at once
+_MAX_SEARCHED = 300  # maximum number of characters that are searched for a claim in one step
 
 MOST_DIGITS = 15
 """Largest number of digits before the decimal point of a plain number, which a float can hold exactly."""
 
 MAX_SUBMISSION_BYTES = 60_000
-"""Largest size of a submission in bytes, with room for its frame below the server's limit."""
+"""Largest size of a submission's answers in bytes; other fields fit into the rest of the server's limit."""
 
 
 def check_names(questions: Sequence[Question], waves: int) -> None:
@@ -56,13 +56,13 @@ def check_names(questions: Sequence[Question], waves: int) -> None:
     for name in names:
         with error_location(question=name, field="name"):
             if names.count(name) > 1:
-                rule = "each question must have a `name` of its own"
+                rule = "each question must have a unique `name`"
                 reject(rule, f"{name!r} {names.count(name)} times", "answers are identified by name")
             if name in reserved:
                 rule = f"a question must not be called {', '.join(reserved)}"
                 reject(rule, repr(name), "the results use this name; choose another")
             if re.sub(r"_(_\d+)?$", "", name) in {*names} - {name}:
-                rule = "a question must not have the name of another one followed by _ or __ and a number"
+                rule = "a question must not have the name of another question followed by _ or __ and a number"
                 reject(rule, repr(name), "files for SPSS and Stata have such columns")
 
 
@@ -91,7 +91,7 @@ def _check_text(field: str, name: str, text: Text | None, languages: Sequence[st
         rule = f"`{name}` must be given in every language of the survey ({', '.join(languages)})"
         reject_field(field, rule, f"none in {', '.join(absent)}", "people who choose that language could not read it")
     if character := next(filter(None, map(find_direction_change, text.values())), None):
-        rule = f"`{name}` must not change the direction of writing, except by isolates (U+2066 to U+2069)"
+        rule = f"`{name}` must not change the direction of writing, except with isolates (U+2066 to U+2069)"
         reject_field(field, rule, character_name(character), "the text around it would be shown backwards")
 
 
@@ -122,8 +122,8 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own_wo
                         reject(
                             "a label must be one line of text without quotation marks, invisible characters, or "
                             "characters that change the direction of writing",
-                            f"{character_name(character)} in that of {ascii(option)[:60]}",
-                            "the consent text quotes it and would read differently",
+                            f"{character_name(character)} in the label of {ascii(option)[:60]}",
+                            "the consent text quotes the label and would read differently",
                         )
 
 
@@ -138,7 +138,7 @@ def check_claims(prose: Mapping[str, Text | None], questions: Sequence[Question]
     for name, text in {**asking, **titles}.items():
         if (claim := _claim(text)) is not None:
             rule = f"`{name}` must not say what happens to answers"
-            why = "the page says it itself, from the designs, so that it is true"
+            why = "the page states this itself, from the designs, so that it is true"
             reject_field(name.partition(".")[0], rule, repr(claim), why)
     for name, sentences in prose.items():
         if name != "title":
@@ -149,11 +149,11 @@ def check_claims(prose: Mapping[str, Text | None], questions: Sequence[Question]
 
 
 def _warn_of_claim(text: str | Text | None, question: str | None, field: str) -> None:
-    if claim := next(filter(None, map(_claim, _versions(text or ""))), None):
+    if claim := next(filter(None, map(_claim, _texts(text or ""))), None):
         name = field if question is None else f"{question}.{field}"
         message = (
-            f"`{name}` says what happens to answers ({claim!r}): the page says it itself, from "
-            "the designs. Leave it out, unless it is exactly true for every answer here."
+            f"`{name}` says what happens to answers ({claim!r}): the page states this itself, from "
+            "the designs. Leave the claim out, unless it is exactly true for every answer in this survey."
         )
         warnings.warn(SurveyWarning(message, question=question, field=field), stacklevel=3)
 
@@ -162,10 +162,10 @@ def _claim(text: str) -> str | None:
     """Return the part of a text that makes a claim about answers, or None.
 
     The text is searched sentence by sentence, and long sentences in chunks, because the time grows with the cube of the
-    length that is searched at once.
+    length of the searched text.
     """
     pattern = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
-    sentences = re.findall(rf"[^.!?;؟؛]{{1,{_SENTENCE}}}", visible_form(text).lower())
+    sentences = re.findall(rf"[^.!?;؟؛]{{1,{_MAX_SEARCHED}}}", visible_form(text).lower())
     return next((match.group() for match in map(pattern.search, sentences) if match), None)
 
 
@@ -194,19 +194,19 @@ def check_conditions(questions: Sequence[Question]) -> None:
 def _check_condition(question: Question, other: Question, options: Sequence[str | int]) -> None:
     name = other.name
     if other.randomized:
-        leak = "whether this question was asked would tell the real answer; ask it of everybody"
+        leak = "whether this question was asked would reveal the true answer; ask it of everybody"
         reject("`show_if` must not depend on a randomized question", repr(name), leak)
     if other.kind != "choice":
-        rule = "`show_if` must name a plain question with one answer out of several"
-        reject(rule, f"{name!r}, a question for {other.kind}", "its answers cannot be listed as options")
+        rule = "`show_if` must name a plain single-choice question"
+        reject(rule, f"{name!r} with answers of kind {other.kind}", "its answers cannot be listed as options")
     if strange := [option for option in options if option not in other.options]:
         options_text = ", ".join(map(str, other.options[:8]))
         rule = f"`show_if` must name options of {name!r} ({options_text})"
         reject(rule, repr(strange[0])[:60], "the question would never be asked")
     if question.randomized and not other.required:
-        evade = "people could avoid this question by leaving that one out, which reveals something"
+        evade = "people could avoid this question by leaving the other one out, which reveals something"
         reject(f"{name!r} must be required, because a randomized question depends on it", "required = false", evade)
-    if question.randomized and (refusal := declining(other)) is not None:
+    if question.randomized and (refusal := declining_option(other)) is not None:
         evade = 'declining reveals something; make "prefer not to say" an option of the design instead'
         rule = "a randomized question must not depend on a question that can be declined"
         reject(rule, f"{name!r} with {refusal!r}", evade)
@@ -218,18 +218,18 @@ def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[s
     if with_memo is not None and waves == 1:
         rule = "a question with a memo needs a survey with at least 2 `waves`"
         why = "a permanent answer is useful only if the same people are asked again"
-        reject_field("waves", rule, f"{with_memo!r} in 1", why)
+        reject_field("waves", rule, f"{with_memo!r} in a survey with 1 wave", why)
     if with_memo is None and waves > 1:
         reject_field(
             "waves",
             "a survey with `waves` must have a question with a memo",
-            f"none, and {waves} waves",
+            f"{waves} waves and no memo",
             "each wave would cost the whole epsilon again; use separate surveys, or a Memo of toolkit.local.waves as "
             "the design",
         )
     for language in languages if waves > 1 else ():
         if absent := [name for name in WAVES if name not in phrases(language, own_words)]:
-            rule = f"`words` must hold {PROMISE_PREFIX}{absent[0]} where a survey has waves"
+            rule = f"`words` must contain {PROMISE_PREFIX}{absent[0]} in a survey with waves"
             reject_field("words", rule, f"none in {language!r}", "people must be told what being asked again means")
 
 
@@ -245,32 +245,32 @@ def check_leaks(questions: Sequence[Question]) -> None:
                 rule = "free text in a survey with randomized questions needs a `warning`"
                 why = "people could write there what the design hides; ask them not to"
                 reject_field("warning", rule, "none", why)
-            twins = [other for other in randomized if _letters(question) & _letters(other)]
-            twin = next((other for other in twins if not _apart(question, other)), None)
+            twins = [other for other in randomized if _letters_and_digits(question) & _letters_and_digits(other)]
+            twin = next((other for other in twins if not _in_different_arms(question, other)), None)
             if twin is not None and not question.randomized:
-                rule = "a plain question must not ask what a randomized one asks"
+                rule = "a plain question must not have the text of a randomized question"
                 reject_field("text", rule, f"the text of {twin.name!r}", "its answer would be sent unprotected")
 
 
-def _apart(question: Question, other: Question) -> bool:
+def _in_different_arms(question: Question, other: Question) -> bool:
     """Return whether two questions are in different arms, so that nobody is asked both."""
     arms = [set(item.arms) for item in (question, other)]
     return all(arms) and not arms[0] & arms[1]
 
 
-def _letters(question: Question) -> set[str]:
+def _letters_and_digits(question: Question) -> set[str]:
     """Return the letters and digits of a question's text in each language."""
-    return {"".join(filter(str.isalnum, visible_form(text).casefold())) or text for text in _versions(question.text)}
+    return {"".join(filter(str.isalnum, visible_form(text).casefold())) or text for text in _texts(question.text)}
 
 
-def _versions(text: str | Text) -> Collection[str]:
+def _texts(text: str | Text) -> Collection[str]:
     return [text] if isinstance(text, str) else text.values()
 
 
-def _lines(question: Question) -> list[str]:
+def _lowercase_texts(question: Question) -> list[str]:
     """Return the texts of a question in lower case."""
     texts = [text for text in (question.text, question.help, question.instructions) if text is not None]
-    return [line.lower() for text in texts for line in _versions(text)]
+    return [line.lower() for text in texts for line in _texts(text)]
 
 
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None:
@@ -298,10 +298,10 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int) -> None
 
 
 def warn_of_public_facts(questions: Sequence[Question]) -> None:
-    """Warn about an innocent question whose answer others can find out, because it reveals the true answer to them."""
+    """Warn about an innocent question whose answer others can find out, because they can then infer the true answer."""
     pattern = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
-        if match := next(filter(None, map(pattern.search, _lines(question))), None):
+        if match := next(filter(None, map(pattern.search, _lowercase_texts(question))), None):
             message = (
                 f"question {question.name!r} asks for something that others may find out ({match.group()!r}): whoever "
                 "knows it can infer the true answer from the report. Ask about a person whose birthday nobody "
@@ -315,14 +315,14 @@ def warn_of_months(questions: Sequence[Question]) -> None:
     names = {name for code in LANGUAGES for name in phrases(code, None, "paper")["months"].lower().split("|")}
     months = re.compile(rf"\b({'|'.join(sorted(names - {'may', 'march'}))})\b")  # these two are also ordinary words
     for question in questions:
-        share = innocent_share(question.design) if question.design and has_matrix(question.design) else None
+        share = innocuous_share(question.design) if question.design and has_matrix(question.design) else None
         if share is None or question.innocent is not None or (12 * share).denominator != 1:
             continue
-        if any(map(months.search, _lines(question))):
+        if any(map(months.search, _lowercase_texts(question))):
             message = (
-                f"question {question.name!r} counts {share} of all birthdays in some months: birthdays are days, and "
-                "January to April are 120.25 of 365.25, which moves an estimate by about a percentage point. Write "
-                'innocent = {born = "jan-apr"} with the months that you mean, and leave the share out.'
+                f"question {question.name!r} assumes {share} of all birthdays in some months, but months differ in "
+                "length: January to April have 120.25 of 365.25 days, which moves an estimate by about a percentage "
+                'point. Write innocent = {born = "jan-apr"} with the months you mean, and leave the share out.'
             )
             warnings.warn(SurveyWarning(message, question=question.name, field="design"), stacklevel=2)
 
@@ -333,10 +333,10 @@ def check_wheels(questions: Sequence[Question]) -> None:
         design = question.design
         if question.mode != "guided" or design is None or not has_matrix(design) or is_mixture(design):
             continue
-        if len(design.options) > _MAX_ORDERS:
+        if len(design.options) > _MAX_INSTRUCTIONS:
             with error_location(question=question.name, field="mode"):
-                design_rule = "a design that is either a report for everybody or the real answer"
-                rule = f"a guided question with more than {_MAX_ORDERS} options must have {design_rule}"
+                design_rule = "a design whose reports are either the true answer or the same for everybody"
+                rule = f"a guided question with more than {_MAX_INSTRUCTIONS} options must have {design_rule}"
                 why = 'nobody can follow such a wheel; use mode="auto", or k_ary or forced_options'
                 reject(rule, f"{len(design.options)} options", why)
 
@@ -356,7 +356,7 @@ def check_size(questions: Sequence[Question]) -> None:
         if not question.randomized and question.bounds and max(map(abs, question.bounds)) >= 10**MOST_DIGITS:
             with error_location(question=question.name, field="bounds"):
                 why = "phones and spreadsheets cannot hold more digits, and the server would reject such a number"
-                reject(f"`bounds` must have at most {MOST_DIGITS} digits before the point", "more", why)
+                reject(f"`bounds` must have at most {MOST_DIGITS} digits before the decimal point", "more", why)
     if (total := max_answer_bytes(questions)) > MAX_SUBMISSION_BYTES:
         rule = f"the longest possible submission must stay below {MAX_SUBMISSION_BYTES} bytes"
         reject(rule, total, "ask for fewer free texts, or fewer questions with many options")

@@ -10,7 +10,7 @@ from toolkit.local.questions import warner
 from toolkit.survey.consent import statement as consent
 from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.questions.question import Question, localized_question, loss_over_waves
-from toolkit.survey.questions.survey_fields import closing_texts, statements
+from toolkit.survey.questions.survey_fields import closing_texts, question_units, statements
 from toolkit.texts.multilingual import Text, in_language, isolate_digit_groups
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import (
@@ -26,7 +26,7 @@ from toolkit.texts.phrases import (
 
 
 def page_words(survey: Any) -> dict[str, dict[str, str]]:
-    """Return all texts of the page by language; the review before sending has only statements that apply."""
+    """Return all texts of the page by language; the review before sending contains only statements that apply."""
     check, access = survey.check, survey.access
     modes = {question.mode for question in survey.questions if question.draw_probabilities is None}
     review = {  # sentences on what is sent and what stays on the phone, and whether they apply
@@ -84,7 +84,7 @@ def consent_layers(
         own_words.insert(0, consent.Layer("who", (phrases(language, None, STATION)["station_own"],)))
     check = survey.check if check is None else check
     send = page_words(survey)[language]["send"]
-    return consent.merged([*consent.promise(survey, language, check, send, paper=paper), *own_words])
+    return consent.merge_layers([*consent.promise(survey, language, check, send, paper=paper), *own_words])
 
 
 def practicable(questions: Sequence[Question]) -> list[Question]:
@@ -92,14 +92,14 @@ def practicable(questions: Sequence[Question]) -> list[Question]:
 
 
 def is_deniable(questions: Sequence[Question]) -> bool:
-    """Return whether nobody can be sure of an answer; otherwise practice and check would be misleading."""
+    """Return whether nobody can be sure of an answer; otherwise practice questions and the check would mislead."""
     return bool(questions) and max(question.loss.epsilon for question in questions) <= WEAK_EPSILON
 
 
 def practice_question(
     questions: Sequence[Question], languages: Sequence[str], own_words: Own | None = None, *, again: bool = False
 ) -> Question:
-    """Return a practice question as private as the least private real question; its answer is never sent."""
+    """Return a practice question that is as private as the least private real question; its answer is never sent."""
     text = {code: phrases(code, own_words)["practice_2" if again else "practice"] for code in languages}
     weakest = max(practicable(questions), key=lambda question: question.loss.epsilon)
     yes_or_no = weakest.options == weakest.report_options == ("no", "yes")
@@ -124,7 +124,7 @@ def shown_survey(survey: Any) -> dict[str, Any]:
         "title": headings(survey),
         "languages": list(codes),
         "access": survey.access,
-        "consent": {code: [_shown_layer(question, code, own_words) for question in layers[code]] for code in codes},
+        "consent": {code: [_shown_layer(layer, code, own_words) for layer in layers[code]] for code in codes},
         "practice": [
             {**shown_question(question, codes, own_words=own_words), "rows": _rows(question, codes, own_words)}
             for question in rounds
@@ -133,6 +133,7 @@ def shown_survey(survey: Any) -> dict[str, Any]:
         "questions": questions,
         **endings,
         **({"household": True} if survey.household else {}),
+        **({"random_order": _shuffled_names(survey)} if survey.random_order else {}),
         **({} if survey.completion is None else {"completion": survey.completion}),
     }
     for code in codes:
@@ -150,21 +151,21 @@ def _shown_layer(layer: consent.Layer, language: str, own_words: Own | None) -> 
 
 
 def _rows(question: Question, languages: Sequence[str], own_words: Own | None) -> list[dict[str, str]]:
-    """Return, for each answer, a sentence on its possible reports by language."""
+    """Return, for each answer, a sentence on its possible reports in each language."""
     sentences = {code: consent.odds_by_answer(question, code, own_words) for code in languages}
     return [{code: sentences[code][truth] for code in languages} for truth in range(len(question.options))]
 
 
-_PER_WORD, _PER_QUESTION = 60 / 200, 4  # seconds: 200 words a minute, and the time to think and to tap
-_AROUND = 30  # further words on a question's screen, such as notes, buttons and steps
-_REVIEWED = 12  # words per question on the review screen
+_SECONDS_PER_WORD, _SECONDS_PER_QUESTION = 60 / 200, 4  # 200 words per minute, and seconds to think and tap
+_EXTRA_WORDS = 30  # additional words on a question's screen, such as notes, buttons and steps
+_REVIEW_WORDS = 12  # words per question on the review screen
 
 
 def minutes(page: Mapping[str, Any], language: str) -> int:
-    """Return the number of minutes, rounded up, that a survey takes if all texts that are not collapsed are read.
+    """Return the duration of a survey in minutes, rounded up, if people read all texts that are not collapsed.
 
-    Odds that were shown before are collapsed, and randomized reports are shown only for the first two questions with
-    the same odds.
+    Odds that were shown before are collapsed, unless the questions are in random order, and the randomized report is
+    shown for at most two questions with the same odds.
     """
 
     def count_words(*texts: str | None) -> int:
@@ -173,15 +174,16 @@ def minutes(page: Mapping[str, Any], language: str) -> int:
     read = sum(count_words(layer["title"], *layer["open"]) for layer in page["consent"][language])
     entries = [*page["practice"], *(entry for entry in page["questions"] if "weights" not in entry)]
     earlier_odds: list[str] = []
+    mixed = page.get("random_order", ())
     for entry in entries:
         texts = [entry[name] and entry[name][language] for name in ("text", "help", "instructions", "warning")]
-        read += _AROUND + count_words(*texts, *(option["label"][language] for option in entry["options"]))
+        read += _EXTRA_WORDS + count_words(*texts, *(option["label"][language] for option in entry["options"]))
         odds = " ".join(entry["odds"][language]) if entry["odds"] else ""
-        read += count_words(odds) if odds not in earlier_odds else 0
-        read += _AROUND if entry["mode"] == "auto" and earlier_odds.count(odds) < 2 else 0
+        read += count_words(odds) if odds not in earlier_odds or entry["name"] in mixed else 0
+        read += _EXTRA_WORDS if entry["mode"] == "auto" and earlier_odds.count(odds) < 2 else 0
         earlier_odds.append(odds)
-    read += 2 * _AROUND * bool(page["check"]) + _REVIEWED * len(page["questions"]) + 2 * _AROUND
-    return math.ceil((_PER_WORD * read + _PER_QUESTION * (len(entries) + bool(page["check"]) + 2)) / 60)
+    read += 2 * _EXTRA_WORDS * bool(page["check"]) + _REVIEW_WORDS * len(page["questions"]) + 2 * _EXTRA_WORDS
+    return math.ceil((_SECONDS_PER_WORD * read + _SECONDS_PER_QUESTION * (len(entries) + bool(page["check"]) + 2)) / 60)
 
 
 def shown_question(
@@ -198,12 +200,10 @@ def shown_question(
         return None if text is None else {code: isolate_digit_groups(text[code]) for code in languages}
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
-        sentences = {code: phrases(code, own_words) for code in languages}
-        return [
-            {"value": option, "label": {k: local.label(option, k, sentences[k]) for k in languages}}
-            for option in options
-        ]
+        labels = [{code: local.label(option, code, sentences[code]) for code in languages} for option in options]
+        return [{"value": option, "label": label} for option, label in zip(options, labels, strict=True)]
 
+    sentences = {code: phrases(code, own_words) for code in languages}
     local, randomizer = localized_question(question, languages[0]), question.memo or question.design
     return {
         "name": question.name,
@@ -223,8 +223,22 @@ def shown_question(
         "warning": in_languages(question.warning),
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
+        **({"mixed": _shuffled_choices(question)} if question.random_order else {}),
         **({} if question.draw_probabilities is None else {"weights": _weights(question.draw_probabilities)}),
     }
+
+
+def _shuffled_names(survey: Any) -> list[str]:
+    """Return the names of the questions that are asked in random order."""
+    units, mixed = question_units(survey.questions, survey.random_order)
+    return [survey.questions[index].name for unit in mixed for index in units[unit]]
+
+
+def _shuffled_choices(question: Question) -> list[int]:
+    """Return the indices of the choices that are shuffled; the option for declining keeps its position."""
+    choices = question.report_options if question.mode in ("guided", "physical") else question.options
+    refusal = consent.declining_option(question)
+    return [index for index, choice in enumerate(choices) if choice != refusal]
 
 
 def _odds(question: Question, language: str, own_words: Own | None, waves: int) -> list[str]:

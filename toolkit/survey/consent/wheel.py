@@ -27,15 +27,15 @@ Sector = tuple[int, int, tuple[int, ...]]
 
 def sectors(design: Design) -> list[Sector]:
     """Return the sectors of a wheel with exactly the odds of the design; adjacent sectors always differ."""
-    return _mixed(design) or _side_by_side(design)
+    return _mixture_sectors(design) or _general_sectors(design)
 
 
 def is_mixture(design: Design) -> bool:
     """Return whether the design is a mixture of reports for everybody and one report for each true answer."""
-    return bool(_mixed(design))
+    return bool(_mixture_sectors(design))
 
 
-def _mixed(design: Design) -> list[Sector]:
+def _mixture_sectors(design: Design) -> list[Sector]:
     """Return the sectors of a mixture, with the sector that depends on the answer second, or [] for other designs.
 
     The minimum of each column of the matrix is the weight with which everybody gives this report.
@@ -45,14 +45,14 @@ def _mixed(design: Design) -> list[Sector]:
     if (np.count_nonzero(remainder, axis=1) != 1).any():
         return []
     k = len(design.options)
-    orders = [((j,) * k, int(size)) for j, size in enumerate(everybody.tolist())]
-    orders.insert(1, (tuple(remainder.argmax(axis=1).tolist()), int(remainder[0].sum())))
-    positive = [(says, size) for says, size in orders if size]
+    instructions = [((j,) * k, int(size)) for j, size in enumerate(everybody.tolist())]
+    instructions.insert(1, (tuple(remainder.argmax(axis=1).tolist()), int(remainder[0].sum())))
+    positive = [(reports, size) for reports, size in instructions if size]
     ends = list(accumulate(size for _, size in positive))
-    return [(end - size, end, says) for (says, size), end in zip(positive, ends, strict=True)]
+    return [(end - size, end, reports) for (reports, size), end in zip(positive, ends, strict=True)]
 
 
-def _side_by_side(design: Design) -> list[Sector]:
+def _general_sectors(design: Design) -> list[Sector]:
     """Return the sectors of any design: a sector begins wherever a cell of any row of the matrix begins."""
     ends = np.cumsum(design.weights, axis=1)
     edges = sorted({0, *ends.ravel().tolist()})
@@ -64,23 +64,29 @@ def wheel(
 ) -> list[dict[str, Any]]:
     """Return the sectors for the page, each with its size and its instruction by language."""
     return [
-        {"size": end - start, "order": {code: _order(says, options, reports, texts[code], code) for code in texts}}
-        for start, end, says in sectors(design)
+        {
+            "size": end - start,
+            "order": {code: _instruction(sector_reports, options, reports, texts[code], code) for code in texts},
+        }
+        for start, end, sector_reports in sectors(design)
     ]
 
 
-def _order(says: Sequence[int], options: Labels, reports: Labels, texts: Mapping[str, str], language: str) -> str:
+def _instruction(
+    sector_reports: Sequence[int], options: Labels, reports: Labels, texts: Mapping[str, str], language: str
+) -> str:
     pairs = [
-        (options[truth]["label"][language], reports[report]["label"][language]) for truth, report in enumerate(says)
+        (options[truth]["label"][language], reports[report]["label"][language])
+        for truth, report in enumerate(sector_reports)
     ]
     if all(truth == label for truth, label in pairs):
         return texts["tap_truth"]
-    if len(set(says)) == 1:
-        return filled(texts["tap_this"], label=pairs[0][1])
-    return " ".join(filled(texts["tap_if"], truth=truth, label=label) for truth, label in pairs)
+    if len(set(sector_reports)) == 1:
+        return fill_slots(texts["tap_this"], label=pairs[0][1])
+    return " ".join(fill_slots(texts["tap_if"], truth=truth, label=label) for truth, label in pairs)
 
 
-def filled(text: str, **values: str) -> str:
+def fill_slots(text: str, **values: str) -> str:
     """Fill the slots of a text in one pass, so that braces in a label are kept and no label changes the text."""
     safe = {name: quotable(value, text) for name, value in values.items()}
     return _SLOT.sub(lambda slot: safe.get(slot[1], slot[0]), text)

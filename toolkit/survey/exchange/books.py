@@ -26,16 +26,18 @@ SUFFIXES = (".json", ".md", ".html", ".docx", ".pdf", ".xml")
 _NAMESPACE = "ddi:codebook:2_5"
 _WIDEST = 12
 _REPORTS = (
-    "A column that is marked as randomized holds reports, which chance has changed, and not answers: the share of "
-    "reports that say yes is not the share of people who do. Each such column comes with its estimator."
+    "A column that is marked as randomized contains randomized reports and not answers: the share of reports that are "
+    "yes is not the share of people whose answer is yes. Each such column comes with its estimator."
 )
 _CODES = (
-    "Files in .sav and .dta have codes; all others hold the answers themselves. An answer that is a whole number of "
-    "up to nine digits is its own code."
+    "Files in .sav and .dta format contain codes; all others contain the answers themselves. An answer that is a whole "
+    "number of up to nine digits is its own code."
 )
+_ORDER = "Asked in random order, which was not stored: {names}."
 _EMPTY = (
-    "What is missing: in .sav files two negative codes, the lower for a question that was not asked after an earlier "
-    "answer and the other for one that was left out; in .dta files .a and .b; in all others an empty cell for both."
+    "Missing values: .sav files have two negative codes, the lower one for a question that was not asked because of an "
+    "earlier answer, and the other for a question that was left out; .dta files have .a and .b; all others have an "
+    "empty cell in both cases."
 )
 
 
@@ -53,7 +55,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
     language : str, optional
         The language of labels and questions; by default the survey's first language.
     remarks : sequence of str
-        Sentences about the collection.
+        Remarks about the collection, as complete sentences.
 
     Returns
     -------
@@ -96,14 +98,14 @@ def program_lines(question: Question) -> dict[str, str]:
     if design is None:
         return {}
     if reports_are_sets(question):
-        each = enumerate(_by_tick(design), start=1)
+        each = enumerate(_scores_by_tick(design), start=1)
         lines = [_by_program(f"{question.name}__{i}", partial(_affine, ends=ends)) for i, ends in each]
         return {program: "\n".join(line[program] for line in lines) for program in lines[0]}
     if design.matrix is not None:
         codes = answer_codes(question)
         scores = np.asarray(design._scores_of_raw_reports(list(range(len(codes))))).reshape(len(codes), -1)
         return _by_program(question.name, partial(_coded, codes=codes, scores=scores))
-    ends = _by_number(design) if question.kind == "number" else None
+    ends = _scores_of_bits(design) if question.kind == "number" else None
     return {} if ends is None else _by_program(question.name, partial(_affine, ends=ends))
 
 
@@ -113,7 +115,7 @@ def _by_program(name: str, lines: Callable[[str], dict[str, str]]) -> dict[str, 
     return {program: lines(column_name_in_file(name, suffix))[program] for program, suffix in files.items()}
 
 
-def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
+def _scores_by_tick(design: Randomizer) -> list[tuple[float, float]]:
     """Return each option's scores for reports without and with this option; other options do not affect them."""
     k = len(design.options)
     sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
@@ -126,7 +128,7 @@ def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
     return ends
 
 
-def _by_number(design: Randomizer) -> tuple[float, float] | None:
+def _scores_of_bits(design: Randomizer) -> tuple[float, float] | None:
     """Return the scores of the reports 0 and 1 if scores are linear in reports, or otherwise None."""
     points = [point for point in range(-50, 200) if design._accepts(point)]
     try:
@@ -174,20 +176,25 @@ def _coded(name: str, codes: Sequence[int], scores: Any) -> dict[str, str]:
     }
 
 
+def _names_in_random_order(survey: Survey) -> str:
+    return "all questions" if survey.random_order is True else ", ".join(survey.random_order or ())
+
+
 def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) -> Document:
     book = codebook(survey, remarks)
-    facts = f"Hash {survey.hash}. What one respondent spends at most: epsilon {survey.loss.epsilon:.4g}."
+    facts = f"Hash {survey.hash}. The privacy loss of one respondent is at most epsilon {survey.loss.epsilon:.4g}."
     opening = f'R: d <- haven::read_sav("{stem}.sav")\nStata: use "{stem}.dta"\nSPSS: GET FILE="{stem}.sav".'
     blocks = [Block("h1", f"Codebook: {headings(survey)[language]}"), Block("p", facts), Block("p", _REPORTS)]
     blocks += [*(Block("p", remark) for remark in book["remarks"]), Block("p", _CODES), Block("p", _EMPTY)]
+    blocks += [Block("p", _ORDER.format(names=_names_in_random_order(survey)))] if survey.random_order else []
     blocks += [Block("p", "The lines below compute each estimate once the file is read:"), Block("code", opening)]
     for question in survey.questions:
         blocks += [Block("h2", question.name), Block("p", text_in(question.text, language))]
-        blocks += _described(survey, question, language, book["columns"][question.name])
+        blocks += _question_blocks(survey, question, language, book["columns"][question.name])
     return Document(tuple(blocks), language)
 
 
-def _described(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
+def _question_blocks(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
     sentences = phrases(language, survey.words)
     options = printed_answers(question)
     codes: Sequence[Any] = answer_codes(question) or range(len(options))
@@ -203,6 +210,8 @@ def _described(survey: Survey, question: Question, language: str, column: dict[s
     if question.show_if:
         condition = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
         blocks.append(Block("p", f"Asked if {condition}."))
+    if question.random_order:
+        blocks.append(Block("p", "Options in random order, which was not stored."))
     if question.design is None:
         reading = [Block("p", f"Reading: {column['reading']}.")] if "reading" in column else []
         return [*blocks, *reading, Block("p", "Plain: the answer as it was given.")]
@@ -215,7 +224,7 @@ def _described(survey: Survey, question: Question, language: str, column: dict[s
     blocks += _matrix(question.design)
     lines = program_lines(question)
     if not lines:
-        why = "No short line computes its estimate; toolkit.survey.read_reports and estimate do."
+        why = "Its estimate needs more than a line of code; use toolkit.survey.read_reports and estimate."
         return [*blocks, Block("p", why)]
     names = ", ".join(map(str, estimated_labels(question.design)))
     blocks.append(Block("p", f"Estimator: the mean of unbiased scores of the reports. It estimates: {names}."))

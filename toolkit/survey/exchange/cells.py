@@ -10,9 +10,9 @@ from datetime import date, time
 from itertools import chain
 from typing import Any, NoReturn
 
-from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key
+from toolkit.analysis.reports import UNREADABLE, QuestionModel, Reader, cell_key
 from toolkit.core.checks import is_missing, reject
-from toolkit.core.tables import harmless
+from toolkit.core.tables import escape_formulas
 from toolkit.survey.stat_files import EMPTY_REASONS, model_reports_sets, whole_number
 
 _NOTHING = "nothing was read"
@@ -28,13 +28,13 @@ _SECOND = "2"
 
 
 class OptionNames:
-    """A lookup of options by exact name or, if it is unambiguous, by a name in any case or with a number before it."""
+    """A lookup of options by exact name or, if it is unambiguous, by a name in any case or with a leading number."""
 
     def __init__(self, options: Sequence[Any], *lists: Sequence[Any]) -> None:
         self._exact, self._by_key, self._numbered = (defaultdict[str, set[Any]](set) for _ in range(3))
         for names in lists:
             for number, (name, option) in enumerate(zip(names, options, strict=True), 1):
-                for text in (str(name), str(harmless(name))):
+                for text in (str(name), str(escape_formulas(name))):
                     self._exact[text].add(option)
                     self._by_key[cell_key(text)].add(option)
                     self._numbered[cell_key(f"{number}. {text}")].add(option)
@@ -69,7 +69,7 @@ def split_options(text: str, names: Mapping[str, Any], separator: str) -> frozen
             if end == len(text):
                 complete |= sets
             elif match := between.match(text, end):
-                # Two readings of the beginning already make the whole text ambiguous.
+                # If the beginning can be read in two ways, the whole text is ambiguous.
                 target = readings.setdefault(match.end(), set())
                 target |= set(list(sets)[: max(2 - len(target), 0)])
     return complete.pop() if len(complete) == 1 else None
@@ -95,7 +95,7 @@ class CellReader:
     def column(self, cells: Sequence[Any], labels: Mapping[Any, str], convert: Callable[[Any], Any]) -> list[Any]:
         """Read a column; an error message counts the cells that are not reports and never quotes them."""
         values = self.values(cells, labels)
-        if strange := [cell for cell, value in zip(cells, values, strict=True) if value is STRANGE]:
+        if strange := [cell for cell, value in zip(cells, values, strict=True) if value is UNREADABLE]:
             self._reject_cells(strange, len(cells))
         by_cell = dict(zip(cells, values, strict=True))
         is_text = any(isinstance(cell, str) and not cell.lstrip().startswith("[") for cell in by_cell)
@@ -105,27 +105,27 @@ class CellReader:
         return [converted[cell] for cell in cells]
 
     def values(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
-        """Return the report in each cell, None or STRANGE; each distinct cell is read only once."""
+        """Return the report in each cell, None or UNREADABLE; each distinct cell is read only once."""
         cells = [None if is_missing(cell) else cell for cell in cells]
         different = list(dict.fromkeys(cells))
-        by_code = self._by_code(different, labels)
+        by_code = self._meaning_by_code(different, labels)
         remaining = [cell for cell in different if cell is not None and _key(cell) not in by_code]
         if model_reports_sets(self.model):
-            read = self._sets(remaining)
+            read = self._read_sets(remaining)
         elif self.model.report_options:
-            read = self._choices(remaining, is_coded=bool(labels or self.codes))
+            read = self._read_choices(remaining, is_coded=bool(labels or self.codes))
         else:
-            read = self._numbers(remaining)
+            read = self._read_numbers(remaining)
         read |= {cell: by_code.get("" if cell is None else _key(cell)) for cell in different if cell not in read}
         return [read[cell] for cell in cells]
 
     def boxes(self, columns: Sequence[Sequence[Any]], labels: Sequence[Mapping[Any, str]]) -> list[Any]:
         """Read one column per option; return the positions of the ticked options in each row, or None."""
-        words = [self._words(cells, by_code) for cells, by_code in zip(columns, labels, strict=True)]
-        ticks = self._ticks(words)
+        words = [self._lowercase_texts(cells, by_code) for cells, by_code in zip(columns, labels, strict=True)]
+        ticks = self._read_ticks(words)
         rows = list(zip(*ticks, strict=True))
         counts = Counter(rows)
-        for kind, reject_rows in ((_OTHER, self._reject_options), (STRANGE, self._reject_ticks)):
+        for kind, reject_rows in ((_OTHER, self._reject_options), (UNREADABLE, self._reject_ticks)):
             if strange := sum(count for row, count in counts.items() if kind in row):
                 pairs = zip(chain(*ticks), chain(*columns), strict=True)
                 kinds_of_cells = kinds(cell for tick, cell in pairs if tick is kind)
@@ -140,18 +140,18 @@ class CellReader:
             reject(rule, f"{strange:,} of {len(rows):,} rows with other options ticked", _NOTHING)
         return [read[row] for row in rows]
 
-    def _ticks(self, words: Sequence[Sequence[str]]) -> list[list[Any]]:
+    def _read_ticks(self, words: Sequence[Sequence[str]]) -> list[list[Any]]:
         """Return whether each box is ticked; None if the cell is missing."""
-        meaning, ticks = self._meaning(words), []
+        meaning, ticks = self._tick_meanings(words), []
         for texts, option in zip(words, self.model.options, strict=True):
             by_word: dict[str, Any] = {"": None, **meaning}
             for text in set(texts) - set(by_word):
-                name = self._either(text)
-                by_word[text] = STRANGE if name is None else name == option or _OTHER
+                name = self._option_by_any_name(text)
+                by_word[text] = UNREADABLE if name is None else name == option or _OTHER
             ticks.append([by_word[text] for text in texts])
         return ticks
 
-    def _meaning(self, words: Sequence[Sequence[str]]) -> dict[str, bool]:
+    def _tick_meanings(self, words: Sequence[Sequence[str]]) -> dict[str, bool]:
         """Return which words in columns of boxes mean ticked or not ticked; all other words are names of options."""
         different = set(chain(*words))
         meaning = dict.fromkeys(_TICKED, True) | dict.fromkeys(_NOT_TICKED, False)
@@ -160,7 +160,9 @@ class CellReader:
         by_caller = {_key(code): tick for code, tick in self.codes.items() if isinstance(tick, bool)}
         # A ticked box may contain the name of its option, which may be "0", "2" or "no".
         pairs = zip(words, self.model.options, strict=True)
-        if not by_caller and all(self._either(text) == option for texts, option in pairs for text in set(texts) - {""}):
+        if not by_caller and all(
+            self._option_by_any_name(text) == option for texts, option in pairs for text in set(texts) - {""}
+        ):
             rows = zip(*words, strict=True)
             if any("" in row and set(row) != {""} for row in rows):
                 return {}
@@ -170,18 +172,17 @@ class CellReader:
 
     def _reject_options(self, received: str) -> NoReturn:
         options = self.model.options
-        rule = f"each column of {self.name!r} must name its own option alone"
-        reject(
-            rule, received, f"{_NOTHING}; say which has which, columns={{{self.name!r}: {{{options[0]!r}: '…', …}}}}"
-        )
+        rule = f"each column of {self.name!r} must name only its own option"
+        advice = f"give the column of each option, columns={{{self.name!r}: {{{options[0]!r}: '…', …}}}}"
+        reject(rule, received, f"{_NOTHING}; {advice}")
 
     def _reject_ticks(self, received: str) -> NoReturn:
-        rule = f"the columns of {self.name!r} must hold what is ticked, as 0 and 1"
-        advice = f"say what they stand for, codes={{{self.name!r}: {{…: True, …: False}}}}"
-        reject(rule, received, f"{_NOTHING}; {advice}, or that they are no answer, missing={{{self.name!r}: […]}}")
+        rule = f"the columns of {self.name!r} must contain 1 for ticked and 0 for unticked boxes"
+        advice = f"state the meaning of the codes, codes={{{self.name!r}: {{…: True, …: False}}}}"
+        reject(rule, received, f"{_NOTHING}; {advice}, or which mean no answer, missing={{{self.name!r}: […]}}")
 
-    def _words(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[str]:
-        """Return cells as lower-case texts, with labels in place of codes and empty texts for missing answers."""
+    def _lowercase_texts(self, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[str]:
+        """Return cells as lower-case strings, with labels in place of codes and empty strings for missing answers."""
         by_code = {_key(code): _key(label) for code, label in labels.items()}
         codes, missing = {_key(code) for code in self.codes}, {_key(code) for code in self.missing}
         texts = {}
@@ -194,32 +195,36 @@ class CellReader:
     def _check_blank(self, *, is_blank: bool, codes: str) -> None:
         """Reject empty cells that may be reports: randomized sets may be empty, and omitting them would bias shares."""
         if is_blank and self.model.loss is not None and self.model._accepts([]) and "" not in self.missing:
-            rule = f"the file must tell empty reports of {self.name!r} from missing ones"
-            advice = f"say that they are reports, codes={codes}, or missing, missing={{{self.name!r}: ['']}}"
+            rule = f"the file must distinguish empty reports of {self.name!r} from missing reports"
+            advice = f"state that they are reports, codes={codes}, or missing, missing={{{self.name!r}: ['']}}"
             reject(rule, "empty cells", f"{_NOTHING}; {advice}")
 
-    def _by_code(self, different: Sequence[Any], labels: Mapping[Any, str]) -> dict[str, Any]:
+    def _meaning_by_code(self, different: Sequence[Any], labels: Mapping[Any, str]) -> dict[str, Any]:
         """Return the meaning of each code, from the caller's `codes`, then `missing`, then the labels in the file."""
         plain = Reader(self.name, self.model)
-        by_caller = {_key(code): self._checked(plain, self._either, label) for code, label in self.codes.items()}
-        if STRANGE in by_caller.values():
-            reject(f"the codes of {self.name!r} must be its answers{self._options()}", "something else", _NOTHING)
+        by_caller = {
+            _key(code): self._report_of_label(plain, self._option_by_any_name, label)
+            for code, label in self.codes.items()
+        }
+        if UNREADABLE in by_caller.values():
+            rule = f"the codes of {self.name!r} must stand for its answers{self._options_text()}"
+            reject(rule, "something else", _NOTHING)
         by_code: dict[str, Any] = dict.fromkeys(map(_key, self.missing)) | by_caller
         present = {_key(cell) for cell in different if cell is not None}
         in_file = {_key(code): label for code, label in labels.items()}
         in_file = {key: label for key, label in in_file.items() if key in present and key not in by_code}
         own_names, _, *languages, _ = self.names
-        names = self._naming(
+        names = self._first_matching_list(
             [label for label in in_file.values() if _key(label) not in EMPTY_REASONS], [*languages, own_names]
         )
-        read = {key: self._checked(plain, names, label) for key, label in in_file.items()}
-        if strange := sum(value is STRANGE for value in read.values()):
-            rule = f"the labels of codes for {self.name!r} must be among its answers{self._options()}"
-            reject(rule, f"{strange:,} other labels", f"{_NOTHING}; {self._advice()}")
+        read = {key: self._report_of_label(plain, names, label) for key, label in in_file.items()}
+        if strange := sum(value is UNREADABLE for value in read.values()):
+            rule = f"the labels of codes for {self.name!r} must be among its answers{self._options_text()}"
+            reject(rule, f"{strange:,} other labels", f"{_NOTHING}; {self._codes_advice()}")
         return by_code | read
 
-    def _checked(self, reader: Reader, names: Callable[[object], Any], label: object) -> Any:
-        """Return the report that a label stands for, or STRANGE."""
+    def _report_of_label(self, reader: Reader, names: Callable[[object], Any], label: object) -> Any:
+        """Return the report that a label stands for, or UNREADABLE."""
         is_set = model_reports_sets(self.model)
         option = None if isinstance(label, bool | list) else names(label)
         if (option is None and label in EMPTY_REASONS) or (is_set and isinstance(label, bool)):
@@ -228,27 +233,33 @@ class CellReader:
             return reader.read(label)
         return [self.model.options.index(option)] if is_set else reader.read(option)
 
-    def _naming(self, cells: Sequence[object], lists: Sequence[OptionNames]) -> Callable[[object], Any]:
-        """Return the first list with all of these names, as different options may share a name in two languages."""
-        return next((names for names in lists if all(names(cell) is not None for cell in cells)), self._either)
+    def _first_matching_list(self, cells: Sequence[object], lists: Sequence[OptionNames]) -> Callable[[object], Any]:
+        """Return the first list with all of these names; different options may share a name in two languages."""
+        return next(
+            (names for names in lists if all(names(cell) is not None for cell in cells)), self._option_by_any_name
+        )
 
-    def _either(self, cell: object) -> Any:
+    def _option_by_any_name(self, cell: object) -> Any:
         """Return the option with this name in the survey, or otherwise in a form or in any language."""
         option = self.names[0](cell)
         return self.names[-1](cell) if option is None else option
 
-    def _choices(self, cells: Sequence[Any], *, is_coded: bool) -> dict[Any, Any]:
+    def _read_choices(self, cells: Sequence[Any], *, is_coded: bool) -> dict[Any, Any]:
         own_names, form, *languages, _ = self.names
-        names, reader, read = self._naming(cells, [own_names, form, *languages]), Reader(self.name, self.model), {}
+        names, reader, read = (
+            self._first_matching_list(cells, [own_names, form, *languages]),
+            Reader(self.name, self.model),
+            {},
+        )
         for cell in cells:
             if is_coded and not isinstance(cell, str):
-                read[cell] = STRANGE  # the file has labels for other numbers, but not for this one
+                read[cell] = UNREADABLE  # the file has labels for other numbers, but not for this one
                 continue
             options = (option for option in (names(cell), names(number_in(cell))) if option is not None)
             read[cell] = reader.read(next(options, cell))
         return read
 
-    def _numbers(self, cells: Sequence[Any]) -> dict[Any, Any]:
+    def _read_numbers(self, cells: Sequence[Any]) -> dict[Any, Any]:
         """Read numbers and lists of numbers; a comma is a decimal mark if it cannot separate thousands."""
         reader, comma = Reader(self.name, self.model), re.compile(r"[-+]?\d+,\d+")
         with_comma = [cell for cell in cells if isinstance(cell, str) and comma.fullmatch(cell.strip())]
@@ -258,13 +269,13 @@ class CellReader:
             decimal = None if is_mixed or all(len(x.strip().partition(",")[2]) == 3 for x in with_comma) else ","
         return {cell: reader.read(number_in(_with_point(cell, decimal))) for cell in cells}
 
-    def _sets(self, cells: Sequence[Any]) -> dict[Any, Any]:
+    def _read_sets(self, cells: Sequence[Any]) -> dict[Any, Any]:
         """Read sets of options, written as lists of positions by this package or as names in one text."""
         reader = Reader(self.name, self.model)
         read = {cell: reader.read(number_in(cell)) for cell in cells}
-        texts = [cell for cell, value in read.items() if value is STRANGE]
+        texts = [cell for cell, value in read.items() if value is UNREADABLE]
         own_names, form, *languages, every = (names.unambiguous() for names in self.names)
-        codes = {_key(code): self._either(label) for code, label in self.codes.items() if _key(code)}
+        codes = {_key(code): self._option_by_any_name(label) for code, label in self.codes.items() if _key(code)}
         vocabularies = [codes] if codes else [own_names, form, *languages]
         for vocabulary in [*vocabularies, {**every, **own_names, **codes}]:
             parts = {cell: split_options(str(whole_number(cell)), vocabulary, self.separator) for cell in texts}
@@ -272,29 +283,29 @@ class CellReader:
                 break
         indices = {option: index for index, option in enumerate(self.model.options)}
         for cell, options in parts.items():
-            read[cell] = STRANGE if options is None else sorted(indices[option] for option in options)
+            read[cell] = UNREADABLE if options is None else sorted(indices[option] for option in options)
         return read
 
-    def _options(self) -> str:
+    def _options_text(self) -> str:
         options = self.model.report_options or self.model.options
         return f" ({', '.join(map(str, options[:8]))})" if options else ""
 
-    def _advice(self) -> str:
+    def _codes_advice(self) -> str:
         answers = [repr(option) for option in (self.model.report_options or self.model.options)[:2]] or ["a number"]
         pairs = ", ".join(f"…: {answer}" for answer in answers)
         return (
-            f"say what they stand for, codes={{{self.name!r}: {{{pairs}}}}}, or that they are no answer, "
+            f"state the meaning of the values, codes={{{self.name!r}: {{{pairs}}}}}, or which mean no answer, "
             f"missing={{{self.name!r}: […]}}"
         )
 
     def _reject_cells(self, strange: Sequence[Any], rows: int) -> NoReturn:
         """Reject cells that are not reports; state their number, their kinds, and the argument that would read them."""
-        rule = f"the column of {self.name!r} must hold its reports{self._options()}"
+        rule = f"the column of {self.name!r} must contain its reports{self._options_text()}"
         kind = kinds(strange)
         is_number = not self.model.options and not self.model.report_options
-        advice = f"say which mark is decimal, decimal=',' or decimal='.'; else {self._advice()}"
+        advice = f"state the decimal mark, decimal=',' or decimal='.'; otherwise {self._codes_advice()}"
         received = f"{len(strange):,} of {rows:,} rows with something else ({kind})"
-        reject(rule, received, f"{_NOTHING}; {advice if is_number and 'commas' in kind else self._advice()}")
+        reject(rule, received, f"{_NOTHING}; {advice if is_number and 'commas' in kind else self._codes_advice()}")
 
 
 _KINDS = {
@@ -330,7 +341,7 @@ def _key(cell: object) -> str:
 
 
 def number_in(cell: object) -> Any:
-    """Return the number or list in a text, with whole numbers as integers."""
+    """Return the number or list that a string contains, with whole numbers as integers."""
     if isinstance(cell, str):
         with suppress(ValueError, RecursionError):
             cell = json.loads(cell)
@@ -338,7 +349,7 @@ def number_in(cell: object) -> Any:
 
 
 def _with_point(cell: Any, decimal: str | None) -> Any:
-    """Return a text with a decimal point and without thousands separators."""
+    """Return the text of a number with a decimal point and without thousands separators."""
     if not isinstance(cell, str) or decimal is None or cell.lstrip().startswith("["):
         return cell
     thousands = "." if decimal == "," else ","

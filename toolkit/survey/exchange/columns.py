@@ -17,7 +17,7 @@ _NOTHING = "nothing was read"
 
 @dataclass(frozen=True)
 class BoxName:
-    """A pattern for the name of an option's column: a start, the option, and an end.
+    """A pattern for the name of an option's column: a prefix, the option, and a suffix.
 
     `endings` states how the option is written: by name or label ("names"), by number ("numbers" or "SQ001"), or by
     either of them ("codes").
@@ -58,15 +58,16 @@ class ColumnFinder:
         """Return the column of a question, or None; its wording and the last part of a path also count as names."""
         columns = self._names.get(name)
         if columns is not None:
-            # If each option has a column, the caller gives the part that the column names share; it is not a column.
+            # If each option has a column, the caller gives the shared part of their names, which is not itself a
+            # column.
             return columns if isinstance(columns, str) and columns in self._raw.frame else None
         names = [name, *(column_name_in_file(name, suffix) for suffix in (".sav", ".dta"))]
         if exact_matches := [column for column in names if column in self._raw.frame]:
             return exact_matches[0]
         for matches in (self._by_end[name.casefold()], *(self._by_text[_normalize(text)] for text in texts)):
             if len(matches) > 1:
-                advice = f"{_NOTHING}; say which, columns={{{name!r}: {matches[0]!r}}}"
-                reject(f"one column must be that of {name!r}", ", ".join(matches[:4]), advice)
+                advice = f"{_NOTHING}; state which, columns={{{name!r}: {matches[0]!r}}}"
+                reject(f"only one column must match the question {name!r}", ", ".join(matches[:4]), advice)
             if matches:
                 return matches[0]
         return None
@@ -142,9 +143,11 @@ class ColumnFinder:
                 return [by_option[option] for option in options]
         return None
 
-    def _named_boxes(self, name: str, columns: Mapping[Any, str], option_names: Sequence[Sequence[str]]) -> list[str]:
+    def _named_boxes(
+        self, name: str, columns_by_option: Mapping[Any, str], option_names: Sequence[Sequence[str]]
+    ) -> list[str]:
         """Return the columns that the caller gives for the options; an option may be given by any of its names."""
-        by_name = {str(option): column for option, column in columns.items()}
+        by_name = {str(option): column for option, column in columns_by_option.items()}
         by_option = [
             next((by_name[x] for x in names if x in by_name), None) for names in zip(*option_names, strict=True)
         ]
@@ -174,7 +177,7 @@ def _reject_boxes(name: str, received: str, options: Sequence[str], boxes: Seque
 
 def _boxes_advice(name: str, options: Sequence[str], boxes: Sequence[str]) -> str:
     column = boxes[0] if boxes else "…"
-    return f"say which, columns={{{name!r}: {{{options[0]!r}: {column!r}, …}}}}"
+    return f"state which, columns={{{name!r}: {{{options[0]!r}: {column!r}, …}}}}"
 
 
 def _last_part(name: str) -> str:

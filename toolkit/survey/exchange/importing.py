@@ -1,4 +1,4 @@
-"""`read_reports` reads a file of another program as reports on a survey's questions."""
+"""`read_reports` reads a file from another program as reports on a survey's questions."""
 
 import json
 import warnings
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.plain import question_model
-from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key, checked_designs
+from toolkit.analysis.reports import UNREADABLE, QuestionModel, Reader, cell_key, checked_designs
 from toolkit.core.checks import is_missing, reject
 from toolkit.core.extras import extra
-from toolkit.core.tables import as_written
+from toolkit.core.tables import unescape_formulas
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.cells import CellReader, OptionNames, number_in
 from toolkit.survey.exchange.columns import ColumnFinder, ColumnNames
 from toolkit.survey.exchange.raw_files import RawTable, read_table
-from toolkit.survey.exchange.tools import RowSelection, select_rows, tool_of
+from toolkit.survey.exchange.tools import RowSelection, find_tool, select_rows
 from toolkit.survey.exchange.xlsform import choice_names, numbered_names
 from toolkit.survey.questions.question import Question, printed_answers
 from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, PERSON, PHONE, REHEARSAL, UNDERSTOOD
@@ -72,12 +72,13 @@ def read_reports(
     Parameters
     ----------
     path : str or Path
-        A .csv file from Qualtrics, LimeSurvey, Kobo, ODK, REDCap or a spreadsheet; an .xlsx file; a .sav file from SPSS
-        or a .dta file from Stata; or a .parquet or .feather file from R or Python.
+        A .csv file from Qualtrics, LimeSurvey, Kobo, ODK, REDCap, jsPsych or a spreadsheet; a .json file from jsPsych
+        or SurveyJS, which may contain the files of several people one after another; an .xlsx file; a .sav file from
+        SPSS or a .dta file from Stata; or a .parquet or .feather file from R or Python.
     survey : Survey or mapping, optional
         The survey, or a mapping from column to design if the columns do not belong to a survey. By default the codebook
         beside the file or inside it is used.
-    source : {"qualtrics", "limesurvey", "kobo", "redcap"}, optional
+    source : {"qualtrics", "limesurvey", "kobo", "redcap", "jspsych"}, optional
         The program that exported the file ("kobo" also for ODK); by default it is recognized from the columns.
     columns : mapping, optional
         The columns of questions that have a different name in the file, such as {"cheated": "Q7"}, or with one column
@@ -92,17 +93,17 @@ def read_reports(
         The decimal mark of numbers; by default a point, or a comma if it cannot separate thousands.
     keep : str or sequence of str
         The kinds of rows to read although they are not completed responses: "preview", "test", "spam", "unfinished",
-        "not approved", or "all".
+        "not approved", "other trial" (of jsPsych), or "all".
     unique : str, optional
-        The column with a different number in each row; by default a column that these programs write. None omits the
-        check for repeated rows.
+        The column that identifies each row by a different number; by default the column that these programs write for
+        this purpose. None omits the check for repeated rows.
 
     Returns
     -------
     pandas.DataFrame
         A table as returned by `collector.reports()`, or, for a mapping, a table with the columns in the mapping.
-        `attrs["left_out"]` counts the rows that were left out. A warning names shares of reports that contradict a
-        design. `attrs["remarks"]` contains the text of all warnings.
+        `attrs["left_out"]` counts the rows that were left out. A warning names the questions whose reports contradict
+        their design. `attrs["remarks"]` contains the text of all warnings.
 
     Raises
     ------
@@ -126,10 +127,10 @@ def read_reports(
         reject('`decimal` must be "," or "."', repr(decimal)[:20], _NOTHING)
     raw = read_table(path)
     specification = _survey_of(raw, survey)
-    fields = _fields(raw, specification, columns or {})
+    fields = _find_all_columns(raw, specification, columns or {})
     for argument, by_question in {"columns": columns, "codes": codes, "missing": missing}.items():
         _check_questions(argument, by_question, [field.name for field in fields])
-    tool = tool_of(raw, source, [name for field in fields for name in field.columns])
+    tool = find_tool(raw, source, [name for field in fields for name in field.columns])
     selection = select_rows(tool, raw, {field.name: field.columns for field in fields}, keep)
     if not all(selection.rows):
         raw = raw.rows(selection.rows)
@@ -139,7 +140,7 @@ def read_reports(
     for name, unanswered in selection.unanswered.items():
         cells[name] = [None if is_empty else value for value, is_empty in zip(cells[name], unanswered, strict=True)]
     if isinstance(specification, Survey):
-        frame = _with_marks(extra("pandas", "collect").DataFrame(cells), raw.frame, specification)
+        frame = _add_status_columns(extra("pandas", "collect").DataFrame(cells), raw.frame, specification)
         designs = {
             question.name: question.design for question in specification.questions if question.design is not None
         }
@@ -178,21 +179,21 @@ def _survey_of(raw: RawTable, survey: object) -> Survey | Mapping[str, Any]:
     if survey is None and raw.book is not None and "survey" in raw.book:
         return Survey.from_collection(raw.book["survey"])
     if isinstance(survey, Survey):
-        _check_book(raw, survey)
+        _check_codebook(raw, survey)
         return survey
     if not isinstance(survey, Mapping):
-        rule = "`survey` must be a Survey, or designs by column"
+        rule = "`survey` must be a Survey, or a mapping from column to design"
         reject(rule, "no codebook beside the file" if survey is None else type(survey).__name__, _NOTHING, TypeError)
     return checked_designs(dict(survey))
 
 
-def _check_book(raw: RawTable, survey: Survey) -> None:
+def _check_codebook(raw: RawTable, survey: Survey) -> None:
     """Reject a design that differs from the file's codebook, because it would give the reports another meaning."""
     for name, column in (raw.book or {}).get("columns", {}).items():
         question = {item.name: item for item in survey.questions}.get(name)
         if question is not None and question.design is not None and column.get("design") != question.design.to_dict():
-            rule = f"the design of {name!r} must be the one that the file's codebook has"
-            reject(rule, "another", f"{_NOTHING}; read it without a survey, or with the one of the collection")
+            rule = f"the design of {name!r} must be the same as in the file's codebook"
+            reject(rule, "a different one", f"{_NOTHING}; read it without a survey, or with the collection's survey")
 
 
 def _check_unique(frame: "pd.DataFrame", unique: str | None) -> None:
@@ -205,7 +206,7 @@ def _check_unique(frame: "pd.DataFrame", unique: str | None) -> None:
     if repeated := int(ids.duplicated().sum()):
         rule = f"each number in {name!r} must occur once"
         reject(
-            rule, f"{repeated:,} repeated rows", f"{_NOTHING}; remove them, or say unique=None if each row is a person"
+            rule, f"{repeated:,} repeated rows", f"{_NOTHING}; remove them, or pass unique=None if each row is a person"
         )
 
 
@@ -234,13 +235,13 @@ class _Arguments:
             return
         reader = Reader(name, model)
         for code in self.missing:
-            if cell_key(code) and reader.read(code) not in (None, STRANGE):
+            if cell_key(code) and reader.read(code) not in (None, UNREADABLE):
                 rule = f"`missing` must not name a report of {name!r}"
                 reject(rule, repr(code)[:40], f"{_NOTHING}; name it for other questions, missing={{'…': [{code!r}]}}")
 
 
 @dataclass(frozen=True)
-class _Field:
+class _QuestionColumns:
     """One question and its columns in the file; a question with free text has no model."""
 
     name: str
@@ -258,7 +259,7 @@ class _Field:
         """Read the reports of all rows."""
         missing, codes = arguments.missing_of(self.name), arguments.codes.get(self.name, {})
         if self.model is None:
-            clean, keys = as_written if raw.defused else str, {"", *map(cell_key, missing)}
+            clean, keys = unescape_formulas if raw.defused else str, {"", *map(cell_key, missing)}
             cells = raw.cells(str(self.column))
             return [None if is_missing(entry) or cell_key(entry) in keys else clean(str(entry)) for entry in cells]
         if not any(raw.labels.get(column) for column in self.columns):
@@ -280,15 +281,17 @@ class _Field:
     def _check_agreement(self, reports: Sequence[Any], texts: Sequence[Any]) -> None:
         """Reject rows in which the column of a question contradicts the columns of its options."""
         pairs = zip(reports, texts, strict=True)
-        if different := sum(text not in (None, STRANGE) and text != (report or []) for report, text in pairs):
+        if different := sum(text not in (None, UNREADABLE) and text != (report or []) for report, text in pairs):
             rule = f"the column {self.column!r} must agree with the columns of its options"
-            advice = f"say which to read, columns={{{self.name!r}: {self.column!r}}} or that of each option"
+            advice = f"state which to read, columns={{{self.name!r}: {self.column!r}}} or the column of each option"
             reject(rule, f"{different:,} of {len(reports):,} rows that differ", f"{_NOTHING}; {advice}")
 
 
-def _fields(raw: RawTable, survey: Survey | Mapping[str, Any], columns: ColumnNames) -> list[_Field]:
-    finder, fields, absent = ColumnFinder(raw, columns), list[_Field](), list[str]()
-    questions = _survey_fields(survey) if isinstance(survey, Survey) else map(_design_field, survey.items())
+def _find_all_columns(
+    raw: RawTable, survey: Survey | Mapping[str, Any], columns: ColumnNames
+) -> list[_QuestionColumns]:
+    finder, fields, absent = ColumnFinder(raw, columns), list[_QuestionColumns](), list[str]()
+    questions = _survey_columns(survey) if isinstance(survey, Survey) else map(_design_column, survey.items())
     for field, texts, lists in questions:
         column, boxes = finder.column(field.name, texts), None
         if field.model is not None and model_reports_sets(field.model):
@@ -301,12 +304,12 @@ def _fields(raw: RawTable, survey: Survey | Mapping[str, Any], columns: ColumnNa
         fields.append(replace(field, column=column, boxes=boxes or ()))
     if absent:
         rule = f"the file must have a column for each {'question' if isinstance(survey, Survey) else 'design'}"
-        advice = f"{_NOTHING}; where it has another name, say columns={{{absent[0]!r}: '…'}}"
+        advice = f"{_NOTHING}; if the column has another name, pass columns={{{absent[0]!r}: '…'}}"
         reject(rule, f"none for {', '.join(absent)}", advice)
     return fields
 
 
-def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[list[str]]]]:
+def _survey_columns(survey: Survey) -> Iterator[tuple[_QuestionColumns, list[str], list[list[str]]]]:
     """Yield a field without columns for each question, with its wordings and the names of its options."""
     wordings = [{text_in(question.text, code) for code in survey.languages} for question in survey.questions]
     counts = Counter(chain(*wordings))
@@ -322,16 +325,16 @@ def _survey_fields(survey: Survey) -> Iterator[tuple[_Field, list[str], list[lis
         )
         model = None if question.kind == "text" else question_model(question)
         # A wording that several arms share does not identify a question.
-        field = _Field(question.name, model, names, partial(report_cell, question), None)
+        field = _QuestionColumns(question.name, model, names, partial(report_cell, question), None)
         yield field, [text for text in sorted(texts) if counts[text] == 1], [list(map(str, options)), *form, *languages]
 
 
-def _design_field(item: tuple[str, QuestionModel]) -> tuple[_Field, list[str], list[list[str]]]:
-    """Return the design of a column as a question in one language without labels."""
+def _design_column(item: tuple[str, QuestionModel]) -> tuple[_QuestionColumns, list[str], list[list[str]]]:
+    """Convert the design of a column to a question, in a single language and without labels."""
     name, model = item
     options = model.report_options or model.options
     names = (OptionNames(options, options), *[OptionNames(())] * 2)
-    return _Field(name, model, names, partial(_label, model), None), [], [list(map(str, options))]
+    return _QuestionColumns(name, model, names, partial(_label, model), None), [], [list(map(str, options))]
 
 
 def _labels(survey: Survey, question: Question, language: str) -> list[str]:
@@ -340,13 +343,13 @@ def _labels(survey: Survey, question: Question, language: str) -> list[str]:
 
 
 def _label(model: QuestionModel, value: Any) -> Any:
-    """Return the label of a report in its design; lists become JSON texts, which can be counted and compared."""
+    """Return the label of a report in its design; lists become JSON strings, which can be counted and compared."""
     if isinstance(value, list):
         return json.dumps(value, separators=(",", ":"))
     return value if value is None or not model.report_options else model.report_options[value]
 
 
-def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
+def _add_status_columns(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
     """Add the columns of a collection's table that do not contain answers."""
     truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     tries: dict[str, Any] = {"0": 0, "1": 1, "2": 2}  # the try on which a check about the device was passed

@@ -1,4 +1,4 @@
-"""Reading the files of other programs as tables, together with their labels of codes and columns."""
+"""Reading the files of other programs as tables, together with the labels of codes and columns."""
 
 import csv
 import io
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from toolkit.analysis.reports import cell_key
 from toolkit.core.checks import reject
 from toolkit.core.extras import extra
+from toolkit.survey.exchange.json_records import json_records
 from toolkit.survey.export import METADATA
 from toolkit.survey.questions.strict_json import loads
 from toolkit.survey.stat_files import whole_number
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TEXTS = (".csv", ".tsv", ".txt")
-SUFFIXES = (*_TEXTS, ".xlsx", ".sav", ".dta", ".parquet", ".feather")
+SUFFIXES = (*_TEXTS, ".json", ".xlsx", ".sav", ".dta", ".parquet", ".feather")
 _MOST_UNPACKED = 500_000_000
 _MOST_COLUMNS = 32_767
 """The largest number of columns that SPSS allows, which no survey reaches."""
@@ -33,9 +34,9 @@ _MOST_COLUMNS = 32_767
 _MOST_CELLS = 50_000_000
 """A million people and fifty columns, which is about the largest table that fits in a laptop's memory."""
 
-MOST_DIGITS = 4000  # the largest number of digits in a codebook, as in a survey's file
+MOST_DIGITS = 4000  # the largest number of digits of an integer in a codebook, as in a survey's file
 _STATA = b"<stata_dta>"
-_STATA_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}  # bytes per number, by type; the length of texts varies
+_STATA_WIDTHS = {251: 1, 252: 2, 253: 4, 254: 4, 255: 8}  # bytes per number, by type; the length of strings varies
 _STATA_7_WIDTHS = dict(zip(b"bilfd", (1, 2, 4, 4, 8), strict=True)) | {kind: kind - 127 for kind in range(128, 256)}
 _SPSS_ROWS = slice(80, 84)  # the number of rows; all bits are 1 if it is not stated
 _ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
@@ -55,7 +56,7 @@ _NO_VALUE = re.compile(
 _NOTHING = "nothing was read"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RawTable:
     """The cells of a file, and the file's information about its columns.
 
@@ -89,16 +90,18 @@ class RawTable:
 
 
 def read_table(path: str | Path) -> RawTable:
-    """Return the table in a file; in a text file every cell is a text, and empty cells are missing."""
+    """Return the table in a file; in a text file every cell is a string, and empty cells are missing."""
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         reject(f"a file of reports must end in {', '.join(SUFFIXES)}", repr(file.suffix), _NOTHING)
-    _check_there(file)
-    book = _book_beside(file)
+    _check_exists(file)
+    book = _codebook_beside(file)
     if suffix in _TEXTS:
         table = _from_rows(file, [row for row in text_rows(file, ",;\t|") if row])
         table = replace(table, defused=book is not None)
+    elif suffix == ".json":
+        table = _from_json(file)
     elif suffix == ".xlsx":
         table = _from_rows(file, sheets(file)[""])
     elif suffix in (".sav", ".dta"):
@@ -110,63 +113,55 @@ def read_table(path: str | Path) -> RawTable:
     return replace(table, book=table.book or book)
 
 
-def _check_there(file: Path) -> None:
+def _check_exists(file: Path) -> None:
     if not file.is_file():
         reject("the file must exist", f"no file {file.name!r} in {str(file.parent)!r}", _NOTHING, FileNotFoundError)
 
 
-def _book_beside(file: Path) -> Any:
+def _codebook_beside(file: Path) -> Any:
     beside = file.with_name(f"{file.stem}.codebook.json")
     if not beside.is_file():
         return None
     try:
         return dict(loads(beside.read_bytes(), max_digits=MOST_DIGITS))
     except (ValueError, TypeError):
-        _unreadable(beside, "something else")
+        _reject_file(beside, "something else")
 
 
-def _unreadable(file: Path, why: str) -> NoReturn:
-    reject(f"{file.name} must be a whole {file.suffix} file", why, f"{_NOTHING}; export it again")
+def _reject_file(file: Path, why: str) -> NoReturn:
+    reject(f"{file.name} must be a complete {file.suffix} file", why, f"{_NOTHING}; export it again")
 
 
 def _check_size(file: Path, rows: int, columns: int) -> None:
-    """Reject a table that would take minutes or all memory, as soon as its size is known."""
+    """Reject a table that would take minutes to read or exhaust the memory, as soon as its size is known."""
     if columns > _MOST_COLUMNS:
         reject(
             f"{file.name} must have at most {_MOST_COLUMNS:,} columns",
             f"{columns:,}",
-            f"{_NOTHING}; export the columns of the questions alone",
+            f"{_NOTHING}; export only the columns of the questions",
         )
     if rows * columns > _MOST_CELLS:
-        _refuse_cells(file, f"{rows:,} rows of {columns:,} columns")
+        _reject_size(file, f"{rows:,} rows of {columns:,} columns")
 
 
-def _refuse_cells(file: Path, received: str) -> NoReturn:
-    advice = "export the columns of the questions alone, or fewer rows at a time"
+def _reject_size(file: Path, received: str) -> NoReturn:
+    advice = "export only the columns of the questions, or fewer rows at a time"
     reject(f"{file.name} must have at most {_MOST_CELLS:,} cells", received, f"{_NOTHING}; {advice}")
 
 
 def _check_names(names: Sequence[str]) -> None:
     if doubled := sorted(name for name, times in Counter(names).items() if name and times > 1):
-        rule = "each column must have a name of its own"
+        rule = "each column must have a unique name"
         reject(rule, f"{', '.join(doubled[:5])} more than once", f"{_NOTHING}; rename or remove them")
 
 
 def text_rows(file: Path, separators: str) -> list[list[str]]:
     """Return the rows of a text file in UTF-8, or in UTF-16 if it has a byte order mark.
 
-    The separator is stated in a first line such as `sep=;`, which Excel writes. Otherwise it is the most frequent
+    The separator may be stated in a first line such as `sep=;`, which Excel writes. Otherwise it is the most frequent
     separator in the first line outside of quotation marks.
     """
-    raw = file.read_bytes()
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError:
-        reject(f"{file.name} must be in UTF-8", "another encoding", f"{_NOTHING}; save it as CSV UTF-8")
-    if "\0" in text:
-        _unreadable(file, "one with bytes that are not text")
-    text = text.lstrip("\ufeff")
+    text = _text(file)
     if stated := _STATED_SEPARATOR.match(text):
         separator, text = stated[1], text[stated.end() :]
     else:
@@ -178,7 +173,32 @@ def text_rows(file: Path, separators: str) -> list[list[str]]:
         if "field limit" in str(problem):
             rule = f"a cell of {file.name} must have at most {csv.field_size_limit():,} characters"
             reject(rule, "a longer one", f"{_NOTHING}; a quotation mark may lack its pair")
-        _unreadable(file, "one whose quotes do not match")
+        _reject_file(file, "one with unmatched quotation marks")
+
+
+def _text(file: Path) -> str:
+    raw = file.read_bytes()
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError:
+        reject(f"{file.name} must be in UTF-8", "another encoding", f"{_NOTHING}; save it as UTF-8")
+    if "\0" in text:
+        _reject_file(file, "one with bytes that are not text")
+    return text.lstrip("\ufeff")
+
+
+def _from_json(file: Path) -> RawTable:
+    """Return the table of the objects in a JSON file; a key that an object lacks is missing there."""
+    text = _text(file)
+    try:
+        records = json_records(text, max_digits=MOST_DIGITS)
+    except ValueError:
+        _reject_file(file, "something else than objects with one key per column")
+    names = list(dict.fromkeys(name for record in records for name in record))
+    _check_size(file, len(records), len(names))
+    cells = [[record.get(name) for name in names] for record in records]
+    return RawTable(extra("pandas", "collect").DataFrame(cells, columns=names, dtype=object))
 
 
 def _from_rows(file: Path, rows: list[Any]) -> RawTable:
@@ -190,7 +210,7 @@ def _from_rows(file: Path, rows: list[Any]) -> RawTable:
     _check_size(file, len(rows), width)
     _check_names(head)
     if ragged := sum(len(row) != width for row in rows[1:]):
-        reject(f"each row must have {width} cells, as the head has", f"{ragged:,} with another number", _NOTHING)
+        reject(f"each row must have {width} cells like the header", f"{ragged:,} with another number", _NOTHING)
     has_import_ids = len(rows) > 2 and _is_import_row(rows[2])
     texts = {name: str(cell or "") for name, cell in zip(head, rows[1], strict=True)} if has_import_ids else {}
     cells = [[None if cell == "" else cell for cell in row] for row in rows[3 if has_import_ids else 1 :]]
@@ -228,7 +248,7 @@ def workbook(file: Path) -> dict[str, list[Any]]:
     rejected if the reader would skip some of its rows, or if it contains formulas without results.
     """
     load = extra("openpyxl").load_workbook
-    _check_there(file)
+    _check_exists(file)
     try:
         with zipfile.ZipFile(file) as packed:
             _check_parts(file, packed)
@@ -237,7 +257,7 @@ def workbook(file: Path) -> dict[str, list[Any]]:
         rows = {sheet.title: _sheet_rows(file, sheet) for sheet in book.worksheets}
         book.close()
     except (zipfile.BadZipFile, KeyError, EOFError, OSError, SyntaxError):
-        _unreadable(file, "something else")
+        _reject_file(file, "something else")
     return rows
 
 
@@ -248,7 +268,7 @@ def _quoting_nothing(file: Path) -> Iterator[None]:
         yield
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
         try:
-            _unreadable(file, "one with something that is not what its type says")
+            _reject_file(file, "one with a value that does not match its type")
         except ValueError as sentence:
             raise sentence from None
 
@@ -269,13 +289,13 @@ def _sheet_rows(file: Path, sheet: Any) -> list[Any]:
     for row in _foreign_rows(file, sheet):
         cells += len(row) + 1  # empty rows also take time
         if cells > _MOST_CELLS:
-            _refuse_cells(file, "more")
-        filled += isinstance(row, tuple)  # the reader fills a gap between two rows with a list
+            _reject_size(file, "more")
+        filled += isinstance(row, tuple)  # for a row that is missing from the file, the reader returns a list
         rows.append(list(row))
     with sheet._get_source() as source:
         text = source.read()
     if (stored := len(_ROW.findall(text))) != filled:
-        rule = f"each row of the sheet {sheet.title!r} must have a number of its own, in their order"
+        rule = f"the rows of the sheet {sheet.title!r} must have distinct numbers in ascending order"
         reject(
             rule, f"{stored:,} rows, of which {filled:,} have", f"{_NOTHING}; save it again in a spreadsheet program"
         )
@@ -309,7 +329,7 @@ def _from_stat(file: Path, suffix: str) -> RawTable:
     if suffix == ".dta" and (
         b"</stata_dta>" not in raw[-64:] if raw.startswith(_STATA) else not _ends_with_labels(raw)
     ):
-        _unreadable(file, "one that is cut off, or has other rows than it states")
+        _reject_file(file, "one that is truncated, or has a different number of rows than it states")
     reader = program.read_sav if suffix == ".sav" else program.read_dta
     try:
         _, meta = reader(io.BytesIO(raw), metadataonly=True)
@@ -320,7 +340,7 @@ def _from_stat(file: Path, suffix: str) -> RawTable:
         if suffix == ".sav":
             _check_rows(file, raw, len(stored))
     except (program.ReadstatError, program.PyreadstatError, UnicodeDecodeError):
-        _unreadable(file, "one that is cut off or of another kind")
+        _reject_file(file, "one that is truncated or has another format")
     frame, declared = stored.copy(), {}
     for name in {*meta.missing_ranges, *meta.missing_user_values}:
         is_declared = _declared_missing(meta.missing_ranges.get(name, ()), meta.missing_user_values.get(name, ()))
@@ -341,10 +361,10 @@ def _declared_missing(ranges: Sequence[Mapping[str, Any]], letters: Sequence[str
 
 
 def _ends_with_labels(raw: bytes) -> bool:
-    """Return whether a file of Stata 7 to 12 ends after its stated rows and its tables of labels.
+    """Return whether a file from Stata 7 to 12 ends after the stated number of rows and the tables of labels.
 
     The layout is described in `help dta_115`: a header, six descriptions of each column, expansion fields, rows, and
-    tables. Files of other releases are accepted.
+    tables. Files from other releases are accepted.
     """
     release = raw[0] if raw else 0
     if release not in (110, 113, 114, 115):
@@ -369,7 +389,7 @@ def _check_rows(file: Path, raw: bytes, rows: int) -> None:
     """Reject an SPSS file with more rows than it states, because its reader would ignore the others."""
     unstated = b"\xff" * 4
     if raw[_SPSS_ROWS] == unstated:
-        advice = "compare that with the program that wrote it, as a file that is cut off would not be noticed"
+        advice = "compare this number with the program that wrote the file, since truncation would not be noticed"
         warnings.warn(f"{file.name} does not state how many rows it has. {rows:,} were read: {advice}.", stacklevel=2)
         return
     endless = io.BytesIO(raw[: _SPSS_ROWS.start] + unstated + raw[_SPSS_ROWS.stop :])
@@ -384,17 +404,17 @@ def _from_arrow(file: Path, suffix: str) -> RawTable:
     try:
         table = _from_parquet(file) if suffix == ".parquet" else _from_feather(file)
     except (arrow.ArrowException, OSError):
-        _unreadable(file, "one that is cut off or of another kind")
+        _reject_file(file, "one that is truncated or has another format")
     text = (table.schema.metadata or {}).get(METADATA)
     try:
         book = loads(text, max_digits=MOST_DIGITS) if text else None
     except ValueError:
-        _unreadable(file, "one whose codebook cannot be read")
+        _reject_file(file, "one whose codebook cannot be read")
     return RawTable(table.to_pandas(), book=book)
 
 
 def _from_parquet(file: Path) -> Any:
-    """Read a Parquet file after checking the size of its texts, which are first read as dictionaries.
+    """Read a Parquet file after checking the size of its strings, which are first read as dictionaries.
 
     The check is necessary because a few hundred bytes can expand to more text than fits into memory.
     """
@@ -419,7 +439,7 @@ def _from_parquet(file: Path) -> Any:
 
 
 def _text_bytes(column: Any) -> int:
-    """Return the total length of the texts of a column, from its dictionaries."""
+    """Return the total length of the strings in a column, computed from its dictionaries."""
     compute = extra("pyarrow.compute")
     lengths = (compute.binary_length(chunk.dictionary).take(chunk.indices) for chunk in column.chunks)
     return sum(compute.sum(some).as_py() or 0 for some in lengths)

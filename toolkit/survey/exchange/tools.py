@@ -9,8 +9,11 @@ from toolkit.analysis.reports import cell_key
 from toolkit.core.checks import is_missing, reject
 from toolkit.survey.exchange.raw_files import RawTable
 
-REASONS = ("preview", "test", "spam", "unfinished", "not approved")
+REASONS = ("preview", "test", "spam", "unfinished", "not approved", "other trial")
 """The reasons why a row is not a real response."""
+
+JSPSYCH_TRIAL = "toolkit-form"
+"""The type of the trial in which the toolkit's plugin for jsPsych asks a form; its rows have the reports."""
 
 _NOTHING = "nothing was read"
 
@@ -67,6 +70,10 @@ TOOLS = {
         ),
         form_end=r"\w+_complete|Complete\?.*",
     ),
+    "jspsych": Tool(
+        r"trial_type|trial_index",
+        (RowRule("trial_type", rf"(?!{JSPSYCH_TRIAL}$).*", "other trial"), RowRule("declined", r"true", "unfinished")),
+    ),
 }
 """The export formats as documented by these programs. Qualtrics also writes `Status` as a number."""
 
@@ -74,7 +81,7 @@ ANY = Tool("", ())
 """A program that is not in the table."""
 
 
-def tool_of(raw: RawTable, source: str | None, reserved: Iterable[str]) -> Tool:
+def find_tool(raw: RawTable, source: str | None, reserved: Iterable[str]) -> Tool:
     """Return the tool called `source`, or recognize it by columns that are not in `reserved`."""
     if source is not None:
         if source not in TOOLS:
@@ -102,7 +109,7 @@ class RowSelection:
         return f"{sum(self.counts.values()):,} of {len(self.rows):,} rows left out ({reasons})"
 
     def advice(self) -> str:
-        """Return the argument that reads the rows that were left out."""
+        """Return the argument with which the rows that were left out can be read."""
         return f"keep={list(self.counts)}"
 
 
@@ -112,8 +119,8 @@ def select_rows(
     """Select the rows that are real responses; `columns` contains the columns of each question.
 
     If a file has several forms, a row is left out if none of the forms that ask a question was finished. In the other
-    rows the answers in an unfinished form are missing. A form that was never opened contains only zeros in boxes; its
-    answers are missing for any `keep`.
+    rows the answers in an unfinished form are missing. In a form that was never opened, all boxes are 0; its answers
+    are missing whatever the value of `keep`.
     """
     allowed = _checked_reasons(keep)
     used = {column for names in columns.values() for column in names}
@@ -125,8 +132,8 @@ def select_rows(
     counts = Counter(row[0] for row in zip(*reasons, strict=True) if None not in row)
     selection = RowSelection(stays, {reason: counts[reason] for reason in REASONS if counts[reason]})
     if not any(stays):
-        rule = "at least one row must be a finished answer of a person"
-        reject(rule, selection.message(), f"{_NOTHING}; say {selection.advice()} to read them")
+        rule = "at least one row must be a person's completed response"
+        reject(rule, selection.message(), f"{_NOTHING}; pass {selection.advice()} to read them")
     if not tool.form_end:
         return selection
     unanswered = {}

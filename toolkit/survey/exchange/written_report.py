@@ -5,18 +5,19 @@ from dataclasses import replace
 from typing import Any
 
 from toolkit import __version__
-from toolkit.core.inference.digits import short
+from toolkit.core.inference.digits import format_short
 from toolkit.survey.dpia import assessment
 from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.results.survey_results import ResultRow, Results, footnotes, group_label, option_label, table_rows
+from toolkit.survey.spec import REHEARSAL_REMARK
 from toolkit.texts.document import Block, Document
 from toolkit.texts.multilingual import text_in
 
 _READERS = (
-    "Answers to protected questions were not collected. What was received are reports, each drawn by chance from an "
-    "answer, with known probabilities. A report whose epsilon is finite fits every answer: nobody can be certain from "
-    "it what its sender answered, and how much surer a guess becomes is bounded by epsilon. What can be known are "
-    "shares of many people, each with its error. Plain questions are not protected."
+    "True answers to protected questions were not collected. The collection received reports, each drawn at random "
+    "with known probabilities that depend on the answer. A report with a finite epsilon is possible for every answer: "
+    "nobody can be certain from it what its sender answered, and epsilon bounds how much surer a guess becomes. Only "
+    "shares of many people can be known, each with its error. Plain questions are not protected."
 )
 _SERVER = (
     "This describes a collection by the toolkit's own server. Another program stores what it collects in its own way."
@@ -28,18 +29,21 @@ _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 def report_document(results: Results, level: float, title: str) -> Document:
     """Return the report on the results that may be shown; groups with too few people are left out."""
     survey = results.survey
-    blocks = [Block("h1", title), *(Block("p", note) for note in results.remarks), *_summary(results, level)]
+    rehearsal = [Block("p", remark) for remark in results.remarks if remark == REHEARSAL_REMARK]
+    remarks = [Block("p", remark) for remark in results.remarks if remark != REHEARSAL_REMARK]
+    blocks = [Block("h1", title), *rehearsal, *_summary(results, level), *remarks]
     blocks.append(Block("h2", "What was asked"))
     wordings = [
-        (question.name, text_in(question.text, survey.languages[0]), _hidden(question)) for question in survey.questions
+        (question.name, text_in(question.text, survey.languages[0]), _protection_label(question))
+        for question in survey.questions
     ]
     head = ("question", "wording", "how it was protected")
     blocks += [Block("table", "The questions, and how their answers were protected", (head, *wordings))]
-    blocks += [Block("h2", "Who answered"), *_people(results)]
+    blocks += [Block("h2", "Who answered"), *_response_table(results)]
     blocks += [Block("li", note) for note in results.notes() if note not in results.remarks]
     blocks.append(Block("h2", "Estimates" if not results.by else f"Estimates by {', '.join(results.by)}"))
     for question in results.estimated:
-        blocks += _estimated(results, question, level)
+        blocks += _question_blocks(results, question, level)
     blocks += [*_differences(results, level), Block("h2", "Methods"), Block("p", methods(results, level))]
     certain = [
         question.name for question in survey.questions if question.randomized and question.loss.epsilon == float("inf")
@@ -56,21 +60,18 @@ def report_document(results: Results, level: float, title: str) -> Document:
 
 
 def _summary(results: Results, level: float) -> list[Block]:
-    """Return one line per question with its estimates and intervals, for readers of the first page only."""
-    lines = []
+    """Return a table with the estimates of each question in one cell, for people who read only the first page."""
+    rows = [("question", f"estimates with {100 * level:g}\N{NO-BREAK SPACE}% intervals")]
     for question in results.estimated:
-        rows = table_rows(results, question.name, level)
-        has_options = not results.by or len({row.option for row in rows}) > 1
-        headlines = [_headline(row, has_option=has_options) for row in rows[:_MAX_HEADLINES]]
-        headlines += ["the other rows are in the table below"] * (len(rows) > _MAX_HEADLINES)
-        lines.append(Block("li", f"{text_in(question.text, results.survey.languages[0])} {'; '.join(headlines)}."))
-    if not lines:
+        found = table_rows(results, question.name, level)
+        has_options = not results.by or len({row.option for row in found}) > 1
+        headlines = [_headline(row, has_option=has_options) for row in found[:_MAX_HEADLINES]]
+        headlines += ["the other rows are in the table below"] * (len(found) > _MAX_HEADLINES)
+        rows.append((text_in(question.text, results.survey.languages[0]), ";\n".join(headlines)))
+    if len(rows) == 1:
         return []
-    explained = (
-        f"The {100 * level:g}\N{NO-BREAK SPACE}% intervals are in brackets. Chance changed the answers to protected "
-        "questions before they were sent; estimates and intervals account for that."
-    )
-    return [Block("h2", "Summary"), *lines, Block("p", explained)]
+    explained = "Answers to protected questions were randomized before they were sent; the intervals account for this."
+    return [Block("h2", "Summary"), Block("table", rows=tuple(rows)), Block("p", explained)]
 
 
 def _headline(row: ResultRow, *, has_option: bool) -> str:
@@ -82,13 +83,13 @@ def _headline(row: ResultRow, *, has_option: bool) -> str:
     return f"{name}: {value}".replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-def _hidden(question: Question) -> str:
+def _protection_label(question: Question) -> str:
     if question.design is None:
-        return "not: a plain answer"
+        return "not protected (plain)"
     return f"{question.design.name} ({question.mode}), epsilon {question.loss.epsilon:.4g}"
 
 
-def _people(results: Results) -> list[Block]:
+def _response_table(results: Results) -> list[Block]:
     """Return a table of the people who answered or skipped each question, over all groups that are shown."""
     rows = []
     for question in results.estimated:
@@ -99,7 +100,7 @@ def _people(results: Results) -> list[Block]:
     return [Block("table", caption, (head, *rows))] if rows else [Block("p", "There is nothing to show.")]
 
 
-def _estimated(results: Results, question: Question, level: float) -> list[Block]:
+def _question_blocks(results: Results, question: Question, level: float) -> list[Block]:
     """Return the title of a question, its plot if there is one, its table, and the notes below the table."""
     estimates = tuple(estimate for estimate in results.group_estimates if estimate.question == question.name)
     rows = [
@@ -110,10 +111,10 @@ def _estimated(results: Results, question: Question, level: float) -> list[Block
     table = Block("table", f"Estimates for {question.name}", (head, *rows))
     title = Block("h3", text_in(question.text, results.survey.languages[0]))
     below = [Block("p", line) for line in footnotes(results, question)]
-    return [title, *_picture(replace(results, group_estimates=estimates), level), table, *below]
+    return [title, *_plot_blocks(replace(results, group_estimates=estimates), level), table, *below]
 
 
-def _picture(results: Results, level: float) -> list[Block]:
+def _plot_blocks(results: Results, level: float) -> list[Block]:
     try:
         plot = results.plot(level)
     except ValueError:  # no plot: a distribution of many points, or too many groups
@@ -135,7 +136,7 @@ def _differences(results: Results, level: float) -> list[Block]:
             row["question"],
             group_label(results, tuple(row[name] for name in results.by)),
             option_label(results.survey, row["question"], row["option"]),
-            *_in_unit(results.survey[row["question"]], row),
+            *_difference_in_unit(results.survey[row["question"]], row),
             "below 0.0001" if row["p"] < 1e-4 else f"{row['p']:.4f}",
             *([row["status"]] if results.registration else []),
         )
@@ -148,9 +149,9 @@ def _differences(results: Results, level: float) -> list[Block]:
     return [Block("h2", title), Block("table", title, (columns, *rows))]
 
 
-def _in_unit(question: Question, row: Any) -> tuple[str, str]:
+def _difference_in_unit(question: Question, difference: Any) -> tuple[str, str]:
     scale, unit = (100, " points") if estimates_shares(question) else (1, "")
-    value, low, high = (short(scale * row[name]) for name in ("difference", "low", "high"))
+    value, low, high = (format_short(scale * difference[name]) for name in ("difference", "low", "high"))
     return f"{value}{unit}", f"{low} to {high}{unit}"
 
 
@@ -158,15 +159,15 @@ def methods(results: Results, level: float) -> str:
     """Return a methods paragraph on designs, estimators, intervals, the sample, the software and the hash."""
     survey = results.survey
     people = max((sum(item.counts.values()) for item in results.group_estimates), default=0)
-    hidden = [f"{item.name} ({_hidden(item)})" for item in survey.questions if item.randomized]
+    hidden = [f"{item.name} ({_protection_label(item)})" for item in survey.questions if item.randomized]
     numbers = [item.estimate for item in results.group_estimates if item.estimate.n]
     estimators = sorted({f"{item.method}; {item.interval(level).method} intervals" for item in numbers})
     covers = sorted({str(item.covers) for item in numbers})
     waves = "" if survey.waves == 1 else f" in wave {survey.wave} of {survey.waves}"
     whose = " of the largest group" if results.by else ""
     return (
-        f"{people:,} reports{whose} were analysed{waves}. Randomized before they were sent were the answers to "
-        f"{', '.join(hidden) or 'no question'}; the privacy loss of one respondent is at most epsilon "
+        f"{people:,} reports{whose} were analysed{waves}. The answers to {', '.join(hidden) or 'no question'} were "
+        "randomized before they were sent; the privacy loss of one respondent is at most epsilon "
         f"{survey.loss.epsilon:.4g}. Estimates follow from the known probabilities of the reports "
         f"({'; '.join(estimators)}), with {100 * level:g} % intervals that cover {'; '.join(covers)}. Estimates of "
         f"fewer than {results.minimum:,} people are withheld. Access was {survey.access}. Computed with the "

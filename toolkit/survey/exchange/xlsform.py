@@ -13,8 +13,8 @@ from toolkit.core.extras import extra
 from toolkit.local.catalogue import restore
 from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.consent.page_data import as_number, page_words
-from toolkit.survey.consent.statement import odds_in_all, stated_layers
-from toolkit.survey.consent.wheel import filled
+from toolkit.survey.consent.statement import odds_of_questions, stated_layers
+from toolkit.survey.consent.wheel import fill_slots
 from toolkit.survey.exchange.raw_files import MOST_DIGITS, cell_text, sheets
 from toolkit.survey.questions.errors import error_location
 from toolkit.survey.questions.question import Question, printed_answers
@@ -37,7 +37,7 @@ _RANGE = re.compile(r"\.\s*(>=|<=)\s*(-?\d+(?:\.\d+)?)(?![\d.eE])")
 
 
 def write_xlsform(survey: Survey, path: str | Path) -> Path:
-    """Write an XLSForm with all languages, instructions and ranges, for ODK, Kobo and others.
+    """Write an XLSForm with all languages, instructions and ranges, for ODK, Kobo and similar tools.
 
     Parameters
     ----------
@@ -70,10 +70,13 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
     target = Path(path)
     if target.suffix != ".xlsx":
         reject("an XLSForm must end in .xlsx", repr(target.suffix), "nothing was written")
+    if survey.random_order:
+        why = "a form would have to store the order: leave `random_order` out, or write forms in several orders"
+        reject("a form for ODK and Kobo must ask its questions in one order", "random_order", why)
     for question in survey.questions:
-        _check(question)
+        _check_question(question)
     book = extra("openpyxl").Workbook()
-    rows = {"survey": _survey_rows(survey), "choices": _choice_rows(survey), "settings": [_settings(survey)]}
+    rows = {"survey": _survey_rows(survey), "choices": _choice_rows(survey), "settings": [_settings_cells(survey)]}
     for index, (name, sheet_rows) in enumerate(rows.items()):
         sheet = book.active if index == 0 else book.create_sheet()
         sheet.title = name
@@ -87,52 +90,53 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
     return target
 
 
-def _check(question: Question) -> None:
+def _check_question(question: Question) -> None:
     if question.draw_probabilities is not None:
-        rule = "a survey with arms cannot be asked in a form"
-        reject(rule, "arms", "people would choose theirs: write a form for each, and deal them by chance")
+        rule = "a form for ODK and Kobo must not have arms"
+        reject(rule, "arms", "people would choose their arm: write one form per arm, and assign the forms at random")
     if question.mode not in ("plain", "physical"):
-        why = "the true answer would be stored in clear beside it: take mode='physical', and say what people do"
+        why = "the form would also store the true answer: use mode='physical', with instructions for respondents"
         received = f"{question.name!r} with mode {question.mode!r}"
-        reject("what a form randomizes must be drawn with a die or coin of the respondent's own", received, why)
+        reject("in a form, answers must be randomized with the respondent's own die or coin", received, why)
 
 
-def _texts(survey: Survey, column: str, texts: Mapping[str, str | None]) -> dict[str, str]:
+def _translated_cells(survey: Survey, column: str, texts: Mapping[str, str | None]) -> dict[str, str]:
     """Return a column for each language, in which "${" no longer starts a reference."""
     headers = {code: f"{column}::{_LANGUAGES.get(code, code)} ({code})" for code in survey.languages}
     return {headers[code]: text.replace("${", "$ {") for code, text in texts.items() if text}
 
 
-def _consent(survey: Survey, code: str) -> list[str]:
+def _consent_paragraphs(survey: Survey, code: str) -> list[str]:
     """Return the researchers' text and what can be learned; storage is left out, as it depends on the other program."""
     layers = stated_layers(statements(survey), survey.consent[code], code, survey.words, paper=True)
     lines = [text for layer in layers for text in (*layer.open, *layer.more)]
-    return [*lines, *odds_in_all(survey.questions, code, survey.words, survey.waves)]
+    return [*lines, *odds_of_questions(survey.questions, code, survey.words, survey.waves)]
 
 
 def _survey_rows(survey: Survey) -> list[dict[str, str]]:
-    consent = {code: "\n\n".join(_consent(survey, code)) for code in survey.languages}
-    rows = [{"type": "note", "name": "consent_text", **_texts(survey, "label", consent)}]
+    consent = {code: "\n\n".join(_consent_paragraphs(survey, code)) for code in survey.languages}
+    rows = [{"type": "note", "name": "consent_text", **_translated_cells(survey, "label", consent)}]
     for question in survey.questions:
-        hints = {code: _hint(survey, question, code) for code in survey.languages}
-        row = {"type": _type(question), "name": question.name}
-        row |= _texts(survey, "label", {code: text_in(question.text, code) for code in survey.languages})
-        row |= _texts(survey, "hint", hints)
+        hints = {code: _hint_text(survey, question, code) for code in survey.languages}
+        row = {"type": _question_type(question), "name": question.name}
+        row |= _translated_cells(survey, "label", {code: text_in(question.text, code) for code in survey.languages})
+        row |= _translated_cells(survey, "hint", hints)
         row |= {"required": "yes" if question.required or question.randomized else "no"}
-        row |= {"relevant": _relevant(survey, question), **_limits(survey, question)}
+        row |= {"relevant": _relevant_cell(survey, question), **_constraint_cells(survey, question)}
+        row |= {"parameters": "randomize=true"} if question.random_order else {}
         if question.design is not None:
             row[_DESIGN] = json.dumps(question.design.to_dict())
         rows.append(row)
     return rows
 
 
-def _hint(survey: Survey, question: Question, code: str) -> str:
+def _hint_text(survey: Survey, question: Question, code: str) -> str:
     help_text, warning = ([] if text is None else [text_in(text, code)] for text in (question.help, question.warning))
     steps = [line for line, _ in instructions(question, code, survey.words)] if question.randomized else []
     return "\n\n".join([*help_text, *steps, *warning])
 
 
-def _type(question: Question) -> str:
+def _question_type(question: Question) -> str:
     kinds = {"choice": f"select_one {question.name}", "ticks": f"select_multiple {question.name}", "text": "text"}
     return kinds.get(question.kind, "integer" if question.whole else "decimal")
 
@@ -156,12 +160,12 @@ def _choice_rows(survey: Survey) -> list[dict[str, str]]:
     for question in survey.questions:
         for option, name in zip(printed_answers(question), choice_names(question), strict=True):
             labels = {code: question.label(option, code, phrases(code, survey.words)) for code in survey.languages}
-            row = {"list_name": question.name, "name": name, **_texts(survey, "label", labels)}
+            row = {"list_name": question.name, "name": name, **_translated_cells(survey, "label", labels)}
             rows.append({**row, _OPTION: json.dumps(option, ensure_ascii=False)})
     return rows
 
 
-def _relevant(survey: Survey, question: Question) -> str:
+def _relevant_cell(survey: Survey, question: Question) -> str:
     conditions = []
     for name, options in (question.show_if or {}).items():
         names = dict(zip(survey[name].options, choice_names(survey[name]), strict=True))
@@ -169,7 +173,7 @@ def _relevant(survey: Survey, question: Question) -> str:
     return " and ".join(conditions)
 
 
-def _limits(survey: Survey, question: Question) -> dict[str, str]:
+def _constraint_cells(survey: Survey, question: Question) -> dict[str, str]:
     if question.bounds is None:
         return {}
     low, high = (as_number(bound) for bound in question.bounds)
@@ -178,11 +182,11 @@ def _limits(survey: Survey, question: Question) -> dict[str, str]:
     messages = {}
     for code in survey.languages:
         voice = Voice(phrases(code, survey.words))
-        messages[code] = filled(page_words(survey)[code][key], low=voice.number(low), high=voice.number(high))
-    return {"constraint": f". >= {least} and . <= {most}", **_texts(survey, "constraint_message", messages)}
+        messages[code] = fill_slots(page_words(survey)[code][key], low=voice.number(low), high=voice.number(high))
+    return {"constraint": f". >= {least} and . <= {most}", **_translated_cells(survey, "constraint_message", messages)}
 
 
-def _settings(survey: Survey) -> dict[str, str]:
+def _settings_cells(survey: Survey) -> dict[str, str]:
     code = survey.languages[0]
     form = re.sub(r"\W+", "_", survey.name.lower(), flags=re.ASCII).strip("_") or "survey"
     language = f"{_LANGUAGES.get(code, code)} ({code})"
@@ -193,22 +197,22 @@ def _settings(survey: Survey) -> dict[str, str]:
 def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
     """Make a survey from the choices, numbers and texts of an XLSForm.
 
-    Elements that a survey cannot represent are rejected, or left out with a warning.
+    Types, conditions and ranges that a survey does not support are rejected. Times, devices and similar elements are
+    left out with a warning.
 
     Parameters
     ----------
     path : str or Path
         An .xlsx file.
     consent : str or mapping
-        The text that people agree to.
+        The consent text.
     **fields : Any
         Other parameters of `Survey`.
 
     Returns
     -------
     Survey
-        A survey with the form's questions, languages and title. A warning names the elements that were left out, such
-        as times and devices.
+        A survey with the form's questions, languages and title. A warning names the elements that were left out.
 
     Raises
     ------
@@ -220,10 +224,10 @@ def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
     >>> from toolkit.survey.exchange.xlsform import from_xlsform
     >>> survey = from_xlsform("form.xlsx", consent="We are a research group.")  # doctest: +SKIP
     """
-    read = {name: _records(rows) for name, rows in sheets(Path(path)).items()}
+    read = {name: _rows_by_column(rows) for name, rows in sheets(Path(path)).items()}
     if not read.get("survey"):
         reject("an XLSForm must have the sheet survey", "none", "nothing was read")
-    languages = _languages(read["survey"])
+    languages = _find_languages(read["survey"])
     choices: dict[str, list[dict[str, str]]] = {}
     for row in read.get("choices", []):
         choices.setdefault(row.get("list_name") or row.get("list name", ""), []).append(row)
@@ -233,10 +237,10 @@ def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
         if kind in _METADATA | _GROUPS:
             left_out += [] if kind in _GROUPS or name == "consent_text" else [name or kind]
             if kind in _GROUPS and row.get("relevant"):
-                reject("a group must have no condition of its own", name, "write it as relevant of its questions")
+                reject("a group must have no condition", name, "write it as the `relevant` of each of its questions")
             continue
         with error_location(question=name):
-            questions.append(_question(row, choices, languages, questions))
+            questions.append(_parse_question(row, choices, languages, questions))
     if left_out:
         warnings.warn(f"Left out of the form: {', '.join(left_out)}.", stacklevel=2)
     settings = (read.get("settings") or [{}])[0]
@@ -246,7 +250,7 @@ def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
     return Survey(**{**texts, "questions": questions, "languages": codes, **fields})
 
 
-def _records(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
+def _rows_by_column(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
     if not rows:
         return []
     head = [str(cell).strip() for cell in rows[0]]
@@ -256,8 +260,8 @@ def _records(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
     ]
 
 
-def _languages(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Return language codes with the endings of their columns; English if no language is named."""
+def _find_languages(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Return language codes with the suffixes of their columns; English if no language is named."""
     ends = dict.fromkeys(key.removeprefix("label") for row in rows for key in row if re.match(r"label(::|$)", key))
     languages = [(match[1], end) for end in ends if (match := re.search(r"\(([\w-]+)\)$", end))]
     return languages or [("en", next(iter(ends), ""))]
@@ -268,32 +272,46 @@ def _by_language(row: Mapping[str, str], column: str, languages: Sequence[tuple[
     return texts or None
 
 
-def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequence[Question]) -> Question:
+def _parse_question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequence[Question]) -> Question:
     kind, _, list_name = row.get("type", "").partition(" ")
     fields: dict[str, Any] = {"required": row.get("required", "").lower() in ("yes", "true", "true()")}
     hint = _by_language(row, "hint", languages)
     if kind in ("select_one", "select_multiple"):
         options = choices.get(list_name.strip(), [])
-        names = [_data(choice, _OPTION) if _OPTION in choice else _number(choice.get("name", "")) for choice in options]
+        names = [
+            _stored_data(choice, _OPTION) if _OPTION in choice else _whole_number_or_text(choice.get("name", ""))
+            for choice in options
+        ]
         labels = {name: _by_language(choice, "label", languages) for name, choice in zip(names, options, strict=True)}
         fields |= {"labels": {name: texts for name, texts in labels.items() if texts}}
         fields |= {"options": names, "multiple": kind == "select_multiple", "help": hint}
+        fields |= {"random_order": _is_random_order(row)}
     elif kind in ("integer", "decimal"):
-        fields |= {"bounds": _bounds(row.get("constraint", "")), "whole": kind == "integer", "help": hint}
+        fields |= {"bounds": _parse_bounds(row.get("constraint", "")), "whole": kind == "integer", "help": hint}
     elif kind == "text":
         fields |= {"free_text": True, "warning": hint}
     else:
         reject("a type must be select_one, select_multiple, integer, decimal or text", row.get("type"), "change it")
     if _DESIGN in row:
-        fields = {"labels": fields["labels"], "design": restore(_data(row, _DESIGN)), "mode": "physical"}
+        kept: dict[str, Any] = {name: fields[name] for name in ("labels", "random_order") if name in fields}
+        fields = {**kept, "design": restore(_stored_data(row, _DESIGN)), "mode": "physical"}
         fields["instructions"] = hint
-    condition = _conditions(row.get("relevant", ""), before)
+    condition = _parse_conditions(row.get("relevant", ""), before)
     return Question(
         row.get("name", "").lower(), _by_language(row, "label", languages) or "", show_if=condition, **fields
     )
 
 
-def _data(row: Mapping[str, str], column: str) -> Any:
+def _is_random_order(row: Mapping[str, str]) -> bool:
+    """Return whether a form shows the choices of a question in random order; a seeded order is rejected."""
+    parameters = row.get("parameters", "").lower()
+    if "seed" in parameters:
+        why = "an order that depends on an answer can reveal it: write only randomize=true"
+        reject("choices in random order must have no seed", "seed", why)
+    return bool(re.search(r"\brandomize\s*=\s*(true|yes)\b", parameters))
+
+
+def _stored_data(row: Mapping[str, str], column: str) -> Any:
     """Return the data in a column that this package has written."""
     try:
         return loads(row[column].encode(), max_digits=MOST_DIGITS)
@@ -301,19 +319,19 @@ def _data(row: Mapping[str, str], column: str) -> Any:
         reject(f"the column {column} must be as `write_xlsform` wrote it", "something else", "write the form again")
 
 
-def _number(name: str) -> str | int:
+def _whole_number_or_text(name: str) -> str | int:
     """Return a whole number as an integer, unless the form's data would spell it differently, such as "01"."""
     return int(name) if re.fullmatch("0|-?[1-9][0-9]*", name) else name
 
 
-def _bounds(constraint: str) -> tuple[str, str]:
+def _parse_bounds(constraint: str) -> tuple[str, str]:
     limits = dict(_RANGE.findall(constraint))
     if set(limits) != {">=", "<="}:
         reject("a number must have a constraint such as . >= 0 and . <= 80", repr(constraint)[:60], "give it bounds")
     return limits[">="], limits["<="]
 
 
-def _conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any]] | None:
+def _parse_conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any]] | None:
     """Return the plain answers of earlier questions on which a question depends.
 
     Answers to one question are joined by "or", and questions by "and".
@@ -326,7 +344,8 @@ def _conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any
         if not plain.randomized
     }
     if rest or any(value not in options_by_name.get(name.lower(), {}) for name, value in pairs):
-        reject("a condition must be of plain choices before, as ${faculty} = 'law'", repr(relevant)[:60], "change it")
+        rule = "a condition must compare earlier plain choices with options, as in ${faculty} = 'law'"
+        reject(rule, repr(relevant)[:60], "change it")
     conditions: dict[str, list[Any]] = {}
     for name, value in pairs:
         conditions.setdefault(name.lower(), []).append(options_by_name[name.lower()][value])

@@ -27,11 +27,11 @@ _DIGITS = 7
 
 
 class NumberCell(str):
-    """A numeric spreadsheet cell; its decimal point is never a thousands separator."""
+    """The text of a numeric spreadsheet cell, in which a point is always a decimal point."""
 
 
 def serial_remainder(survey: Survey) -> int:
-    """Return the remainder modulo 97 that serial numbers share in all editions with these questions."""
+    """Return the remainder modulo 97 of the serial numbers in all editions with these questions."""
     fields = [
         [question.name, question.kind, list(question.options), list(question.report_options)]
         for question in survey.questions
@@ -43,7 +43,7 @@ def serial_numbers(survey: Survey, copies: int) -> list[str]:
     """Draw distinct random serial numbers, whose last two digits are check digits.
 
     A wrong digit changes the remainder, because the prime 97 does not divide a difference of digits times a power of
-    ten. Nor does it divide 9 or 99 times such a number, so that two exchanged digits change the remainder as well.
+    ten. Nor does it divide 9 or 99 times such a number, so exchanging two digits changes the remainder as well.
     """
     remainder, numbers = (
         serial_remainder(survey),
@@ -71,7 +71,7 @@ def legacy_report_key(survey: Survey, serial: str) -> bytes:
 
 
 def box_codes(question: Question) -> list[int]:
-    """Return the codes beside the boxes: a numeric option is its own code, and other options get unused numbers."""
+    """Return the codes beside the boxes: numeric options are used as codes, and other options get unused numbers."""
     options = printed_answers(question)
     if question.kind == "ticks":  # the code 0 means none of the options
         return list(range(1, len(options) + 1))
@@ -103,7 +103,7 @@ def _parsed_answer(survey: Survey, question: Question, text: str) -> Any:
 
 
 def _parsed_number(question: Question, text: str, is_exact: bool) -> int | float | None:
-    """Parse a typed number; return None if its decimal point could also be a thousands separator."""
+    """Parse a typed number; return None if a point in it could be a decimal point or a thousands separator."""
     if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", text):
         return None
     grouped = not is_exact and re.fullmatch(r"-?[1-9][0-9]{0,2}\.[0-9]{3}", text)

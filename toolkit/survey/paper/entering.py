@@ -1,4 +1,4 @@
-"""Data entry from paper sheets, typed once or twice; nothing is stored until every problem is solved."""
+"""Data entry from paper sheets, typed once or twice; nothing is stored until every problem is resolved."""
 
 import json
 import secrets
@@ -22,14 +22,14 @@ from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.collection import PAPER_SETTING
 from toolkit.survey.storage.protocol import NewReport, Outcome, StoreError
 
-# Fields that change no possible answer. All others are compared, including fields that are added later.
+# Fields that do not affect which answers are possible. All others are compared, including fields that are added later.
 _OTHER_FIELDS = (*TEXT_FIELDS, "labels", "mode", "anchor", "innocent")
 _ANSWER_PROPERTIES = attrgetter(*(field.name for field in declared_fields(Question) if field.name not in _OTHER_FIELDS))
 
 
 @dataclass(frozen=True, repr=False)
 class EnteredSheets:
-    """Answers by serial number, and problems that must be solved first; descriptions of problems quote no entry."""
+    """Answers by serial number, and problems that must be resolved first; descriptions of problems quote no entry."""
 
     sheets: Mapping[str, Mapping[str, Any]]
     problems: tuple[str, ...]
@@ -71,7 +71,8 @@ class _EntryFile:
         header, *rows = read_rows(path) or [[]]
         names = [SERIAL, *(question.name for question in questions)]
         if sorted(filter(None, header)) != sorted(names):
-            reject(f"{path.name} must have the columns {', '.join(names)}", "others", "take entry.csv of the paper kit")
+            why = "use entry.csv from the paper kit"
+            reject(f"{path.name} must have the columns {', '.join(names)}", "other columns", why)
         for number, row in enumerate(rows, start=2):
             cells = dict(zip(header, row, strict=False))  # spreadsheets may omit empty cells at the end of a row
             unnamed = [cell for name, cell in zip(header, row, strict=False) if not name]
@@ -132,7 +133,7 @@ class _EntryFile:
                 raise ValueError(f"{kind} is missing; type {NO_ANSWER} if the sheet has none that is legible")
             return None
         if not applies:
-            raise ValueError("it does not apply after the earlier answers; leave it empty")
+            raise ValueError("the question does not apply after the earlier answers; leave the cell empty")
         if text == NO_ANSWER:
             return None
         value = read_cell(self.survey, question, text)
@@ -153,7 +154,8 @@ def store_entries(survey: Survey, entered: EnteredSheets, database: str) -> dict
             store.create(survey)
             stored_survey = survey
         if _answer_properties(stored_survey) != _answer_properties(survey):
-            reject("the database must hold a collection of these questions", "another one", "use its own survey")
+            rule = "the database must contain a collection of these questions"
+            reject(rule, "a different collection", "use the survey of that collection")
         store.compare_and_set(PAPER_SETTING, None, secrets.token_hex(32))
         secret = store.get_setting(PAPER_SETTING) or ""  # a closed collection has no secret and rejects the sheets
         keys = {serial: report_key(survey, serial, secret) for serial in bodies}
@@ -164,7 +166,7 @@ def store_entries(survey: Survey, entered: EnteredSheets, database: str) -> dict
         batch = [NewReport(keys[serial], body) for serial, body in bodies.items()]
         if n_different := sum(stored.get(entry.key, entry.body) != entry.body for entry in batch):
             rule = "a sheet that was stored before must have the same answers"
-            reject(rule, f"{n_different} with others", "a sheet was copied, or mistyped; nothing was stored")
+            reject(rule, f"{n_different} with other answers", "a sheet was copied, or mistyped; nothing was stored")
         outcomes = store.add_paper_reports(batch)
     return {outcome.value: outcomes.count(outcome) for outcome in (Outcome.STORED, Outcome.REPEATED)}
 

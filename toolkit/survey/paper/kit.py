@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.core.checks import check_choice, check_integer, reject
 from toolkit.core.extras import MissingExtraError, extra
-from toolkit.core.tables import harmless
+from toolkit.core.tables import escape_formulas
 from toolkit.survey.exchange.raw_files import cell_text, text_rows, workbook
 from toolkit.survey.paper.coding import (
     MODULUS,
@@ -74,7 +74,7 @@ def _entry_workbook(survey: Survey, remainder: int, n_sheets: int) -> bytes:
         letter = extra("openpyxl.utils").get_column_letter(column)
         cells = f"{letter}2:{letter}{last}"
         for number, labels in codes_with_labels(question, survey.languages, survey.words):
-            codes.append([question.name, number, *map(harmless, labels)])
+            codes.append([question.name, number, *map(escape_formulas, labels)])
         if (checked := _validation_rule(question, f"{letter}2")) is not None:
             prompt = f"A code of the sheet (see the sheet codes), or {NO_ANSWER} if it has no answer there."
             _add_validation(table, cells, "list" if checked.startswith('"') else "custom", checked, prompt)

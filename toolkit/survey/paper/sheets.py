@@ -20,7 +20,7 @@ from toolkit.survey.consent.device_check import paper_layers, sheet_tries
 from toolkit.survey.consent.instructions import device_of, device_words, instructions
 from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import as_number, headings, page_words
-from toolkit.survey.consent.wheel import filled
+from toolkit.survey.consent.wheel import fill_slots
 from toolkit.survey.paper.coding import box_codes
 from toolkit.survey.questions.question import Question, printed_answers
 from toolkit.survey.spec import Survey
@@ -206,7 +206,7 @@ def _range_sentences(question: Question, survey: Survey, language: str, voice: V
         return []
     pattern = page_words(survey)[language]["whole" if question.whole else "number"]
     low, high = (voice.number(as_number(bound)) for bound in question.bounds)
-    return [filled(pattern, low=low, high=high)]
+    return [fill_slots(pattern, low=low, high=high)]
 
 
 def _condition_sentences(question: Question, survey: Survey, language: str, voice: Voice) -> list[str]:
@@ -215,7 +215,7 @@ def _condition_sentences(question: Question, survey: Survey, language: str, voic
     for name, options in (question.show_if or {}).items():
         labels = [voice.quoted(survey[name].label(option, language, voice.phrases)) for option in options]
         earlier = voice.quoted(text_in(survey[name].text, language))
-        lines.append(voice.say("paper_if", question=earlier, answers=voice.joined(labels, "or")))
+        lines.append(voice.say("paper_if", question=earlier, answers=voice.join_words(labels, "or")))
     return lines
 
 
@@ -232,7 +232,7 @@ def _interviewer_content(
         else [line for line, _ in instructions(practice_question, language, survey.words)]
     )
     names = [device_words(device, voice) for device in devices]
-    needed = [voice.say("materials_device", devices=voice.joined(names))] if names else []
+    needed = [voice.say("materials_device", devices=voice.join_words(names))] if names else []
     return {
         "materials": [voice.say("materials_forms"), *needed],
         "script": [voice.quoted(voice.say(f"script_{number}")) for number in range(1, 5)],

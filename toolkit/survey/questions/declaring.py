@@ -1,11 +1,14 @@
-"""Declarations of the fields of surveys and questions: their types, defaults and checks.
+"""Declarations of the fields of surveys and questions: their types, defaults, checks, and plain data for files.
 
 A class is a frozen dataclass whose fields hold their checks as metadata; `check_fields` runs the checks when an object
-is created.
+is created, and `plain_fields` returns the values for a file.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+import datetime as dt
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -75,6 +78,28 @@ def field_names_checked_by(owner: Any, *checks: Check) -> tuple[str, ...]:
     )
 
 
-def is_omitted(field: dataclasses.Field[Any], value: object) -> bool:
-    """Return whether files omit a value, because it is None or the default of a field that was added later."""
-    return value is None or bool(field.metadata.get("omit_default") and value == field.default)
+def plain_fields(owner: Any, excluded: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields as plain data by name, without None and the defaults of fields that were added later."""
+    given = {field: getattr(owner, field.name) for field in declared_fields(owner) if field.name not in excluded}
+    return {field.name: plain_data(value) for field, value in given.items() if not _is_omitted(field, value)}
+
+
+def _is_omitted(field: dataclasses.Field[Any], value: object) -> bool:
+    return value is None or bool(field.metadata["omit_default"] and value == field.default)
+
+
+def plain_data(value: Any) -> Any:
+    """Return plain data for JSON and TOML: fractions as text or whole numbers, dates as text, tuples as lists."""
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else str(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): plain_data(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [plain_data(item) for item in value]
+    return value.to_dict()

@@ -1,9 +1,9 @@
-"""Errors and warnings about a survey, with the question and the field concerned."""
+"""Errors and warnings about a survey, each with its question and field, and the rejection of unknown fields."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from toolkit.core.checks import reject
 
@@ -95,3 +95,42 @@ def run_field_check(field: str, check: Callable[..., Value], *args: object) -> V
     """Call `check` with `args`; an error is raised with the name of the field."""
     with error_location(field=field):
         return check(*args)
+
+
+_ORDER = (
+    "the only such field is `random_order`, of a survey for its questions and of a question for its options: an order "
+    "that depends on answers reveals them"
+)
+_QUOTA = "there are no such rules, since being turned away would reveal an answer; `cap` limits the number of reports"
+_SKIP = (
+    "the only such rule is `show_if`, which depends on plain questions only: others would reveal a randomized answer"
+)
+_TIME = "there are no such rules, since the time that an answer takes reveals something about it"
+_OTHER = (
+    "an answer outside of the options would not be protected: make it an option of the design (a plain question "
+    "may have required = false)"
+)
+_DEFAULT = "nothing is selected in advance, since leaving it unchanged would look like an answer"
+_REPEAT = "an answer is randomized once and sent once: repeating it would weaken the protection"
+_PERSON = "nothing about the respondent is stored except the reports"
+
+_REASONS_BY_FIELDS = {
+    _ORDER: "order order_by randomize randomize_order randomise_order rotate shuffle",
+    _QUOTA: "quota quotas screen_out screenout strata",
+    _SKIP: "branch filter goto hide_if jump logic relevance relevant skip skip_if skip_to visible_if",
+    _TIME: "record_time time_limit timer timestamps timing",
+    _OTHER: "allow_other allow_skip dont_know no_answer optional other prefer_not_to_say",
+    _DEFAULT: "default initial preselected",
+    _REPEAT: "edit_after_send repeat reroll retry",
+    _PERSON: "cookies email geolocation ip metadata paradata tracking user_agent",
+}
+
+
+def reject_unknown(data: Mapping[str, Any], allowed: Collection[str], owner: str) -> None:
+    """Reject unknown fields; explain the absence of a field that other tools have."""
+    for field in data:
+        if field not in allowed:
+            normalized = str(field).lower().replace("-", "_")
+            why = next((reason for reason, names in _REASONS_BY_FIELDS.items() if normalized in names.split()), None)
+            rule = f"{owner} has the fields {', '.join(allowed)}"
+            reject_field(str(field), rule, repr(field)[:60], why or "check its spelling")

@@ -1,6 +1,6 @@
 """`Question` describes one question of a survey, and how its answer is randomized before it leaves the phone."""
 
-# ruff: noqa: RUF009 (`declare` returns a field of a dataclass)
+# ruff: noqa: RUF009 (`declare_field` returns a field of a dataclass)
 
 import dataclasses
 import re
@@ -18,7 +18,7 @@ from toolkit.core.checks import Number, check_integer, exact_fraction, explain_c
 from toolkit.core.loss import Pure
 from toolkit.local.design import has_matrix
 from toolkit.local.numeric.square_wave import SquareWave
-from toolkit.local.protocol import Randomizer, is_code, is_set
+from toolkit.local.protocol import Randomizer, is_code, is_code_set
 from toolkit.local.questionnaire import Likert
 from toolkit.local.waves import Memo
 from toolkit.survey.questions import question_fields as checks
@@ -28,11 +28,10 @@ from toolkit.survey.questions.declaring import (
     declare_field,
     declared_fields,
     field_names_checked_by,
-    is_omitted,
+    plain_data,
+    plain_fields,
 )
-from toolkit.survey.questions.errors import error_location, reject_field, run_field_check
-from toolkit.survey.questions.files import reject_unknown
-from toolkit.survey.questions.strict_json import plain_data
+from toolkit.survey.questions.errors import error_location, reject_field, reject_unknown, run_field_check
 from toolkit.survey.questions.survey_fields import ARM
 from toolkit.texts.multilingual import Frozen, Text, Words, in_language
 from toolkit.texts.phrases import label
@@ -81,11 +80,12 @@ class Question:
     help : str or mapping, optional
         A text below the question.
     instructions : str or mapping, optional
-        Instructions for mode "physical"; generated if a coin, a die or slips can draw the design.
+        Instructions for mode "physical"; generated if the design can be carried out with a coin, a die or slips.
     anchor : str or int, optional
         The option that is everybody's true answer; the share of other answers measures inattention.
     show_if : mapping, optional
-        {plain question: [options]}; the question is asked only after these answers to all of the plain questions.
+        {plain question: [options]}; the question is asked only of people who gave one of the listed answers to each
+        plain question.
     required : bool
         Whether a plain question must be answered.
     bounds : pair of numbers, optional
@@ -98,6 +98,9 @@ class Question:
         A text that people read before they write a free text.
     whole : bool
         Whether a number must be a whole number.
+    random_order : bool
+        Whether the options are shown in random order. The phone draws the order for each person, and neither stores nor
+        sends it. An option for declining to answer keeps its position.
     innocent : mapping, optional
         {"born": "jan-apr"}: in mode "physical", the innocent question of a crosswise, triangular or unrelated design
         asks whether somebody's birthday is in these months. The share of such birthdays is computed from the number of
@@ -110,7 +113,7 @@ class Question:
     <Question cheated: choice, auto, epsilon 0.6931>
     """
 
-    # The fields in the order of files, which is also the order in which they are checked.
+    # The fields in the order in which files contain them and checks are run.
     name: str = declare_field(checks.checked_name)
     text: FieldType[Words, str | Text] = declare_field(checks.checked_text, most=2000)
     _: dataclasses.KW_ONLY
@@ -137,6 +140,7 @@ class Question:
     warning: FieldType[Words | None, str | Text | None] = declare_field(checks.checked_text, None, most=2000)
     memo: Memo | None = dataclasses.field(init=False, default=None)
     whole: bool = declare_field(checks.checked_whole_flag, False, omit_default=True)
+    random_order: bool = declare_field(checks.checked_random_order, False, omit_default=True)
     innocent: FieldType[Mapping[str, str] | None, Frozen[str, str] | None] = declare_field(
         checks.checked_innocent, None
     )
@@ -210,8 +214,7 @@ class Question:
             The fields that are set.
         """
         derived = ("options", "bounds") if self.randomized else ()
-        given = {field: getattr(self, field.name) for field in declared_fields(self) if field.name not in derived}
-        data = {field.name: plain_data(value) for field, value in given.items() if not is_omitted(field, value)}
+        data = plain_fields(self, derived)
         if self.memo is not None:
             data["design"] = plain_data(self.memo)
         return {key: value for key, value in data.items() if value not in ([], {})}
@@ -271,7 +274,7 @@ def accepts(question: Question, value: object) -> bool:
         if not _is_finite(value) or (question.whole and value % 1):
             return False
         return question.bounds[0] <= exact_fraction(value, "answer") <= question.bounds[1]
-    return (is_set if question.multiple else is_code)(value, len(question.options))
+    return (is_code_set if question.multiple else is_code)(value, len(question.options))
 
 
 def _is_finite(value: object) -> TypeGuard[int | float]:
@@ -304,10 +307,10 @@ def station_question(question: Question) -> Question:
     if question.mode != "auto" or question.design is None:
         return question
     if not has_matrix(question.design):
-        received = f"{question.design.name}, which has none"
+        received = f"{question.design.name}, which allows neither"
         why = "write auto = true in [field]: the device then learns the truth, and respondents are informed"
         with error_location(question=question.name, field="mode"):
-            reject("on a station it must be asked by a wheel, or by hand", received, why)
+            reject("a station must randomize by a wheel or by hand", received, why)
     version = copy(question)
     object.__setattr__(version, "mode", "guided")
     return version
@@ -318,10 +321,11 @@ def checked_questions(value: object, _name: str, survey: Any) -> tuple[Question,
 
     The question that draws the arm is left out, because the survey adds a new one.
     """
-    items = _checked_list(value, "questions", "they are asked in its order")
+    items = _checked_list(value, "questions", "they are asked in the order of the list")
     for question in items:
         if not isinstance(question, Question):
-            reject("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
+            rule = "`questions` must contain only questions"
+            reject(rule, type(question).__name__, "make them with Question(…)", TypeError)
     return tuple(
         localized_question(question, survey.languages[0]) for question in items if question.draw_probabilities is None
     )
@@ -372,7 +376,7 @@ def printed_answers(question: Question) -> tuple[str | int, ...]:
 def answer_codes(question: Question) -> list[int]:
     """Return the numeric codes of `coded_labels` in statistics files.
 
-    A whole number of up to nine digits, the maximum for which Stata has labels, is its own code; "01" is coded as 1
+    A whole number of up to nine digits, the maximum for which Stata has labels, is used as the code; "01" is coded as 1
     unless "1" is also an option. The other options get unused numbers: starting at 1 if some options are numbers, as on
     paper, and otherwise at 0, so that no is 0 and yes is 1.
     """

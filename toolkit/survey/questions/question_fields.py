@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import check_choice, check_labels, reject
-from toolkit.local.birthdays import born, count_days, innocent_share
-from toolkit.local.catalogue import CATALOGUE, Maker, check_arguments, makers, parameters, restore
+from toolkit.local.birthdays import born, count_days, innocuous_share
+from toolkit.local.catalogue import CATALOGUE, Maker, check_arguments, makers, parameter_requirements, restore
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.numeric.grid import checked_bounds
 from toolkit.local.protocol import Randomizer
@@ -165,7 +165,7 @@ def checked_instructions(value: object, name: str, question: Any, most: int) -> 
     design = question.design
     if value is not None:
         if design is None:
-            reject("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
+            reject("`instructions` are for randomized questions", "a plain question", "use `text` or `help` instead")
         return checked_words(value, name, most)
     by_months = question.innocent is not None and getattr(design, "procedure", None) != "unrelated"
     if (
@@ -191,9 +191,7 @@ def checked_anchor(value: object, _name: str, question: Any) -> str | int | None
     if value is None:
         return None
     if question.multiple or not question.options or (question.randomized and question.design.answer_kind != "choice"):
-        reject(
-            "`anchor` needs a question with one answer out of several", "another kind", "it is everybody's true answer"
-        )
+        reject("`anchor` needs a single-choice question", "another kind", "it is everybody's true answer")
     if isinstance(value, bool) or value not in question.options:
         reject("`anchor` must be one of the options", repr(value)[:60], "it is everybody's true answer")
     return question.options[question.options.index(value)]  # type: ignore[no-any-return]
@@ -218,7 +216,8 @@ def checked_range(value: Any, _name: str, question: Any) -> tuple[Fraction, Frac
     bounds = None if value is None else checked_bounds(value)
     if bounds is not None and question.whole is True and any(bound.denominator != 1 for bound in bounds):
         low, high = map(float, bounds)
-        reject("`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]")
+        rule = "`bounds` must be whole numbers if answers must be whole numbers"
+        reject(rule, f"{low:g} and {high:g}", "write [0, 80]")
     if question.design is None:
         return bounds
     if bounds is not None and bounds != question.design.bounds:
@@ -246,17 +245,24 @@ def checked_whole_flag(value: object, name: str, question: Any) -> bool:
     return True
 
 
+def checked_random_order(value: object, name: str, question: Any) -> bool:
+    """Check `random_order`, which only a question with options may set to true."""
+    if checked_flag(value, name) and not question.options:
+        reject("`random_order` needs a question with options", "another kind", "there is nothing to order")
+    return bool(value)
+
+
 def checked_innocent(value: object, _name: str, question: Any) -> Frozen[str, str] | None:
     """Check and return the innocent question, whose months must match the innocent share of the design."""
     if value is None:
         return None
     design, mode, months = question.design, question.mode, innocent_months(value)
-    share = innocent_share(design) if design is not None and has_matrix(design) else None
+    share = innocuous_share(design) if design is not None and has_matrix(design) else None
     if share is None or mode != "physical":
         rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
         reject(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "leave `innocent` out")
     if share != born(months):
-        rule = f"the innocent share of the design must be that of the days, {float(count_days(months)):g} of 365.25"
+        rule = f"the innocent share of the design must be {float(count_days(months)):g} of 365.25 days"
         reject(
             rule,
             share,
@@ -282,7 +288,7 @@ _MOST_CELLS = 10_000
 
 
 def read_design(data: object, **question_fields: object) -> Randomizer | Memo:
-    """Return the randomizer that a file describes; `question_fields` are other fields that makers may need."""
+    """Return the randomizer that a file describes; `question_fields` are other fields that the factory may need."""
     if not isinstance(data, Mapping):
         rule = "`design` must be a table"
         reject(rule, type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)
@@ -330,7 +336,7 @@ def _read_memo(data: object, question_fields: Mapping[str, Any]) -> Memo:
 def _named_design(
     name: str, maker: Maker, arguments: Mapping[str, Any], question_fields: Mapping[str, Any]
 ) -> Randomizer:
-    accepted = parameters(maker)
+    accepted = parameter_requirements(maker)
     inherited = {key: value for key, value in question_fields.items() if key in accepted and value is not None}
     if (innocent := question_fields.get("innocent")) is not None and name in NEEDS_SECRET_ANSWER:
         inherited["prevalence" if "prevalence" in accepted else "p"] = born(innocent_months(innocent))
@@ -357,7 +363,7 @@ def _call_maker(
 
 
 def _succeeds(maker: Callable[..., Any], arguments: Mapping[str, Any]) -> bool:
-    """Return whether a maker accepts these arguments."""
+    """Return whether a factory accepts these arguments."""
     with suppress(ValueError, TypeError), warnings.catch_warnings(action="ignore"):
         maker(**arguments)
         return True
@@ -365,5 +371,5 @@ def _succeeds(maker: Callable[..., Any], arguments: Mapping[str, Any]) -> bool:
 
 
 def _usage_example(name: str, maker: Maker) -> str:
-    arguments = ", ".join(f"{key} = …" for key in parameters(maker))
+    arguments = ", ".join(f"{key} = …" for key in parameter_requirements(maker))
     return f"write design = {{{name} = {{{arguments}}}}}"

@@ -1,30 +1,11 @@
 """Strict JSON: no repeated fields, no numbers that parsers interpret differently, no excessive nesting."""
 
-import datetime as dt
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
-from fractions import Fraction
+from collections.abc import Callable
 from functools import cache
 from typing import Any
-
-
-def plain_data(value: Any) -> Any:
-    """Return plain data for JSON and TOML: fractions as text or whole numbers, dates as text, tuples as lists."""
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else str(value)
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(key): plain_data(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [plain_data(item) for item in value]
-    return value.to_dict()
 
 
 def canonical_json(data: object) -> str:
@@ -44,13 +25,13 @@ def loads(raw: bytes, *, max_digits: int) -> Any:
     nesting beyond Python's recursion limit are errors.
     """
     try:
-        return _decoder(max_digits).decode(raw.decode("utf-8"))
+        return decoder(max_digits).decode(raw.decode("utf-8"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 @cache
-def _decoder(max_digits: int) -> json.JSONDecoder:
+def decoder(max_digits: int) -> json.JSONDecoder:
     """Return a decoder, which is cached because creating one takes as long as parsing a submission."""
     return json.JSONDecoder(
         object_pairs_hook=_unique_fields,

@@ -7,15 +7,14 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from toolkit.core.checks import check_choice, check_integer, exact_fraction, reject
 from toolkit.core.loss import Amount, Pure
-from toolkit.survey.questions.declaring import field_names_checked_by
-from toolkit.survey.questions.errors import run_field_check
-from toolkit.survey.questions.files import reject_unknown
+from toolkit.survey.questions.declaring import field_names_checked_by, plain_data
+from toolkit.survey.questions.errors import reject_unknown, run_field_check
 from toolkit.survey.questions.question_fields import checked_flag
-from toolkit.survey.questions.strict_json import plain_data
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
 from toolkit.texts.phrases import PROMISE_PREFIX, base_language, phrases
 
@@ -154,7 +153,7 @@ def checked_check(value: object, *_: object) -> bool | str:
 def checked_completion(value: object, name: str, survey: Any) -> str | None:
     """Check and return the completion code; one code per link requires personal links."""
     if value == BY_LINK and survey.access == "open":
-        reject("`completion` by link needs access by token or blind", "open", "everybody has the same link")
+        reject(f'`completion` "{BY_LINK}" needs access by token or blind', "open", "everybody has the same link")
     return None if value is None else checked_string(value, name, 40)
 
 
@@ -183,6 +182,57 @@ def checked_field(value: object, _name: str, survey: Any) -> Frozen[str, Any] | 
         reject(rule, repr(strange[0]), "the consent text for phones is not true on a station")
     auto = checked_flag(value.get("auto", False), "field.auto")
     return Frozen({"station": check_choice(value.get("station"), "field.station", STATION_KINDS), "auto": auto})
+
+
+def checked_random_order(value: object, name: str, survey: Any) -> bool | tuple[str, ...]:
+    """Check and return whether questions are in random order, or the names of the questions that are."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        rule = "`random_order` must be true or false, or a list of questions"
+        reject(rule, type(value).__name__, 'write true, or ["cheated", "stolen"]', TypeError)
+    names = [checked_string(question, name, 40) for question in value]
+    if len(names) < 2 or len({*names}) < len(names):
+        received = len(names) if len(names) < 2 else "repeated names"
+        reject("`random_order` must name two or more questions, each once", received, "they exchange positions")
+    heads = [survey.questions[unit[0]].name for unit in _components(survey.questions)]
+    if strange := [question for question in names if question not in heads]:
+        is_question = strange[0] in [question.name for question in survey.questions]
+        received = f"{strange[0]!r}"[:60] + (", which has `show_if`" if is_question else ", which is not a question")
+        moves = "it moves together with the question that it depends on: name that question instead"
+        why = moves if is_question else "correct the name"
+        reject("`random_order` must name questions of the survey without `show_if`", received, why)
+    return tuple(names)
+
+
+def question_units(questions: Sequence[Any], random_order: bool | Sequence[str]) -> tuple[list[list[int]], list[int]]:
+    """Return lists of indices of questions that stay together, and the indices of the lists that are in random order.
+
+    A question and those that depend on it through `show_if` stay together, in their order.
+    """
+    moving = [
+        unit
+        for unit in _components(questions)
+        if random_order is True or (random_order and questions[unit[0]].name in random_order)
+    ]
+    rest = {*range(len(questions))}.difference(*moving)
+    units = sorted([*moving, *([index] for index in rest)])
+    return units, [index for index, unit in enumerate(units) if unit in moving]
+
+
+def _components(questions: Sequence[Any]) -> list[list[int]]:
+    """Return the indices of questions that depend on one another, without the question that draws the arm."""
+
+    def names_in(unit: Sequence[int]) -> set[str]:
+        return {questions[index].name for index in unit}
+
+    components: list[list[int]] = []
+    for index, question in enumerate(questions):
+        if question.draw_probabilities is None:
+            joined = [unit for unit in components if not names_in(unit).isdisjoint(question.show_if or ())]
+            components = [unit for unit in components if unit not in joined]
+            components.append([*chain.from_iterable(joined), index])
+    return sorted(map(sorted, components))
 
 
 def checked_arms(value: object, *_: object) -> Frozen[str, Fraction] | None:
@@ -231,7 +281,7 @@ class Panel:
 
     @classmethod
     def new(cls, loss: Pure) -> "Panel":
-        """Create a panel with a new random identity.
+        """Create a panel with a new random identifier.
 
         Parameters
         ----------
@@ -263,9 +313,9 @@ def checked_panel(value: object, name: str, survey: Any) -> Panel | None:
     fields = ["identity", "loss"]
     if not isinstance(value, Mapping) or sorted(value) != fields or survey.waves == 1:
         rule = f"`panel` must have the fields {', '.join(fields)}, in a survey with `waves`"
-        reject(rule, "others", "leave it out: it is created with the collection of the first wave")
+        reject(rule, "something else", "leave it out: it is created with the collection of the first wave")
     if not re.fullmatch("[0-9a-f]{32}", str(value["identity"])):
-        reject("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
+        reject("a panel's identity must be 32 hexadecimal digits", "something else", "leave `panel` out")
     return Panel(value["identity"], checked_epsilon(value["loss"], name, survey))
 
 
@@ -319,7 +369,7 @@ def checked_languages(value: object, name: str, _survey: object) -> tuple[str, .
 
 
 def checked_own_words(value: object, _name: str, survey: Any) -> Frozen[str, Text] | None:
-    """Check and return the researcher's texts of the interface, by language and name."""
+    """Check and return the researcher's own texts for the interface, by language and name."""
     if not value:
         return None
     if not isinstance(value, Mapping) or not all(isinstance(texts, Mapping) for texts in value.values()):
@@ -352,7 +402,7 @@ def read_day(value: object, name: str, *_: object) -> Day | None:
         return dt.date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         rule = f"`{name}` must be a day, as in 2026-12-01"
-        reject(rule, repr(value)[:40], "people read a day without an hour")
+        reject(rule, repr(value)[:40], "respondents see a day without an hour")
 
 
 def is_over(day: Day, now: dt.datetime | None = None) -> bool:

@@ -112,8 +112,8 @@ def estimate(
     missing : sequence
         Values that stand for missing reports, as for `toolkit.analysis.estimates`.
     minimum : int, optional
-        Number of people below which an estimate is withheld, by default the survey's minimum. A remark states any other
-        number.
+        Number of people below which an estimate is withheld, by default the survey's minimum. If a different number is
+        given, a remark states it.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def _general_remarks(survey: Survey, reports: DataFrame, findings: Findings, min
     """Return the sentences that apply to all estimates."""
     remarks = [REHEARSAL_REMARK] if survey.rehearsal or has_column(reports, REHEARSAL) else []
     if min_people != survey.minimum:
-        sentence = f"Shown from {min_people:,} people on, as requested; the survey's minimum is {survey.minimum:,}."
+        sentence = f"Shown for {min_people:,} or more people, as requested; the survey's minimum is {survey.minimum:,}."
         remarks.append(sentence)
     # Notes on people without a group are left out here, because `Results.notes` has them.
     excluded = ungrouped_notes(findings.ungrouped, findings.by) if findings.group_estimates else ()
@@ -186,7 +186,7 @@ def _general_remarks(survey: Survey, reports: DataFrame, findings: Findings, min
 
 
 def _season_remark(question: Question, months: str, estimates: Sequence[SurveyEstimate]) -> str:
-    """Return a sentence on how birthdays were counted, and on how much seasonal births could change an estimate."""
+    """Return a sentence on how birthdays were counted and how much seasonality of births could change an estimate."""
     assumption = f"{question.name}: birthdays in {months} are taken as {float(count_days(months)):g} of 365.25 days"
     values = [estimate.estimate.value for estimate in estimates if estimate.question == question.name and estimate.used]
     design = question.design
@@ -232,7 +232,7 @@ def _worst_shift(design: Randomizer, estimate: Estimate) -> float | None:
 
 
 def _comprehension_counts(survey: Survey, reports: DataFrame) -> tuple[int, ...] | None:
-    if not survey.check or not has_column(reports, UNDERSTOOD):  # sheets of paper have no such question
+    if not survey.check or not has_column(reports, UNDERSTOOD):  # paper sheets have no such question
         return None
     counts = value_counts(reports, UNDERSTOOD).get((), {})
     right = [PASSED_FIRST_TRY, *([PASSED_SECOND_TRY] if survey.check == "device" else [])]

@@ -52,10 +52,10 @@ def estimate_between_waves(
 
 def check_waves(survey: Survey, earlier: Survey) -> None:
     """Reject two surveys that are not an earlier and a later wave of one panel."""
-    rule = "both results must be of one panel"
+    rule = "both results must belong to the same panel"
     check_panel(survey, earlier, rule, "their reports come from other questions or other memos")
     if not earlier.wave < survey.wave:
-        rule = "`earlier` must be of an earlier wave"
+        rule = "`earlier` must be the results of an earlier wave"
         reject(
             rule, f"wave {earlier.wave} for wave {survey.wave}", "the change is the later wave minus the earlier one"
         )
@@ -65,7 +65,7 @@ def closed_wave_reports(source: object, by: Sequence[str], is_closed: bool) -> A
     """Return the reports behind the results of a closed collection; reject results with weights or groups."""
     if not is_closed:
         why = "a person who is new in both waves between two results could be identified"
-        reject("both collections must be closed", "one that is not", why)
+        reject("both collections must be closed", "one that is not closed", why)
     if by or not isinstance(source, CountSource):
         received = f"by {', '.join(by)}" if by else "a sample with weights"
         reject("a change between waves needs results for all people", received, "estimate both waves without it")
@@ -76,7 +76,7 @@ def _reports_by_person(frame: Any, question: Question) -> dict[str, list[str | i
     """Return the reports of each person in a wave, as labels, or None for a missing report."""
     if not has_column(frame, PERSON):
         reject(
-            f"reports of waves must have the column {PERSON}", "none", "it joins the waves; export it with the reports"
+            f"reports of waves must have the column {PERSON}", "none", "it links the waves; export it with the reports"
         )
     rows = [(row, count) for row, count in row_counts(frame, [PERSON, question.name]) if not is_missing(row[0])]
     reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
@@ -94,15 +94,15 @@ def _wave_notes(
     notes = [f"of people in both waves; in the earlier only {n_earlier_only:,}, in the later only {n_later_only:,}"]
     if any(0 < lone < minimum for lone in (n_earlier_only, n_later_only)):
         notes.append(
-            "whoever has this and the estimates of each wave can work out those of the few in one wave only: "
-            "publish one of the two"
+            "together with the estimates of each wave, this estimate reveals the estimates of the few people in only "
+            "one wave: publish one of the two"
         )
     if n_without_report:
-        notes.append(f"{n_without_report:,} left no report to this question in one of the waves")
+        notes.append(f"{n_without_report:,} sent no report on this question in one of the waves")
     if n_repeated:
         notes.append(
-            f"{n_repeated:,} of the numbers that join waves came more than once in a wave: their reports are left "
-            "out, as one person sends one"
+            f"{n_repeated:,} of the numbers that link waves occurred more than once in a wave: their reports are left "
+            "out, because a person sends one report per wave"
         )
     return notes
 
@@ -164,7 +164,7 @@ class ArmDifference:
         low, high = self.interval()
         shares = f"{self.compared} {self.values[1]:.3f}, {self.reference} {self.values[0]:.3f}"
         sentence = f"{self.answer}: {shares}, difference {self.value:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, "
-        return f"{sentence}p = {self.p_value:.2g}). More is better only if nobody admits what is not so."
+        return f"{sentence}p = {self.p_value:.2g}). More is better only if nobody falsely admits anything."
 
 
 def arm_differences(

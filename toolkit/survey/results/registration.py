@@ -12,8 +12,7 @@ from toolkit.core.checks import check_integer, check_level, reject
 from toolkit.planning import plan as solve
 from toolkit.survey.plan import plan_table
 from toolkit.survey.questions import files
-from toolkit.survey.questions.errors import error_location
-from toolkit.survey.questions.files import reject_unknown
+from toolkit.survey.questions.errors import error_location, reject_unknown
 from toolkit.survey.results.table import checked_groups
 from toolkit.survey.spec import Survey
 from toolkit.texts.document import Block, Document
@@ -256,10 +255,11 @@ def _power_blocks(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
     for name, wish in fields.get("power", {}).items():
         design = survey[name].design
         if design is None:
-            reject("`power` must be of randomized questions", f"{name!r}, which is plain", "leave it out")
+            reject("`power` must name randomized questions", f"{name!r}, which is plain", "leave it out")
         with error_location(f"power of {name!r}"):
             if not isinstance(wish, Mapping) or "detect" not in wish:
-                reject("it must have prevalence and detect", "others", "write {prevalence = 0.1, detect = 0.2}")
+                rule = "its fields must be prevalence and detect"
+                reject(rule, "other fields", "write {prevalence = 0.1, detect = 0.2}")
             solution = solve(design, n=fields["n"], level=fields["level"], **wish)
         rows.append((name, str(wish["prevalence"]), str(wish["detect"]), f"{solution.power:.3f}"))
     if not rows:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from toolkit.analysis.findings import Findings
-from toolkit.analysis.paper_table import is_outside, lines_of
+from toolkit.analysis.paper_table import format_rows, is_outside
 from toolkit.analysis.reports import GroupEstimate
 from toolkit.core.checks import check_level, reject
 from toolkit.core.estimate import Estimate
@@ -18,7 +18,7 @@ from toolkit.core.extras import extra
 from toolkit.frames.counts import Group
 from toolkit.local.anchor import describe_random_share
 from toolkit.local.waves import Memo
-from toolkit.survey.consent.device_check import chance
+from toolkit.survey.consent.device_check import guess_probabilities
 from toolkit.survey.questions.question import Question, estimates_shares
 from toolkit.survey.questions.survey_fields import CHANNEL
 from toolkit.survey.results.comparing import (
@@ -93,8 +93,8 @@ def html_table(rows: Sequence[ResultRow], by: Sequence[str]) -> str:
 
 NOTHING_TO_SHOW = "there is nothing to show yet"
 OUTSIDE_NOTE = (
-    "An estimate marked * lies outside 0 to 100 %, as an unbiased one can by chance or if instructions were not "
-    'followed; the interval has the values that agree with the reports, and method="mle" stays inside.'
+    "An estimate marked * lies outside 0 to 100 %, as an unbiased estimate can by chance or if instructions were not "
+    'followed; the interval contains the values that agree with the reports, and method="mle" stays inside.'
 )
 
 
@@ -125,7 +125,7 @@ class SurveyEstimate(GroupEstimate):
 
     @property
     def n_unanswered(self) -> int:
-        """The number of people who had to answer, but whose report is missing."""
+        """The number of people who were required to answer but whose report is missing."""
         return self.missing - self.n_refused - self.n_not_asked
 
     @property
@@ -212,8 +212,8 @@ class Results(Findings):
             )
             if self.by:
                 remark += (
-                    " If they belong to one group, they can be computed from the others and those of all people: "
-                    "publish one of the two."
+                    " If they belong to one group, they can be computed from the estimates of the other groups and of "
+                    "all people: publish one of the two."
                 )
             remarks = (*remarks, remark)
         attention = {name: share for name, share in self.attention.items() if (share.n or 0) >= minimum}
@@ -229,7 +229,7 @@ class Results(Findings):
         reference : Any
             The reference group, a tuple if `by` has several questions.
         adjust : str, optional
-            "holm" or "bonferroni", for all tests of the table together.
+            The method that adjusts for multiple testing, over all tests of the table: "holm" or "bonferroni".
         level : float
             Confidence level of the intervals.
 
@@ -329,7 +329,7 @@ class Results(Findings):
         Parameters
         ----------
         earlier : Results
-            The results of an earlier wave of the same panel, for all people.
+            The results of an earlier wave of the same panel, without groups or weights.
         name : str
             A question with a memo.
 
@@ -453,7 +453,7 @@ class Results(Findings):
         return findings(self, level=check_level(level))
 
     def notes(self) -> list[str]:
-        """Return notes on the reliability of the results, and on each estimate that its reports contradict.
+        """Return notes on the reliability of the results, and on each estimate whose reports contradict the design.
 
         Returns
         -------
@@ -493,7 +493,7 @@ class Results(Findings):
             people = "person has" if self.ungrouped == 1 else "people have"
             notes.append(
                 f"{self.ungrouped:,} {people} no group, as the answer to {' or '.join(self.by)} is missing: no "
-                "estimate here counts them."
+                "estimate here includes them."
             )
         return notes
 
@@ -527,7 +527,7 @@ def group_label(results: Results, group: Group) -> str:
 def table_rows(results: Results, name: str, level: float = 0.95) -> list[ResultRow]:
     """Return the rows of one question's table; a star marks a share outside 0 to 100 %."""
     survey = results.survey
-    lines = lines_of(results._estimates_of(name), check_level(level), share=estimates_shares(survey[name]))
+    lines = format_rows(results._estimates_of(name), check_level(level), are_shares=estimates_shares(survey[name]))
     return [
         ResultRow(
             tuple(option_label(survey, by, value) for by, value in zip(results.by, line.finding.group, strict=True)),
@@ -542,7 +542,7 @@ def table_rows(results: Results, name: str, level: float = 0.95) -> list[ResultR
 
 
 def footnotes(results: Results, question: Question) -> list[str]:
-    """Return the footnotes of a question's table: coverage of errors, privacy loss, notes, and effect of lies."""
+    """Return the footnotes of a question's table: what its errors cover, privacy loss, notes, and effect of lies."""
     findings = results._estimates_of(question.name)
     typical = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
     privacy = "no privacy claim" if typical.loss is None else f"privacy loss {typical.loss}"
@@ -555,11 +555,13 @@ def footnotes(results: Results, question: Question) -> list[str]:
     lie_shift = max((finding.lie_shift for finding in findings if finding.lie_shift is not None), default=None)
     if lie_shift is not None:
         shift_text = f"{100 * lie_shift:.2g} percentage points" if estimates_shares(question) else f"{lie_shift:.2g}"
-        lines.append(f"If 1 % of the people lied in concert, this could be off by up to {shift_text} more.")
+        lines.append(
+            f"If 1 % of people coordinated false reports, the estimate could be off by up to {shift_text} more."
+        )
     return lines
 
 
-def _percent(count: int, whole: int) -> str:
+def _format_percent(count: int, whole: int) -> str:
     """Format a share in percent, rounded to "100 %" or "0 %" only if that is exact."""
     share, decimals = 100 * count / whole, 0
     while count not in (0, whole) and round(share, decimals) in (0, 100):
@@ -570,9 +572,10 @@ def _percent(count: int, whole: int) -> str:
 def _comprehension_note(*counts: int) -> str:
     """Return a sentence on how many people passed the comprehension check, and how many would pass it by chance."""
     *n_passed, n_tried = counts
-    passed = f"{sum(n_passed)} of {n_tried} ({_percent(sum(n_passed), n_tried)}) passed the comprehension check"
+    rate = _format_percent(sum(n_passed), n_tried)
+    passed = f"{sum(n_passed):,} of {n_tried:,} ({rate}) passed the comprehension check"
     if len(n_passed) == 1:
-        return f"{passed}; chance alone would give {_percent(1, 2)}."
-    once, twice = (_percent(share.numerator, share.denominator) for share in chance(3))
-    first_try = f"{_percent(n_passed[0], n_tried)} at the first try"
+        return f"{passed}; chance alone would give {_format_percent(1, 2)}."
+    once, twice = (_format_percent(share.numerator, share.denominator) for share in guess_probabilities(3))
+    first_try = f"{_format_percent(n_passed[0], n_tried)} at the first try"
     return f"{passed}, {first_try}; chance alone would give {twice}, {once} at the first."

@@ -20,18 +20,17 @@ if TYPE_CHECKING:
 def reports_table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     """Return stored reports as a frame, in the order of their random keys, which reveals nothing.
 
-    The cell of a choice is its label (as text if the labels are a mix of numbers and texts), the cell of a number is
-    the number, and a report that is a list of numbers is JSON text, so that every column can be counted, compared and
-    written to a file. Answers that were left out or not asked for are missing. With several waves, the column "person"
-    links the reports of a phone.
+    A choice is given by its label (as a string if the labels are a mix of numbers and strings), a number as itself, and
+    a list of numbers as JSON, so that every column can be counted, compared and written to a file. Answers that were
+    left out or not asked for are missing. With several waves, the column "person" links the reports of a phone.
     """
     try:
         columns = _report_columns(survey, [json.loads(body) for body in bodies])
     except (LookupError, TypeError, ValueError):  # the message is replaced, because it could quote a report
         columns = None
     if columns is None:
-        consequence = "another program has changed the database; read a copy from before that"
-        reject("every stored report must be one that the survey's page could send", "one that is not", consequence)
+        consequence = "another program has changed the database; read an earlier copy"
+        reject("every stored report must be one that the survey's page could send", "another report", consequence)
     return extra("pandas", "collect").DataFrame(columns)
 
 
@@ -112,7 +111,7 @@ class GroupedRows:
         self._counts: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
 
     def _row_counts(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
-        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # a question may define groups and occur in conditions
+        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # a question may define both groups and conditions
         if names not in self._counts:
             counts = row_counts(self._reports, names)
             self._counts[names] = [(dict(zip(names, row, strict=True)), count) for row, count in counts]

@@ -28,7 +28,7 @@ class TimedConnection(Protocol):
         """End the idle connection to make room for a new one."""
 
     def shutdown(self) -> None:
-        """Close because the server stops, after answering the request in progress, if any."""
+        """Close because the server is stopping, after answering the request in progress, if any."""
 
 
 class Connections:
@@ -110,7 +110,7 @@ class PendingConnection:
         self.was_dropped = False
 
     def start(self) -> "asyncio.Task[Any] | None":
-        """Start connecting, or close a TLS connection at once if the server is full.
+        """Start connecting, or close a TLS connection immediately if the server is full.
 
         If the server is full, a plain connection is still passed to its protocol, which answers that the server is
         busy.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from toolkit.core.checks import check_integer, reject
-from toolkit.survey.consent.statement import patterns
+from toolkit.survey.consent.statement import unique_patterns
 from toolkit.survey.serving.blind import Issuer, prepare_message
 from toolkit.survey.serving.payload import TOKEN, BlindToken, OtherSurveyError, PayloadError, Submission, parse_json
 from toolkit.survey.serving.response import HttpError
@@ -24,10 +24,11 @@ _FIELDS = ("survey", "invitation", "blinded")
 PROMISES = {
     "open": "Anybody with the link may answer. A phone keeps itself from answering twice, but nothing stops "
     "a person who wants to.",
-    "token": "Each link works once. Links and reports are kept apart; whoever could watch the running "
+    "token": "Each link works once. Links and reports are stored separately; anybody who could watch the running "
     "server could connect them.",
-    "blind": "Each link works once. A report carries a ticket that the server signed unseen, so that nothing "
-    "in it leads to a link; whoever watches the network sees when each phone asks and sends. Experimental.",
+    "blind": "Each link works once. A report carries a token that the server signed without seeing it, so that nothing "
+    "in the report leads to a link; anybody who watches the network sees when each phone requests a token and when it "
+    "sends a report. Experimental.",
 }
 """Sentences about what each mode of access prevents and does not prevent."""
 
@@ -37,11 +38,11 @@ def access_promise(access: str, waves: int = 1) -> str:
     if waves == 1 or access == "open":
         return PROMISES[access]
     joined = (
-        "Reports of one phone are joined over waves: whoever sees in each wave whose links were used can "
-        "connect a link with reports if nobody else answered the same waves. Of {people} people, on average "
-        "up to {alone} are alone with theirs after {waves} waves, if looked at while they answer."
+        "Reports of one phone are linked across waves: anybody who sees in each wave whose links were used can "
+        "connect a link with reports if nobody else answered in the same waves. Of {people} people, on average "
+        "up to {alone} have a unique pattern after {waves} waves, if somebody looks while they answer."
     )
-    return f"{PROMISES[access]} {joined.format(**patterns(waves))}"
+    return f"{PROMISES[access]} {joined.format(**unique_patterns(waves))}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -20,7 +20,7 @@ from toolkit.core.extras import check_extras
 from toolkit.survey.serving.options import DEFAULTS, ServeOptions
 
 _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _POLL_SECONDS = 30.0, 15.0, 5.0, 0.02
-_MAX_LOG_LINES = 5  # the number of log lines in a status
+_MAX_LOG_LINES = 5  # the number of log lines that a status contains
 _WINDOWS = os.name == "nt"
 DATABASE_VARIABLE = "TOOLKIT_DATABASE"
 """The environment variable for the database, since its password must not appear in the process list."""
@@ -77,7 +77,9 @@ def log_path(lock_file: Path) -> Path:
 def log_tail(database: str) -> tuple[str, ...]:
     """Return the last lines of the error log of a database's server, which is empty if there were no errors."""
     try:
-        return tuple(log_path(lock_path(database)).read_text(errors="replace").splitlines()[-_MAX_LOG_LINES:])
+        return tuple(
+            log_path(lock_path(database)).read_text(encoding="utf-8", errors="replace").splitlines()[-_MAX_LOG_LINES:]
+        )
     except OSError:
         return ()
 
@@ -127,7 +129,7 @@ def _start_process(command: Sequence[str], environment: Mapping[str, str], deadl
             env=environment,
             start_new_session=True,
         )
-        with process:  # this process forks and exits at once, so that the server is detached and never a zombie
+        with process:  # this process forks and exits immediately, so the server is detached and never becomes a zombie
             line = _read_first_line(process.stdout, deadline)  # type: ignore[arg-type]
             if line is None:
                 with suppress(ProcessLookupError):

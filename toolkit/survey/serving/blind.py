@@ -84,7 +84,7 @@ class Issuer:
 
 @dataclass(frozen=True)
 class IssuerKey:
-    """The private key that signs blindly. `repr` does not show the key."""
+    """The private key that issues blind signatures. `repr` does not show the key."""
 
     issuer: Issuer
     _d: int = field(repr=False)

@@ -333,19 +333,21 @@ class HttpServer:
         self._announce, self._context, self._grace, self._new_loop = announce, tls_context, grace_seconds, new_loop
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def run(self, listening: socket.socket) -> None:
+    def run(self, listening_socket: socket.socket) -> None:
         """Serve in this thread until a signal handler or another thread sets `should_exit`."""
         with asyncio.Runner(loop_factory=self._new_loop) as runner:
-            runner.run(self.serve(listening))
+            runner.run(self.serve(listening_socket))
 
-    async def serve(self, listening: socket.socket) -> None:
+    async def serve(self, listening_socket: socket.socket) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # the default handler would log addresses
-        acceptor = Acceptor(listening, self.connections, self._context, lambda pending: Connection(self, pending))
+        acceptor = Acceptor(
+            listening_socket, self.connections, self._context, lambda pending: Connection(self, pending)
+        )
         self._announce()
         while not self.should_exit:
             await asyncio.sleep(_TICK_SECONDS)
         acceptor.close()
-        listening.close()
+        listening_socket.close()
         self.connections.shutdown()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._grace):

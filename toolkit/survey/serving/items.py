@@ -5,13 +5,13 @@ it appears, their texts, and the choices.
 """
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from toolkit.local.design import Design
 from toolkit.survey.consent.device_check import DeviceTry, device_tries, quoted
-from toolkit.survey.consent.wheel import filled, wheel
+from toolkit.survey.consent.wheel import fill_slots, wheel
 from toolkit.survey.questions.question import LONGEST_ANSWER
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import is_right_to_left
@@ -28,13 +28,21 @@ _MAX_RADIO = 8  # largest number of whole numbers shown as radio buttons; more b
 _SHOW_RESULT = 2  # number of questions with the same odds whose randomized report is shown
 
 
-def question_items(entries: Sequence[Item], words: Words, intro: Sequence[Item] = ()) -> list[Item]:
-    """Build the items of a survey's questions; conditions refer to other questions by index."""
+def question_items(
+    entries: Sequence[Item], words: Words, intro: Sequence[Item] = (), shuffled_names: Collection[str] = ()
+) -> list[Item]:
+    """Build the items of a survey's questions; conditions refer to other questions by index.
+
+    `shuffled_names` are the names of the questions in random order, before and after which any other question may come.
+    """
     indices = {question["name"]: index for index, question in enumerate(entries)}
-    items = [_item(question, words, heading="question", sends="we_send") for question in entries]
+    items = [_build_item(question, words, heading="question", sends="we_send") for question in entries]
     earlier = list(intro)  # items that every respondent has seen before
     for item in items:
-        _shorten_repeated(item, [other for other in earlier if other["odds"] == item["odds"]])
+        same = [other for other in earlier if other["odds"] == item["odds"]]
+        _shorten_repeated(
+            item, same, [other for other in same if not {item["name"], other["name"]} & {*shuffled_names}]
+        )
         item["once"] = not any(len(other["screens"]) > 1 for other in earlier)
         if not item["show_if"]:
             earlier.append(item)
@@ -42,9 +50,9 @@ def question_items(entries: Sequence[Item], words: Words, intro: Sequence[Item] 
     return items
 
 
-def _shorten_repeated(item: Item, same: Sequence[Item]) -> None:
-    """Collapse odds that were shown before, and show the randomized report only for the first questions."""
-    if item["odds"] is not None and any(other["heading"] == "question" for other in same):
+def _shorten_repeated(item: Item, same: Sequence[Item], shown_before: Sequence[Item]) -> None:
+    """Collapse odds that were shown before, and limit how often the randomized report is shown for the same odds."""
+    if item["odds"] is not None and any(other["heading"] == "question" for other in shown_before):
         item["before"] = [("again" if kind == "odds" else kind, text) for kind, text in item["before"]]
     if sum("rows" in other or len(other["screens"]) > 1 for other in same) >= _SHOW_RESULT:
         item["screens"] = item["screens"][:1]
@@ -52,7 +60,7 @@ def _shorten_repeated(item: Item, same: Sequence[Item]) -> None:
 
 def practice_item(question: Item, words: Words, index: int = 0) -> Item:
     """Build a practice question, whose answers are never sent."""
-    item = _item(question, words, note="practice_note", heading="practice", sends="we_would_send")
+    item = _build_item(question, words, note="practice_note", heading="practice", sends="we_would_send")
     name = f"{question['name']}{index + 1}" if index else question["name"]
     before = [paragraph for paragraph in item["before"] if paragraph[0] != "odds"]
     item |= {"name": name, "screens": [f"ask:{name}"], "before": before}
@@ -76,16 +84,20 @@ def check_items(survey: Survey, words: Words) -> list[Item]:
 def _check_try(device_try: DeviceTry, words: Words) -> Item:
     legend, labels, right = device_try
     wrong = {code: book["wrong_twice"].format(report=quoted(book, labels[right][code])) for code, book in words.items()}
-    return {"legend": legend, "labels": labels, "right": right, "wrong": wrong}
+    indices = list(range(len(labels)))
+    return {"legend": legend, "labels": labels, "choices": labels, "mixed": indices, "right": right, "wrong": wrong}
 
 
-def _item(question: Item, words: Words, note: str | None = None, **texts: str) -> Item:
+def _build_item(question: Item, words: Words, note: str | None = None, **texts: str) -> Item:
     """Build the item of a question, with neutral names for reports, a wheel in guided mode, and the possible truths."""
     name, mode, randomizer = question["name"], question["mode"], question["randomizer"] or {}
     tapped = mode in ("guided", "physical")
-    options = [_quoted(option, words) for option in question["options"]]
+    options = [_with_quoted_label(option, words) for option in question["options"]]
     reports = _with_colours(
-        [_report(_quoted(report, words), index, words) for index, report in enumerate(question["reports"])]
+        [
+            _report_choice(_with_quoted_label(report, words), index, words)
+            for index, report in enumerate(question["reports"])
+        ]
     )
     item = {
         **question,
@@ -94,21 +106,24 @@ def _item(question: Item, words: Words, note: str | None = None, **texts: str) -
         "reports": reports,
         "choices": reports if tapped else options,
         "labels": _labels(question, reports if tapped else options, words),
-        "legend": _legend(question, words),
+        "legend": _legend_texts(question, words),
         "screens": [f"ask:{name}", *([f"{_RESULT_SCREEN[mode]}:{name}"] if mode in _RESULT_SCREEN else [])],
-        "odds": _odds(question),
+        "odds": _odds_texts(question),
         "before": _paragraphs(question, _texts(words, f"{mode}_note" if note is None else note)),
+        "mixed": question.get("mixed", []),
         "sets": randomizer.get("kind") in _SETS,
         "turns": mode == "auto" and "kind" not in randomizer,
         "truths": question["bounds"]
         or [[code] if question["kind"] == "ticks" else code for code in range(len(question["options"]))],
-        **_field(question, question["reports" if tapped else "options"], randomizer.get("most"), words),
+        **_field_data(question, question["reports" if tapped else "options"], randomizer.get("most"), words),
     }
     if "weights" in question:  # its answer is drawn at random and never shown
         item["screens"] = []
     if mode == "guided":
         sectors = wheel(Design.from_dict(randomizer), question["options"], reports, words)
-        item["wheel"] = _with_colours([_sector(sector, index, words) for index, sector in enumerate(sectors, start=1)])
+        item["wheel"] = _with_colours(
+            [_sector_texts(sector, index, words) for index, sector in enumerate(sectors, start=1)]
+        )
     return item
 
 
@@ -127,7 +142,7 @@ def _labels(question: Item, choices: Sequence[Item], words: Words) -> list[Mappi
     return [choice["label"] for choice in choices] + ([] if none is None else [_texts(words, none)])
 
 
-def _report(report: Item, index: int, words: Words) -> Item:
+def _report_choice(report: Item, index: int, words: Words) -> Item:
     """Name a report "B – “Yes”", with a neutral letter first: a "yes" drawn at random is not a confession."""
     # Isolated as right-to-left text, a name that begins with a Latin letter does not reverse an Arabic line.
     mark = string.ascii_uppercase[index] if index < 26 else str(index + 1)
@@ -138,11 +153,14 @@ def _report(report: Item, index: int, words: Words) -> Item:
     return {**report, "mark": mark, "named": names, "stopped": _texts(words, "stopped", at=mark)}
 
 
-def _quoted(option: Item, words: Words) -> Item:
-    return {**option, "quoted": {code: filled(words[code]["quoted"], label=option["label"][code]) for code in words}}
+def _with_quoted_label(option: Item, words: Words) -> Item:
+    return {
+        **option,
+        "quoted": {code: fill_slots(words[code]["quoted"], label=option["label"][code]) for code in words},
+    }
 
 
-def _sector(sector: Item, index: int, words: Words) -> Item:
+def _sector_texts(sector: Item, index: int, words: Words) -> Item:
     """Describe a sector of the wheel, with its numbered instruction and the text shown when the wheel stops there."""
     order, stopped = sector["order"], _texts(words, "stopped", at=str(index))
     names = {code: f"{index} – {order[code]}" for code in words}
@@ -150,7 +168,7 @@ def _sector(sector: Item, index: int, words: Words) -> Item:
     return {"size": sector["size"], "mark": str(index), "named": names, "stopped": stopped}
 
 
-def _legend(question: Item, words: Words) -> dict[str, str]:
+def _legend_texts(question: Item, words: Words) -> dict[str, str]:
     """Return the text of the question, and whether it is optional."""
     return {
         code: question["text"][code] + ("" if question["required"] else f" {words[code]['optional']}") for code in words
@@ -160,11 +178,11 @@ def _legend(question: Item, words: Words) -> dict[str, str]:
 def _paragraphs(question: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
     """Return the paragraphs between a question and its field, as pairs of kind and text by language."""
     paragraphs = [("note", question.get("help")), ("note", note), ("lead", question.get("instructions"))]
-    paragraphs += [("lead", question.get("warning")), ("odds", _odds(question))]
+    paragraphs += [("lead", question.get("warning")), ("odds", _odds_texts(question))]
     return [(kind, text) for kind, text in paragraphs if text is not None]
 
 
-def _odds(question: Item) -> dict[str, str] | None:
+def _odds_texts(question: Item) -> dict[str, str] | None:
     """Return the sentences about the odds of a question's reports."""
     odds = question.get("odds")
     return None if odds is None else {code: "\n".join(odds[code]) for code in odds}
@@ -192,10 +210,10 @@ def verification_steps(items: Sequence[Item]) -> list[str]:
 
 def _texts(words: Words, name: str, **values: str) -> dict[str, str]:
     """Return a text of the interface in every language, with values filled in."""
-    return {code: filled(words[code][name], **values) for code in words}
+    return {code: fill_slots(words[code][name], **values) for code in words}
 
 
-def _field(question: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
+def _field_data(question: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
     """Return the hint, the error message and the attributes of a field, and the limits of a number."""
     is_integer_choice = _is_integer_range(choices) if question["kind"] == "choice" else False
     is_whole = is_integer_choice or question.get("whole", False)
@@ -218,7 +236,7 @@ def _field(question: Item, choices: Sequence[Item], most: int | None, words: Wor
 
 
 def _is_integer_range(choices: Sequence[Item]) -> bool:
-    """Return whether the choices are many consecutive whole numbers that are their own labels."""
+    """Return whether the choices are many consecutive whole numbers whose labels are the numbers themselves."""
     values = [choice["value"] for choice in choices]
     return (
         len(values) > _MAX_RADIO

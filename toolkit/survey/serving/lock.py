@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Seconds to keep trying, and between attempts. Retrying is necessary because the brief shared lock of `read_locked`
-# must not prevent a start.
+# Seconds to keep trying, and seconds between attempts. Retrying is necessary because the brief shared lock of
+# `read_locked` must not prevent a start.
 _RETRY_SECONDS, _PAUSE = 1.0, 0.02
 
 
@@ -50,7 +50,7 @@ def hold_lock(path: Path) -> Iterator[FileLock]:
 def read_locked(path: Path) -> str | None:
     """Return what the holder of the lock has written, or None if nobody holds the lock."""
     try:
-        with path.open() as file:
+        with path.open(encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -17,6 +17,7 @@ from typing import Any
 
 from toolkit.survey import client
 from toolkit.survey.consent.page_data import page_words, shown_survey
+from toolkit.survey.questions.survey_fields import question_units
 from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
@@ -73,13 +74,13 @@ def page_content(
     earlier_hashes: Sequence[str] = (),
     station_public_key: str | None = None,
 ) -> dict[str, Any]:
-    """Build the data for the scripts, in which the practice question and the check are items like all questions."""
+    """Build the data for the scripts, in which the practice question and the check are items like the questions."""
     version = survey if station_public_key is None else station_version(survey)
     data, words = shown_survey(version), page_words(version)
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice_item(question, words, index) for index, question in enumerate(practice)]
     data["intro"] += items.check_items(version, words) if check else []
-    data["questions"] = items.question_items(data["questions"], words, data["intro"])
+    data["questions"] = items.question_items(data["questions"], words, data["intro"], data.get("random_order", ()))
     data |= {
         "verify": items.verification_steps([*data["intro"], *data["questions"]]),
         "words": {
@@ -93,6 +94,7 @@ def page_content(
     }
     pages = [page_hash(edition, issuer) for edition in (survey.hash, *earlier_hashes)]
     full = min(padded_length(survey, 0 if issuer is None else issuer.n_bytes), Limits.body_bytes)
+    data["units"], data["mixed"] = question_units(survey.questions, survey.random_order)
     data |= {"hash": pages[0], "pages": pages, "length": full}
     if station_public_key is not None and survey.field is not None:
         settings = {

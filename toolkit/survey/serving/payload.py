@@ -97,7 +97,7 @@ def parse_submission(
         values = ", ".join(json.dumps(value) for value in _UNDERSTOOD_VALUES[survey.check][1])
         raise PayloadError(f"`understood` must be {values.replace(', ', ' or ')} in this survey.")
     if has_waves and (not isinstance(data[PERSON], str) or not _KEY.fullmatch(data[PERSON])):
-        raise PayloadError("The number that joins waves must be 32 hexadecimal digits.")
+        raise PayloadError("The number that links waves must be 32 hexadecimal digits.")
     answers = _check_answers(survey, data["answers"])
     person = {PERSON: data[PERSON]} if has_waves else {}
     body = _WRITER.encode({"answers": answers, "understood": understood, **person})
@@ -121,14 +121,14 @@ def _parse_token(token: object, access: str) -> str | BlindToken:
         raise PayloadError("The token must have exactly the fields nonce, signature.")
     for name, pattern in (("nonce", _NONCE), ("signature", _SIGNATURE)):
         if not isinstance(token[name], str) or not pattern.fullmatch(token[name]):
-            raise PayloadError(f"The token's {name} must be hexadecimal digits of the right number.")
+            raise PayloadError(f"The token's {name} must have the right number of hexadecimal digits.")
     return BlindToken(bytes.fromhex(token["nonce"]), bytes.fromhex(token["signature"]))
 
 
 def _check_answers(survey: Survey, answers: object) -> dict[str, Any]:
     names = [question.name for question in survey.questions]
     if not isinstance(answers, dict) or list(answers) != names:
-        raise PayloadError("`answers` must hold every question of the survey once, in order.")
+        raise PayloadError("`answers` must contain every question of the survey once, in order.")
     for question in survey.questions:
         _check_answer(survey, question, answers)
     return answers

@@ -52,7 +52,7 @@ def check_address(host: str, *, has_tls: bool, is_allowed: bool = False) -> None
     if has_tls or is_allowed or _is_loopback(host):
         return
     reject(
-        "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
+        "without TLS the host must be an address of this machine only, such as 127.0.0.1",
         repr(host),
         "anybody on the network could read the reports, and change the page so that it sends the truth. Give "
         f"--certificate and --private-key, or put a proxy with TLS in front, or add {ALLOW_OPTION}",
@@ -75,7 +75,7 @@ def bind_socket(host: str, port: int, socket_descriptor: int | None = None) -> s
         reject(
             f"port {port} of {host} must be free and allowed",
             os.strerror(problem.errno or 0),
-            "end the program that uses it, or choose another port; links that were handed out lead to the old one",
+            "end the program that uses it, or choose another port; links that were handed out lead to the old port",
             OSError,
         )
 
@@ -127,14 +127,16 @@ def serve(
         check_page(store.survey(), store.editions())
         key = None if options.issuer_key is None else load_issuer_key(store, options.issuer_key)
         page = page_hash(store.survey().hash, None if key is None else key.issuer)
-        with bind_socket(options.host, options.port, socket_descriptor) as listening:
-            announce = _make_announcer(listening, "https" if tls else "http", options.prefix, page, lock, log_file)
+        with bind_socket(options.host, options.port, socket_descriptor) as listening_socket:
+            announce = _make_announcer(
+                listening_socket, "https" if tls else "http", options.prefix, page, lock, log_file
+            )
             if options.workers > 1:
                 store.close()  # each worker opens its own connection
-                supervise(options.workers, _worker_command(database, options, listening, lock), announce)
+                supervise(options.workers, _worker_command(database, options, listening_socket, lock), announce)
             else:
                 context = _tls_context(options.certificate, options.private_key, forget_sessions=key is not None)
-                _run_server(store, key, options.prefix, context, listening, announce)
+                _run_server(store, key, options.prefix, context, listening_socket, announce)
 
 
 def _report_failure(problem: object) -> int:
@@ -158,7 +160,7 @@ def _parser() -> argparse.ArgumentParser:
         "--database",
         default=default,
         required=default is None,
-        help=f"{databases}; else {DATABASE_VARIABLE} of the environment",
+        help=f"{databases}; by default the environment variable {DATABASE_VARIABLE}",
     )
     add_arguments(parser, SERVER_OPTIONS)
     # Options for programs that start a background server or a worker.
@@ -174,7 +176,7 @@ def _run_server(
     key: IssuerKey | None,
     prefix: str,
     context: ssl.SSLContext | None,
-    listening: socket.socket,
+    listening_socket: socket.socket,
     announce: Callable[[], None],
 ) -> None:
     survey, limits = store.survey(), replace(Limits(), max_connections=_max_connections(Limits.max_connections))
@@ -192,7 +194,7 @@ def _run_server(
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, stop)
-        server.run(listening)
+        server.run(listening_socket)
     finally:
         writer.stop()
 
@@ -218,11 +220,11 @@ def _tls_context(
 
 
 def _worker_command(
-    database: str, options: ServeOptions, listening: socket.socket, lock: FileLock | None
+    database: str, options: ServeOptions, listening_socket: socket.socket, lock: FileLock | None
 ) -> WorkerCommand:
     """Return the command that starts a worker, which inherits the socket and the lock of this process."""
-    shared = [listening.fileno(), *([] if lock is None else [lock.descriptor])]
-    arguments = [*replace(options, workers=1).arguments(), f"--listening={listening.fileno()}"]
+    shared = [listening_socket.fileno(), *([] if lock is None else [lock.descriptor])]
+    arguments = [*replace(options, workers=1).arguments(), f"--listening={listening_socket.fileno()}"]
     return WorkerCommand(arguments, {**os.environ, DATABASE_VARIABLE: database}, shared)
 
 
@@ -232,28 +234,28 @@ def load_issuer_key(store: Collection, path: str | Path) -> IssuerKey:
     if (
         store.get_setting(ISSUER_SETTING) or store.set_default(ISSUER_SETTING, key.issuer.fingerprint)
     ) != key.issuer.fingerprint:
-        rule = "a collection must be served with the issuer's key that it began with"
+        rule = "a collection must be served with its first issuer's key"
         consequence = "signed tokens would be rejected; use the first key again"
-        reject(rule, f"another in {path}", consequence)
+        reject(rule, f"another key in {path}", consequence)
     return key
 
 
-def _max_connections(wanted: int) -> int:
+def _max_connections(requested: int) -> int:
     """Return the number of connections that the system allows, after raising the limit on open files if necessary."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + _SPARE_FILES
+    needed = requested + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
         soft = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        return max(1, min(wanted, soft - _SPARE_FILES))
-    return wanted
+        return max(1, min(requested, soft - _SPARE_FILES))
+    return requested
 
 
 def _make_announcer(
-    listening: socket.socket, scheme: str, prefix: str, page: str, lock: FileLock | None, log: Path | None
+    listening_socket: socket.socket, scheme: str, prefix: str, page: str, lock: FileLock | None, log: Path | None
 ) -> Callable[[], None]:
     """Return the function that the server calls to publish its address once it accepts connections."""
-    host, port = listening.getsockname()[:2]
+    host, port = listening_socket.getsockname()[:2]
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{prefix}/"
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 

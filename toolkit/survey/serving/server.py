@@ -61,7 +61,7 @@ class Health:
         self.collection_is_closed = False
 
     def start_check(self) -> bool:
-        """Return whether the cached state of the collection is out of date; if so, record that it is checked now."""
+        """Return whether the cached state of the collection is out of date; if so, record that it is being checked."""
         now = self._clock()
         is_due = self._checked_time is None or now - self._checked_time >= STATE_SECONDS
         if is_due:
@@ -152,7 +152,7 @@ def _static_handlers(content: bytes, content_type: str) -> dict[str, Handler]:
         accepted = b",".join(value for name, value in scope["headers"] if name == b"accept-encoding").split(b",")
         return (
             compressed if b"gzip" in map(bytes.strip, accepted) else plain
-        )  # a client that sends q values gets the plain content
+        )  # a client that sends q values gets the uncompressed content
 
     return _get_and_head(content_for)
 
@@ -208,7 +208,7 @@ class _Endpoints:
     """The endpoints that depend on the store."""
 
     survey: Survey
-    pages: frozenset[str]
+    page_hashes: frozenset[str]
     writer: Writer
     key: IssuerKey | None
     limits: Limits
@@ -218,7 +218,7 @@ class _Endpoints:
     async def report(self, scope: Scope, receive: Receive) -> Response:
         """Store a report; status 201 means that a report with this key is on disk, from this or an earlier request."""
         with _translate_payload_errors():
-            submission = parse_submission(self.survey, await self._read_body(scope, receive), self.pages)
+            submission = parse_submission(self.survey, await self._read_body(scope, receive), self.page_hashes)
         return await self._store_submission(submission, submission.key.hex())
 
     async def sealed_report(self, scope: Scope, receive: Receive) -> Response:
@@ -226,18 +226,18 @@ class _Endpoints:
         assert self.station is not None  # the path exists only with a station key
         with _translate_payload_errors():
             report, token, sealed_hash = parse_sealed(self.station, await self._read_body(scope, receive))
-            submission = parse_submission(self.survey, report, self.pages, token=token)
+            submission = parse_submission(self.survey, report, self.page_hashes, token=token)
         return await self._store_submission(submission, sealed_hash)
 
     async def returned_uses(self, scope: Scope, receive: Receive) -> Response:
-        """Mark the uses that a station returns as spent; the status is 200 even if they are already marked."""
+        """Mark as spent the uses that a station returns; the status is 200 even if they are already marked."""
         with _translate_payload_errors():
             uses = parse_returned_uses(await self._read_body(scope, receive))
         await self._store_result(self.writer.return_uses(uses))
         return json_response(200, {"returned": len(uses)})
 
     async def _store_submission(self, submission: Submission, receipt: str) -> Response:
-        token_hash = required_token_hash(self.pages, submission, None if self.key is None else self.key.issuer)
+        token_hash = required_token_hash(self.page_hashes, submission, None if self.key is None else self.key.issuer)
         outcome = await self._store_result(self.writer.put(NewReport(submission.key, submission.body, token_hash)))
         if outcome in _REFUSALS:
             raise HttpError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
@@ -247,7 +247,7 @@ class _Endpoints:
         """Issue a blind signature; the invitation is used up before the signature is computed."""
         assert self.key is not None  # the path exists only with an issuer's key
         with _translate_payload_errors():
-            request = parse_sign_request(self.pages, self.key.issuer, await self._read_body(scope, receive))
+            request = parse_sign_request(self.page_hashes, self.key.issuer, await self._read_body(scope, receive))
         if not await self._store_result(self.writer.issue(request.invitation, request.fingerprint)):
             raise HttpError(403, "This link was used before, or is not one of this survey, or the survey is not open.")
         signature = await asyncio.to_thread(self.key.sign, request.blinded)

@@ -3,8 +3,8 @@
 A station's link contains a secret and a number of uses. Each use is a token derived from the secret and the number of
 the use, and the server accepts each token once, as with personal links. A station with n uses can therefore send at
 most n reports. Reports wait on the device, encrypted with the collection's public key and padded to the same length, so
-that neither a finder of the device nor its next user can read them. When the reports are sent, they are matched with
-tokens at random, and they do not contain the station's link.
+that neither somebody who finds the device nor its next user can read them. When the reports are sent, they are matched
+with tokens at random, and they do not contain the station's link.
 
 A report is encrypted with AES-256-GCM. HKDF with SHA-256 derives the key from an ECDH exchange on P-256 with a fresh
 key pair and binds it to both public keys. Since each key is used once, the nonce is zero. The collection's private key
@@ -122,7 +122,7 @@ def parse_sealed(key: StationKey, raw: bytes) -> tuple[bytes, Any, str]:
     """Parse a station's request; return the report, its token, and the hash with which to acknowledge it."""
     data = parse_json(raw)
     if not isinstance(data, dict) or set(data) != {"sealed", "token"} or not isinstance(data["sealed"], str):
-        raise PayloadError("What a station sends must have exactly the fields sealed, token.")
+        raise PayloadError("A station's request must have exactly the fields sealed, token.")
     text = data["sealed"]
     try:
         sealed = base64.b64decode(text, validate=True)
@@ -136,9 +136,7 @@ def parse_returned_uses(raw: bytes) -> list[bytes]:
     data = parse_json(raw)
     uses = data.get("tokens") if isinstance(data, dict) and len(data) == 1 else None
     if not isinstance(uses, list) or len(uses) > MAX_RETURNED_USES:
-        raise PayloadError(
-            f"What a station gives back must be the field tokens, with at most {MAX_RETURNED_USES} of them."
-        )
+        raise PayloadError(f"A station must return its uses in the field tokens, at most {MAX_RETURNED_USES} of them.")
     if not all(isinstance(token, str) and TOKEN.fullmatch(token) for token in uses):
         raise PayloadError("Each token must be 22 letters, digits, - and _.")
     return [token_hash(token) for token in uses]

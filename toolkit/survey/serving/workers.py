@@ -21,7 +21,8 @@ from toolkit.survey.storage import StoreError
 
 _LOG = logging.getLogger("toolkit.survey")
 _START_SECONDS, _STOP_SECONDS, _POLL_SECONDS = 25.0, 12.0, 0.1
-_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0  # minimum seconds between two starts if the worker was ready, or was not
+# The minimum seconds between two starts of a worker: if it became ready the last time, and if it did not.
+_RESTART_SECONDS, _RETRY_SECONDS = 1.0, 5.0
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 // the answer.
 
 import { draws } from "./queue.js";
-import { below, cell, gridIndex, remembered, report, secret, words } from "./randomizer.js";
+import { below, cell, gridIndex, remembered, report, secret, shuffled, words } from "./randomizer.js";
 
 // The shelf has the words and, after practice, its result. The attic has, for later waves, the words of memos, a number that
 // links reports, and the page of each wave's report, which alone is kept after the last wave.
@@ -16,6 +16,7 @@ export function sheet(survey, shelf, attic) {
   let drawn, panel; // the random words of each item by index; the content of the attic
   const given = new Map(); // by item: the true answer or the tapped report; undefined if only the wheel was turned
   const items = survey.intro.concat(survey.questions);
+  const order = [].concat(...shuffled(survey.units, survey.mixed).map((i) => survey.units[i])); // on this page only
   const total = ({ weights }) => weights.reduce((sum, one) => sum + one, 0);
   const answer = (item) => (item.weights ? drawn && cell(item.weights, below(total(item), source(item))) : given.get(item));
   const memory = () => attic.read("memory") || { seen: {} };
@@ -73,7 +74,7 @@ export function sheet(survey, shelf, attic) {
     },
     practised: () => over || !survey.intro.length || shelf.write("practised", (over = [understood])),
     intro: () => (before ? [] : survey.intro),
-    asked: () => survey.questions.filter((item) => visible(item) && !item.weights),
+    asked: () => order.map((i) => survey.questions[i]).filter((item) => visible(item) && !item.weights),
     // The body of the report, byte for byte.
     body(token) {
       const answers = {};

@@ -7,11 +7,11 @@ export function readings(text) {
     .replace(/[\u061c\u200e\u200f\u2066-\u2069]/g, "") // direction marks
     .replace(/^\s*[\u2010-\u2013\u2212]/, "-")
     .replace(/\u066b/, ",")
-    .replace(/(\d)[\s'\u2019\u066c](?=\d{3}(\D|$))/g, "$1")
+    .replace(/(\d)[\s'\u2019\u066c](?=\d\d\d(\D|$))/g, "$1")
     .trim();
   const number = (digits) => Number(digits.replace(",", "."));
   const found = /^[+-]?(\d+[.,]?\d*|[.,]\d+)$/.test(plain) ? [number(plain)] : [];
-  const grouped = /^[+-]?[1-9]\d{0,2}([.,])\d{3}(\1\d{3})*((?!\1)[.,]\d*)?$/.exec(plain);
+  const grouped = /^[+-]?[1-9]\d?\d?([.,])\d\d\d(\1\d\d\d)*((?!\1)[.,]\d*)?$/.exec(plain);
   return grouped ? found.concat(number(plain.split(grouped[1]).join(""))) : found;
 }
 
@@ -19,7 +19,7 @@ export function readings(text) {
 export function written(value, decimals, { decimal, thousands, grouped_from }) {
   const digits = Math.abs(value).toFixed(decimals).replace(/\.0+$|(\.\d*[1-9])0+$/, "$1");
   const [whole, rest] = digits.split(".");
-  const shown = whole.length < grouped_from ? whole : whole.replace(/\B(?=(\d{3})+$)/g, thousands);
+  const shown = whole.length < grouped_from ? whole : whole.replace(/\B(?=(\d\d\d)+$)/g, thousands);
   const all = rest ? shown + decimal + rest : shown;
   return value < 0 && Number(digits) ? "\u2066\u2212" + all + "\u2069" : all; // the sign stays in front in Arabic
 }

@@ -14,6 +14,12 @@ export const remembered = (kept, next, place = 0) => () => {
   return kept[place++];
 };
 
+// The indices of a list in random order; indices that are not among `free` keep their places.
+export function shuffled(list, free, next = words()) {
+  const left = [...free];
+  return list.map((_, i) => (free.includes(i) ? left.splice(below(left.length, next), 1)[0] : i));
+}
+
 // A uniform whole number from 0 to n - 1. If n - 1 has b binary digits, take words for b digits, at least one, lowest first; keep
 // b digits; if the result is n or more, begin again. Above 2^53 n is a BigInt.
 export function below(n, next) {

@@ -2,7 +2,7 @@
 
 import { randomized } from "./answers.js";
 import { readings, written } from "./numbers.js";
-import { below, cell, words } from "./randomizer.js";
+import { cell, shuffled, words } from "./randomizer.js";
 
 // The language: its code and words, and the survey's title.
 export const speech = {};
@@ -125,7 +125,7 @@ function path(sheet, item) {
 
 export const tongues = (survey, speak) =>
   row(...survey.languages.filter((lang) => lang !== speech.code).map((lang) =>
-    make("button", { lang, click: () => speak(lang) }, survey.words[lang].name)));
+    make("button", { lang, class: "link", click: () => speak(lang) }, survey.words[lang].name)));
 
 export const screens = {
   consent: ({ survey, speak, takePart, decline, anew, lacks }) => [
@@ -144,7 +144,7 @@ export const screens = {
   ask({ sheet, next, go }, item) {
     const asked = sheet.asked();
     const turn = item.tries && item.tries[Math.min(sheet.tries(), item.tries.length - 1)];
-    const field = turn ? tried(turn) : (item.field ? typed : boxes)(item, sheet.answer(item));
+    const field = (item.field ? typed : boxes)(turn || item, sheet.answer(item));
     const problem = make("p", { class: "error", role: "alert", id: "problem" });
     const complain = (words) => {
       problem.textContent = words;
@@ -255,33 +255,19 @@ function boxes(item, before) {
   // Under a random name no browser restores an answer.
   const kind = { type: many ? "checkbox" : "radio", name: "group" + performance.now(), autocomplete: "off" };
   const inputs = item.labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
+  item.order = item.order || shuffled(inputs, item.mixed); // on this page only
   const change = ({ target }) => {
     const none = target === inputs[end];
     if (many && target.checked) inputs.forEach((one, i) => (one.checked = one.checked && (i === end) === none));
   };
   const choice = (input, i) => make("label", { class: "choice", change }, input, make("bdi", {}, say(item.labels[i])));
   return {
-    elements: [item.hint && p(item.hint), ...inputs.map(choice)],
+    elements: [item.hint && p(item.hint), ...item.order.map((i) => choice(inputs[i], i))],
     read() {
       const codes = inputs.map((_, i) => i).filter((i) => inputs[i].checked);
       if (!codes.length) return many && !item.required ? [null] : say("choose");
       if (!many) return [codes[0] === end ? null : codes[0]];
       return codes.length > item.most ? say(item.problem) : [codes[0] === end ? [] : codes];
-    },
-  };
-}
-
-// A try at the check, with answers in random order.
-function tried(turn) {
-  const places = turn.labels.map((_, i) => i);
-  const order = turn.labels.map(() => places.splice(below(places.length, words()), 1)[0]);
-  const labels = order.map((i) => turn.labels[i]);
-  const field = boxes({ kind: "choice", choices: labels, labels, required: true });
-  return {
-    ...field,
-    read() {
-      const read = field.read();
-      return typeof read === "string" ? read : [order[read[0]]];
     },
   };
 }

@@ -50,15 +50,16 @@ def merge(database: str, source_urls: Sequence[str]) -> tuple[int, int]:
     with ExitStack() as stack:
         stores = [stack.enter_context(closing(open_store(absolute_url(url), readonly=True))) for url in source_urls]
         if len({absolute_url(url) for url in (database, *source_urls)}) <= max(len(source_urls), 2):
-            reject("`merge` needs two or more collections and a new one", "fewer, or one twice", "nothing was made")
+            rule = "`merge` needs two or more different collections and a new database"
+            reject(rule, "fewer, or a repeated one", "nothing was created")
         for store in stores:
             if (state := store.state()) is not State.CLOSED:
-                reject("collections must be closed before they are merged", state.value, "nothing was made")
+                reject("collections must be closed before they are merged", state.value, "nothing was created")
             check_same_questions(store.survey(), stores[0].editions()[-1])
         target = stack.enter_context(closing(open_store(absolute_url(database))))
         target.create(stores[0].survey())
         if (state := target.state()) is not State.DRAFT:
-            reject("a collection must be new to take over others", state.value, "nothing was changed")
+            reject("the target of a merge must be a new collection", state.value, "nothing was changed")
         target.merge_reports(stores)
         target.set_state(State.CLOSED)
         count = target.count_reports()
@@ -73,7 +74,7 @@ def _reject_url(url: str) -> NoReturn:
         reject(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
     if not url:
         reject(rule, "nothing", "write sqlite:///survey.db")
-    remedy = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
+    remedy = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is supported"
     reject(rule, repr(scheme[:20] + "://") if mark else "another address", remedy)
 
 

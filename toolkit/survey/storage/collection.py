@@ -4,9 +4,9 @@
 response. After any failure, it is correct to send the same report again, because its key is stored only once.
 
 This module contains all code on which the guarantees depend. `sqlite.py` and `postgres.py` implement the methods of
-`engine.py` in their dialects, and document what their files reveal while a collection is open. A writing session locks
-the collection before it is used: only one server decides at a time, and the data that it has read do not change until
-it commits. Therefore the cap is exact, a token is spent once, and a closed collection accepts no more reports.
+`engine.py` in their dialects, and document what their files reveal while a collection is open. A writing session first
+locks the collection, so that only one server decides at a time, and the data that it has read do not change until it
+commits. Therefore the cap is exact, a token is spent once, and a closed collection accepts no more reports.
 
 With open access, only the key of a report decides whether it is stored, as long as the cap leaves room for a full batch
 from every server that is adding reports. In this case servers share the lock, and only closing excludes them. The cap
@@ -77,8 +77,7 @@ class Collection:
         self._lock = threading.RLock()
         self._identity: tuple[str, int] | None = None
         self._is_shared = True  # whether servers may add reports concurrently, until the cap is near
-        self._survey_cache: tuple[str, Survey] | None = None
-        self._edition_cache: tuple[Edition, Survey] | None = None
+        self._cached_survey: tuple[str, Edition, Survey] | None = None  # the collection's hash, its last edition
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[Session, CollectionInfo]]:
@@ -99,7 +98,10 @@ class Collection:
                     session.insert_collection(CollectionInfo(created.hash, created.access, created.cap, State.DRAFT))
                     session.add_edition(new_edition(created))
                 info, editions = session.info() or _reject_missing(), session.editions()
-            check_page(with_existing_panel(survey, editions[-1]), editions)
+            survey = with_existing_panel(survey, editions[-1])
+            check_page(survey, editions)
+            if editions[-1] == new_edition(survey):  # then there is no need to read it back
+                self._cached_survey = info.survey_hash, editions[-1], survey
             self._identity = info.survey_hash, info.identity
             if info.state is State.CLOSED and not info.is_rewritten:  # the closing of this collection was interrupted
                 self._engine.finish_closing()
@@ -116,10 +118,10 @@ class Collection:
         check_next_wave(survey, previous)
         if previous.panel is None:
             version = previous_wave.editions()[-1].toolkit_version
-            received = f"one of toolkit {version} without"
+            received = f"a collection of toolkit {version} without one"
             reject("the previous wave must have a panel", received, "use that version until the last wave")
         self.create(survey, previous.panel)
-        rule = "a wave must follow one wave before"
+        rule = "a wave must follow only one previous wave"
         # The collection may already have existed with a different panel.
         check_panel(self.survey(), previous, rule, "people of another study would be admitted")
         for name in copied_settings:
@@ -143,10 +145,11 @@ class Collection:
 
     def survey(self) -> Survey:
         """Return the survey of the latest edition."""
-        edition = self.editions()[-1]
-        if self._edition_cache is None or self._edition_cache[0] != edition:
-            self._edition_cache = edition, read_survey(edition)
-        return self._edition_cache[1]
+        with self._reading() as (session, info):
+            edition = session.editions()[-1]
+        if self._cached_survey is None or self._cached_survey[1] != edition:
+            self._cached_survey = info.survey_hash, edition, read_survey(edition)
+        return self._cached_survey[2]
 
     def editions(self) -> list[Edition]:
         """Return the editions that respondents have seen, oldest first."""
@@ -217,7 +220,7 @@ class Collection:
             if Outcome.FULL in decision.outcomes:
                 reject(f"all reports must fit below the cap of {info.cap}", "too many", "nothing was stored")
             if decision.reports:
-                session.insert_reports(dict(sorted(decision.reports.items())))
+                session.insert_reports(decision.reports)
             return decision.outcomes
 
     def merge_reports(self, sources: Iterable["Collection"]) -> None:
@@ -366,7 +369,7 @@ class Collection:
         info = session.info() or _reject_missing()
         if self._identity not in (None, (info.survey_hash, info.identity)):
             rule = "the database must hold the same collection as before"
-            reject(rule, "another one", "nothing was read or stored", StoreError)
+            reject(rule, "a different one", "nothing was read or stored", StoreError)
         self._identity = info.survey_hash, info.identity
         self._is_shared = info.access == "open"
         return info
@@ -379,9 +382,10 @@ class Collection:
 
     def _survey(self, session: Session, info: CollectionInfo) -> Survey:
         """Return the survey; it is cached, because servers are restarted when it is amended."""
-        if self._survey_cache is None or self._survey_cache[0] != info.survey_hash:
-            self._survey_cache = info.survey_hash, read_survey(session.editions()[-1])
-        return self._survey_cache[1]
+        if self._cached_survey is None or self._cached_survey[0] != info.survey_hash:
+            edition = session.editions()[-1]
+            self._cached_survey = info.survey_hash, edition, read_survey(edition)
+        return self._cached_survey[2]
 
 
 def _outstanding_use_hashes(session: Session) -> set[bytes]:
@@ -407,7 +411,7 @@ def _add_shared(session: Session, info: CollectionInfo, batch: Sequence[NewRepor
         return None
     existing_keys = session.existing_keys(sorted({entry.key for entry in batch}))
     decision = decide(batch, info, n_stored=0, existing_keys=existing_keys, recorded_hashes=set())
-    stored_by_others = session.insert_reports(dict(sorted(decision.reports.items()))) if decision.reports else set()
+    stored_by_others = session.insert_reports(decision.reports) if decision.reports else set()
     return (
         decide(batch, info, n_stored=0, existing_keys=existing_keys | stored_by_others, recorded_hashes=set())
         if stored_by_others
@@ -428,7 +432,7 @@ def _add_exclusive(session: Session, info: CollectionInfo, batch: Sequence[NewRe
         batch, info, n_stored=count, existing_keys=existing_keys, recorded_hashes=recorded, invited_hashes=invited
     )
     if decision.reports and info.access == "open":
-        session.insert_reports(dict(sorted(decision.reports.items())))
+        session.insert_reports(decision.reports)
     elif decision.reports:
         session.flush_pool(
             *mix(pool, decision.reports, decision.token_hashes, keep_all=keep_all), len(decision.reports)

@@ -23,9 +23,9 @@ from toolkit.texts.phrases import phrases
 
 _AMENDABLE_FIELDS = ("title", "consent", "words", "closes", "protection")
 _CORRECTION_ADVICE = (
-    "reports cannot be mixed; take another database. To correct a text of an open survey, close that collection, which "
-    "keeps its reports, and collect the corrected survey in a new one; where designs and options are the same, "
-    "estimate() takes both tables, one below the other"
+    "reports cannot be mixed; use another database. To correct a text of an open survey, close that collection, which "
+    "keeps its reports, and collect the corrected survey in a new one; if designs and options are the same, "
+    "estimate() accepts both tables, one below the other"
 )
 
 
@@ -44,7 +44,7 @@ def read_survey(edition: Edition) -> Survey:
 
 
 def page_mismatch(survey: Survey, editions: Sequence[Edition]) -> str | None:
-    """Describe both pages if this code makes a page that respondents have not seen; otherwise return None."""
+    """Describe both pages if this code generates a page that respondents have not seen; otherwise return None."""
     if survey.hash in {edition.hash for edition in editions}:
         return None
     last_edition = editions[-1]
@@ -58,21 +58,21 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
     if received is None:
         return
     if survey.rehearsal != read_survey(last_edition).rehearsal:
-        rule = "a rehearsal and the real survey must have databases of their own"
+        rule = "a rehearsal and the real survey must have separate databases"
         if survey.rehearsal:
-            reject(rule, "a rehearsal where real reports are", "nothing was started; take another database")
-        consequence = "nothing was started; close and delete the rehearsal (toolkit close, delete), or take another"
-        reject(rule, "the real survey where a rehearsal is", consequence)
+            reject(rule, "a rehearsal in the database of real reports", "nothing was started; use another database")
+        consequence = "nothing was started; close and delete the rehearsal (toolkit close, delete), or use another"
+        reject(rule, "the real survey in the database of a rehearsal", consequence)
     if _changed_fields(survey, last_edition):
         reject("a database holds one collection", "one of another survey", _CORRECTION_ADVICE)
     if _changed_fields(survey, last_edition, ignored_fields=()):
-        hint = "if it is the same survey with corrected words, amend the collection (toolkit serve --amend)"
-        reject("a database holds one collection", "one of another survey", f"take another database; or, {hint}")
+        hint = "if it is the same survey with corrected texts, amend the collection (toolkit serve --amend)"
+        reject("a database holds one collection", "one of another survey", f"use another database; or, {hint}")
     reject(
-        "a collection must be served with the page that it was made with",
+        "a collection must be served with the page with which it was created",
         received,
         f"use toolkit {last_edition.toolkit_version} as it was then, or amend the collection (toolkit serve --amend): "
-        "people see this page from then on, and reports of the earlier one stay good",
+        "people see this page from then on, and reports from the earlier page remain valid",
     )
 
 
@@ -81,10 +81,10 @@ def check_amendment(survey: Survey, last_edition: Edition) -> None:
     changed = _changed_fields(survey, last_edition)
     if changed:
         rule = (
-            f"an amended survey may differ in {', '.join(_AMENDABLE_FIELDS)} and in the toolkit's own words and files"
+            f"an amended survey may differ only in {', '.join(_AMENDABLE_FIELDS)} and in the toolkit's texts and files"
         )
         consequence = "reports would no longer be answers to one survey; collect in another database"
-        reject(rule, f"another {changed[0]!r}", consequence)
+        reject(rule, f"a different {changed[0]!r}", consequence)
     if _all_labels(survey) != _all_labels(read_survey(last_edition)):
         rule = "an amended survey must show every option by the same label"
         reject(
@@ -98,7 +98,8 @@ def check_same_questions(survey: Survey, edition: Edition) -> None:
         _all_labels(survey) != _all_labels(read_survey(edition))
     )
     if changed:
-        reject("collections to merge must be of one survey", f"another {changed[0]!r}", "nothing was made")
+        rule = "collections to merge must belong to the same survey"
+        reject(rule, f"a different {changed[0]!r}", "nothing was created")
 
 
 def _all_labels(survey: Survey) -> list[str]:
@@ -130,11 +131,12 @@ def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
             f"wave {survey.wave} must follow the collection of wave {survey.wave - 1}",
             "none",
             "phones would take it for another study, and people would be asked more often than they were "
-            "told; name its database by again= (toolkit serve --again)",
+            "told; pass its database as previous_wave= (toolkit serve --previous-wave)",
         )
     if panel is None and survey.panel is not None:
-        consequence = "two studies would know the same people by one number; leave `panel` out"
-        reject("the panel of a first wave must be made with its collection", "one of another collection", consequence)
+        consequence = "two studies would identify the same people by the same number; leave `panel` out"
+        rule = "the panel of a first wave must be created with its collection"
+        reject(rule, "the panel of another collection", consequence)
     return replace(survey, panel=panel or Panel.new(survey.loss))
 
 
@@ -147,20 +149,20 @@ def with_existing_panel(survey: Survey, last_edition: Edition) -> Survey:
 def check_next_wave(survey: Survey, previous: Survey) -> None:
     """Reject a survey that is not the next wave of the same panel, or whose privacy loss exceeds the promise."""
     rule = (
-        "the next wave must have as many waves, and the same questions with a memo: names, designs, and in "
+        "the next wave must have the same number of waves, and the same questions with a memo: names, designs, and in "
         "every language texts and labels"
     )
-    check_panel(survey, previous, rule, "what phones have drawn would not fit it")
+    check_panel(survey, previous, rule, "the draws stored on phones would not match it")
     if survey.wave != previous.wave + 1:
         rule = f"the wave after wave {previous.wave} must be number {previous.wave + 1}"
-        reject(rule, f"number {survey.wave}", "people are told which one it is")
+        reject(rule, f"number {survey.wave}", "people are told the number of the wave")
     if survey.access != previous.access:
         reject(f"the next wave must have the same access, {previous.access}", survey.access, "the same links must work")
     if survey.ceiling > previous.ceiling:
         rule = f"the next wave must have a `ceiling` of at most {Pure(previous.ceiling).epsilon:.4g}"
-        reject(rule, f"{Pure(survey.ceiling).epsilon:.4g}", "it belongs to the panel, as what people were told does")
+        reject(rule, f"{Pure(survey.ceiling).epsilon:.4g}", "it is part of what the panel was told")
     total, promised = loss(survey.questions, survey.waves), previous.loss
     if not total <= promised:
         rule = f"the next wave must cost at most epsilon {promised.epsilon:.4g} in {survey.waves} waves"
-        consequence = "people were told so of all waves together when they began; take designs that cost no more"
+        consequence = "in the first wave, people were told this total of all waves; use designs that cost no more"
         reject(rule, f"{total.epsilon:.4g}", consequence)

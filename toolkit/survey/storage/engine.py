@@ -93,7 +93,7 @@ class Session(ABC):
 
     @abstractmethod
     def insert_reports(self, reports: dict[bytes, str]) -> set[bytes]:
-        """Store and count reports; return the keys that another server had already stored."""
+        """Store reports in the order of their keys, count them, and return the keys that another server had stored."""
 
     @abstractmethod
     def flush_pool(self, new_pool: Pool, leaving: Pool, n_added: int) -> None:

@@ -7,21 +7,21 @@ reports, sorted by their random keys, and the token hashes of the same people, s
 with every batch. When it holds `2 * MIN_POOL` people or more, all but `MIN_POOL` randomly drawn reports move to the
 table of reports, and the same number of independently drawn token hashes move to the table of spent tokens.
 
-A single reading reveals little, because the two draws are independent and nothing else distinguishes people. Suppose n
-people were in the pool when a token hash left it, with n >= 20. The probability that the token belongs to a given
-report is at most 1 / n if that report left at the same time, and at most 1 / 20 otherwise. For a token in the pool,
-this probability is at most 1 / (number of people in the pool), and the pool holds at least 10 people once 10 have
-answered. The bounds hold even if the order in which people answered is known, as long as nothing reveals the order of
-the reports; the settings named "shown…" of an open collection do distinguish earlier reports from later ones. A second
-reading reveals who was added in between. No order of rows protects against somebody who watches all the time; only
-blind access does.
+A single snapshot of the database reveals little, because the two draws are independent and nothing else distinguishes
+people. Suppose n people were in the pool when a token hash left it, with n >= 20. The probability that the token
+belongs to a given report is at most 1 / n if that report left at the same time, and at most 1 / 20 otherwise. For a
+token in the pool, this probability is at most 1 / (number of people in the pool), and the pool holds at least 10 people
+once 10 have answered. The bounds hold even if the order in which people answered is known, as long as nothing reveals
+the order of the reports; the settings named "shown…" of an open collection do distinguish earlier reports from later
+ones. A second snapshot reveals who was added in between. No order of rows protects against somebody who watches all the
+time; only blind access does.
 
-In a survey of several waves, a person who reads each wave's database once has several readings: a number links the
-reports of one phone, so candidates can be narrowed down to the people who were in the pool each time. In such surveys,
-nothing leaves the pool before the collection is closed. All reports so far are stored next to all token hashes so far,
-and a person who reads each wave once learns only who had taken part in which waves by then. `patterns` in
-`consent/statement.py` computes how many people can be identified in this way. The cost is that the whole pool is
-rewritten with every batch, in time that grows with the number of people in it.
+In a survey with several waves, somebody who reads the database once per wave obtains several snapshots. An identifier
+links the reports of each phone, so the candidates could be narrowed down to the people who were in the pool every time.
+In such surveys, nothing leaves the pool before the collection is closed. All reports so far are stored next to all
+token hashes so far, and a person who reads each wave once learns only who had taken part in which waves by then.
+`unique_patterns` in `consent/statement.py` computes how many people can be identified in this way. The cost is that the
+whole pool is rewritten with every batch, in time that grows with the number of people in it.
 
 References
 ----------
@@ -56,7 +56,7 @@ class Pool:
         )
 
     def to_text(self) -> str:
-        """Encode the pool, with keys and hashes sorted; an empty pool becomes an empty text."""
+        """Encode the pool, with keys and hashes sorted; an empty pool becomes an empty string."""
         if not self.reports:
             return ""
         reports = {key.hex(): self.reports[key] for key in sorted(self.reports)}

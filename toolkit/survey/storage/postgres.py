@@ -8,15 +8,15 @@ quote them; a warning names settings that would log more.
 Order: PostgreSQL leaves rows where they were written and marks each with its transaction (`ctid`, `xmin`). With open
 access a reader of the tables can thus learn the order of the reports. With tokens, reports and spent tokens go through
 a pool (see `mixing.py`), so that the marks reveal only groups of at least ten and not which report came with which
-token. Rows of tokens are never updated, so that a reader with an old snapshot learns nothing more. Somebody who looks
-repeatedly sees tokens and reports change together, in any database; only blind access prevents that. Closing empties
-the tables of tokens (except the invitations, if another wave follows) and rewrites the reports into new files, sorted
-by their random keys, in one transaction.
+token. Rows of tokens are never updated, so that a reader with an old snapshot learns nothing more. Somebody who reads
+the tables repeatedly sees tokens and reports change together, in any database; only blind access prevents that. Closing
+empties the tables of tokens (except the invitations, if another wave follows) and rewrites the reports into new files,
+sorted by their random keys, in one transaction.
 
 Closing cannot reach the server's write-ahead log, which contains every batch with its tokens in order and the time of
-each commit. Nor can it reach archives of that log, replicas, logical decoding and file backups. Until the tables are
-vacuumed, somebody who reads their pages finds deleted rows. The owner of the server decides how long all of these are
-retained.
+each commit. Nor can it reach archives of that log, replicas, consumers of logical decoding, or file backups. Until the
+tables are vacuumed, somebody who reads their pages finds deleted rows. The owner of the server decides how long all of
+these are retained.
 """
 # ruff: noqa: S608 (statements are built from constants)
 
@@ -94,7 +94,8 @@ class PostgresSession(Session):
 
     def insert_reports(self, reports: dict[bytes, str]) -> set[bytes]:
         """Insert reports; a duplicate key must not raise, because the server's log would quote the key."""
-        values = {"keys": list(reports), "bodies": list(reports.values()), "server": self._server}
+        ordered = dict(sorted(reports.items()))
+        values = {"keys": list(ordered), "bodies": list(ordered.values()), "server": self._server}
         return set(reports) - {row[0] for row in self.execute(_INSERT, values)}
 
     def flush_pool(self, new_pool: Pool, leaving: Pool, n_added: int) -> None:
@@ -224,7 +225,7 @@ class PostgresEngine:
             query = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind <> 'i'"
             other_tables = {name for (name,) in session.run(query, self._schema)} - _ALL_TABLES
             if other_tables:
-                rule = f"schema {self._schema} must hold nothing but the collection"
+                rule = f"schema {self._schema} must contain only the collection"
                 reject(rule, f"{len(other_tables)} other tables", "move them, or drop the schema by hand")
             session.run(f'DROP SCHEMA "{self._schema}" CASCADE')
 
@@ -273,8 +274,8 @@ class PostgresEngine:
             for statement in tables.POSTGRES_TABLES.values():
                 session.run(statement)
         elif not {("collection",), ("tally",), ("report",)} <= set(existing_tables):
-            rule = "a new collection needs a schema of its own"
-            reject(rule, f"{self._schema} with other tables", "name another by ?schema=")
+            rule = "a new collection needs a separate schema"
+            reject(rule, f"{self._schema} with other tables", "give another schema as ?schema=")
         names = [name for (name,) in session.run(_REVEALING_SETTINGS)]
         if names:
             risk = f"PostgreSQL's {', '.join(names)} may keep the time of every report, if not the report"

@@ -35,7 +35,7 @@ class State(Enum):
 
 
 class Outcome(Enum):
-    """The outcome of one report; after STORED and REPEATED it is stored exactly once."""
+    """The outcome of sending one report; after either STORED or REPEATED, the report is stored exactly once."""
 
     STORED = "stored"
     REPEATED = "repeated"  # the key exists; its body is not compared, because that would reveal what was stored
@@ -74,7 +74,7 @@ class NewReport:
     """One report to store.
 
     `token_hash` is None with open access, otherwise the SHA-256 hash of the token (access by token) or of the nonce
-    (blind access). There is no `repr` of the content, because it could end up in a log.
+    (blind access). `repr` does not show the content, because it could end up in a log.
     """
 
     key: bytes

@@ -78,7 +78,7 @@ def check_version(version: int) -> None:
     """Reject a collection whose tables have a different version, before anything else is read or changed."""
     rule = f"a collection's tables must be of version {VERSION} for this toolkit"
     if version > VERSION:
-        reject(rule, f"the newer version {version}", "use the toolkit that made it, or a newer one")
+        reject(rule, f"the newer version {version}", "use the toolkit that created it, or a newer one")
     if version < VERSION:
         remedy = "stop its servers, copy the database, and bring it up to date with `toolkit migrate`"
         reject(rule, f"the older version {version}", remedy)

@@ -7,11 +7,11 @@ Order: tables have no rowid, and their rows are sorted by random keys. While a c
 and of its log (`-wal`) reveals more to an expert: within a page, rows are in order of arrival, and the log contains the
 pages of recent commits one after the other. To hide which report came with which token, both go through a pool (see
 `mixing.py`), the log is emptied after every commit with fewer people than the pool retains, and deleted data are
-overwritten. A copy then shows at most that some of at least ten people in one commit sent some of at least ten reports.
-There are two exceptions. A copy made in the milliseconds between a commit and the emptying of its log shows who was in
-the last commit, and a copy made while a reader keeps the log in use shows who answered since that reader began. With
-open access there are no tokens; the log is emptied only occasionally, so it shows the order of reports. Somebody who
-looks repeatedly sees tokens and reports change together; only blind access prevents that.
+overwritten. A copy then shows at most that a group of ten or more people in one commit sent a group of ten or more
+reports. There are two exceptions. A copy made in the milliseconds between a commit and the emptying of its log shows
+who was in the last commit, and a copy made while a reader keeps the log in use shows who answered since that reader
+began. With open access there are no tokens; the log is emptied only occasionally, so it shows the order of reports.
+Somebody who reads the file repeatedly sees tokens and reports change together; only blind access prevents that.
 
 Closing removes the tokens (except the invitations, if another wave follows), rewrites the file in the order of keys
 (`VACUUM`) and empties the log. Two collections of the same reports are then identical byte for byte, regardless of the
@@ -88,7 +88,7 @@ _FAILURES = {
     "LOCKED": ("the database must be free", 1),
     "FULL": ("the disk must have room", 30),
     "IOERR": ("the disk must have room and work", 30),
-    "CANTOPEN": ("the database must be there, and its folder writable", 30),
+    "CANTOPEN": ("the database must exist, and its folder must be writable", 30),
     "READONLY": ("the database must be writable", 30),
     "NOTADB": ("the database must be a collection", 30),
     "CORRUPT": ("the database must be undamaged", 30),
@@ -251,7 +251,7 @@ class SqliteEngine:
         (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables and application_id != _APPLICATION_ID:
             reject(
-                "a new collection needs a database of its own", f"{self._path.name} with other tables", "name another"
+                "a new collection needs a separate database", f"{self._path.name} with other tables", "use another file"
             )
         return not tables
 

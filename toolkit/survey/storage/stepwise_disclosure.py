@@ -1,18 +1,18 @@
 """Disclosure of an open collection in steps, so that no two results before closing differ by one person's report.
 
-A person who sees an estimate before and after somebody answers can take the difference. Therefore the disclosed reports
+A person who sees the estimates before and after somebody answers can subtract them. Therefore the disclosed reports
 stay the same until a whole step of reports can be added at once; in tables by group, each group changes in such steps.
 A person who sends nine reports after somebody else's could subtract them from a step of ten. Therefore, whenever
 reports are disclosed, another whole step, drawn at random from all waiting reports, is withheld. The draw does not
-depend on the keys, because phones make them. For somebody who knows nine reports of a step, the tenth person's report
-is then in that step half of the time: at most 3 in 4 guesses at that step are right, compared with 1 in 2 by tossing a
-coin. Guesses that are made after later steps can be right more often. The keys of disclosed reports are stored with the
-collection: every reader gets the same reports, and nobody learns more by asking repeatedly, from another machine, or
-after a restart. In a rehearsal nothing is withheld.
+depend on the keys, because phones choose them. If somebody knows nine reports of a step, the tenth person's report is
+in that step only half of the time. At most 3 in 4 guesses made at that step are therefore right, compared with 1 in 2
+for a coin toss. Guesses made after later steps can be right more often. The keys of disclosed reports are stored with
+the collection: every reader gets the same reports, and nobody learns more by asking repeatedly, from another machine,
+or after a restart. In a rehearsal nothing is withheld.
 
 The protection has limits. With open access, a person can send so many reports that few of the waiting reports are from
 other people. This person can then read a single report from the results, though never the answer behind it. Closing
-discloses the remaining reports at once: fewer than two steps, and in tables by group fewer than two more steps of each
+discloses all remaining reports together: fewer than two steps, and in tables by group fewer than two more steps of each
 group. Tables by different questions change independently, so that somebody who watches several of them may learn more.
 Plain answers may reveal whose report is in a step. A copy of the database of an open collection distinguishes disclosed
 reports from later ones until closing removes the keys.
@@ -33,8 +33,8 @@ from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.protocol import KEY_BYTES, State, StoreError
 
 FLOODED = (
-    "Until it is closed, whoever sends many reports of their own and watches these results can tell what one "
-    "other person sent, though not the answer behind it."
+    "Until it is closed, anybody who sends many reports and watches these results can infer what one other person "
+    "sent, though not the answer behind it."
 )
 
 _SETTING_PREFIX = "shown"  # settings with this prefix are deleted when the collection is closed
@@ -150,11 +150,11 @@ def disclosure_note(survey: Survey, disclosed: DisclosedReports, by: Sequence[st
     if not disclosed.is_open:
         return ""
     if survey.waves > 1:
-        reason = "so that nobody who sees whose links were used learns which reports came with them"
+        reason = "so that nobody who sees whose links were used learns which reports came with these links"
         count = disclosed.n_stored // survey.step * survey.step
         return (
-            f"While a collection of several waves is {disclosed.state.value}, only how many reports there are is "
-            f"shown, at least {count:,}; all of them when it is closed, {reason}."
+            f"While a collection of several waves is {disclosed.state.value}, only the number of its reports is "
+            f"shown, at least {count:,}; all reports are shown when it is closed, {reason}."
         )
     groupings, n_visible, n_withheld = _groupings(survey, by), len(disclosed.bodies), withheld_count(survey)
     scopes = [f" of each group by {', '.join(names)}" if names else " of all" for names in groupings]

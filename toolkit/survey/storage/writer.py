@@ -5,7 +5,8 @@ arrived while it was busy, stores them in one batch, and wakes each waiting task
 fails, these tasks get a `StoreError` and the thread continues; the next batch shows whether the store works again.
 
 With tokens, a small batch costs more than a large one, because its traces must be wiped (see `mixing.py`). After a
-large batch, more reports are likely, so the thread waits a few milliseconds until there are enough to hide each other.
+large batch, more reports are likely, so the thread waits a few milliseconds until there are enough of them to hide one
+another.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ class _Job:
 class Writer:
     """The thread that writes to the store, in batches of at most `max_batch` reports.
 
-    If `max_waiting` jobs are waiting, a further job raises `StoreError`.
+    If `max_waiting` jobs are waiting, another job raises `StoreError`.
     """
 
     def __init__(self, store: Collection, *, max_batch: int = MAX_BATCH, max_waiting: int = 4096) -> None:

@@ -1,24 +1,24 @@
-// One question, answered inside a notebook. The true answer lives in this tab, until "Next person" at the latest; the kernel
-// is sent the report and nothing else: { kind: "report", q: question, r: report, id: random number }, once, and the same
-// again until the kernel says that it has it. randomizer.js is the one that phones use.
+// One question, answered inside a notebook. The true answer stays in this tab, until "Next person" at the latest. Only the
+// report is sent to the kernel: { kind: "report", q: question, r: report, id: random number }. The same message is sent again
+// until the kernel confirms it. Phones use the same randomizer.js.
 import { html } from "./elements.js";
 import { readings, written } from "../../../survey/static/numbers.js";
 import { below, cell, gridIndex, report, secret, words } from "../../../survey/static/randomizer.js";
 
 const PATIENCE = 4000; // milliseconds until a report is sent again; doubled each time, up to a minute
-const FEW = 8; // up to so many options are buttons, more are a list
+const FEW = 8; // the largest number of options that are shown as buttons; more become a list
 
-// Guided questions that were drawn and not answered yet: the draw, and the cards that show it. They belong to the browser's
-// tab, in memory only: who runs the cell again, or shows the card twice, meets the same draw until it was answered once.
+// For each guided question that is not answered yet: its draw, and the cards that show it. They are in the memory of the
+// browser's tab only. If the cell is run again or the card is shown twice, the draw stays the same until it is answered.
 const OPEN_DRAWS = (globalThis.toolkitOpenDraws = globalThis.toolkitOpenDraws || new Map());
 
 function pressed(label, action, kind) {
   const button = html("button", { type: "button", class: kind || "choice" }, label);
-  button.addEventListener("click", (event) => event.detail > 1 || action()); // the second half of a double click is no answer
+  button.addEventListener("click", (event) => event.detail > 1 || action()); // ignore the second half of a double click
   return button;
 }
 
-/** The reports that the kernel has not confirmed yet. Each is kept as it was, and sent again as it was. */
+/** The reports that the kernel has not confirmed yet. Each is sent again unchanged. */
 function outbox(model, changed) {
   const waiting = new Map();
   const transmit = (message, patience) => {
@@ -45,7 +45,7 @@ function outbox(model, changed) {
 
 const figure = (value, decimals = 12) => written(value, decimals, { decimal: ".", thousands: ",", grouped_from: 5 });
 
-/** What is sent, in words: of a matrix design the report's label, of sets their members, numbers on the scale of the question. */
+/** Describe a report: the label for a matrix design, the members of a set, or a number on the scale of the question. */
 function inWords(card, sent) {
   const kind = card.randomizer.kind;
   if (kind === undefined) return card.reports[sent];
@@ -60,7 +60,7 @@ function listed(card, codes) {
   return codes.map((one) => card.options[one]).join(", ") || card.words.none;
 }
 
-/** What a draw of a guided question asks for, in a sentence or a few. */
+/** Describe in sentences what to tap for a draw of a guided question. */
 function orders(card, drawn) {
   const { says } = card.wheel[cell(card.wheel.map(({ size }) => size), drawn)]; // the report for each true answer
   const fill = (text, truth, sent) => text.replace("{truth}", card.options[truth]).replace("{report}", card.reports[sent]);
@@ -69,7 +69,7 @@ function orders(card, drawn) {
   return says.map((sent, truth) => fill(card.words.tap_if, truth, sent));
 }
 
-/** Fields to answer with. `done(answer, answer in words)` is called once, with something the randomizer can take. */
+/** The input for an answer. `done(answer, answer in words)` is called once, with an answer that the randomizer accepts. */
 function fields(card, labels, done) {
   const problem = html("p", { class: "problem", role: "alert" });
   const row = (...parts) => [html("div", { class: "row" }, ...parts), problem];
@@ -85,7 +85,7 @@ function fields(card, labels, done) {
     };
     box.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
-      event.preventDefault(); // else the same key presses the button that is focused next
+      event.preventDefault(); // otherwise the same key would press the button that gets the focus next
       read();
     });
     return [html("p", { class: "faint" }, card.words.number), ...row(box, pressed(card.words.answer, read))];
@@ -96,7 +96,7 @@ function fields(card, labels, done) {
     const none = boxes[labels.length];
     const read = () => {
       const codes = labels.map((_, i) => i).filter((i) => boxes[i].checked);
-      if (!codes.length && !none.checked) problem.textContent = card.words.tick; // silence is no answer
+      if (!codes.length && !none.checked) problem.textContent = card.words.tick; // an empty form is not an answer
       else if (card.most && codes.length > card.most) problem.textContent = card.words.most;
       else done(codes, listed(card, codes));
     };
@@ -125,9 +125,9 @@ function render({ model, el }) {
   const root = html("fieldset", { class: "toolkit-card" }, html("legend", {}, card.text), place, status);
   const post = outbox(model, tell);
   const asked = JSON.stringify([card.name, card.text, card.randomizer]);
-  let mine = null; // the number of this person's report: never the answer
+  let mine = null; // the random number of this person's report, never the answer
 
-  /** Where this person's report is, and how many of others are still on their way. */
+  /** Show whether this person's report has arrived, and how many earlier reports have not. */
   function tell(late) {
     const sending = post.holds(mine);
     root.dataset.state = mine === null ? "ready" : sending ? "sending" : "done";
@@ -136,7 +136,7 @@ function render({ model, el }) {
     status.textContent = [own, others ? card.words.waiting.replace("{n}", others) : ""].filter(Boolean).join(" ");
   }
 
-  /** A fresh card. Everything of the person before is gone: nothing outside of these elements ever held it. */
+  /** Show a new card. Nothing of the previous person remains, because only these elements contained the answer. */
   function ask() {
     mine = null;
     const before = [card.words[card.mode], card.help, card.instructions].filter(Boolean).map((part) => html("p", {}, part));
@@ -159,14 +159,14 @@ function render({ model, el }) {
     });
   }
 
-  /** A draw serves one person: other cards that show it begin again. */
+  /** A draw is used by one person only, so other cards that show it start again. */
   function used() {
     const open = OPEN_DRAWS.get(asked);
     OPEN_DRAWS.delete(asked);
     if (open) open.shown.forEach((again) => again === ask || again());
   }
 
-  /** Guided: one draw, and what to tap for each true answer. The card never hears which it was. */
+  /** A guided question: one draw, and what to tap for each true answer. The card never receives the true answer. */
   function turn() {
     const open = OPEN_DRAWS.get(asked) || { drawn: below(card.randomizer.denominator, words()), shown: new Set() };
     OPEN_DRAWS.set(asked, open);
@@ -174,7 +174,7 @@ function render({ model, el }) {
     const { drawn } = open;
     const told = html("div", { class: "orders", tabindex: -1 }, ...orders(card, drawn).map((part) => html("p", {}, part)));
     place.replaceChildren(told, ...tapping());
-    told.focus({ preventScroll: true }); // so that it is read out: the button that was pressed is gone
+    told.focus({ preventScroll: true }); // so that a screen reader reads it; the pressed button was removed
   }
 
   function answered(truth, said) {
@@ -207,7 +207,7 @@ function render({ model, el }) {
   }
 
   ask();
-  root.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault()); // a key held down
+  root.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault()); // ignore a key that is held down
   el.append(root);
   return () => {
     post.close();
@@ -215,7 +215,7 @@ function render({ model, el }) {
   };
 }
 
-/** Whoever works by keyboard goes on where the card goes on. */
+/** Move the keyboard focus to the next step of the card. */
 function focusFirst(place) {
   const first = place.querySelector("button, input, select");
   if (first) first.focus({ preventScroll: true });

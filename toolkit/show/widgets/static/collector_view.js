@@ -1,11 +1,11 @@
-// A running collection: how many have answered, and what do they say so far? Asks the kernel again while it is on the screen.
+// A view of a running collection: the number of reports and the estimates so far. It updates while it is on the screen.
 import { html, set, svg, write } from "./elements.js";
 import { explorer, figure, panel, said } from "./kit.js";
 import { picture, scale } from "./pictures.js";
 
 const EVERY = 2000; // milliseconds
 
-/** A QR code: dark on white in every theme, because cameras want it so. */
+/** A QR code, dark on white in every theme, because cameras need this contrast. */
 function code() {
   const ground = svg("rect", { x: 0, y: 0, class: "paper" });
   const modules = svg("path", { class: "print" });
@@ -13,7 +13,7 @@ function code() {
   return {
     element,
     draw({ numbers: { url, qr } }) {
-      element.style.display = qr.size ? "" : "none"; // a sentence says why there is none
+      element.style.display = qr.size ? "" : "none"; // without a code, a sentence states the reason
       set(element, { viewBox: `0 0 ${qr.size} ${qr.size}`, "aria-label": `QR code of ${url}` });
       set(ground, { width: qr.size, height: qr.size });
       set(modules, { d: qr.path });
@@ -35,7 +35,7 @@ function invitation() {
   };
 }
 
-/** The same for a projector, as large as the screen: the question, the code, the link, the count, how the estimate grew, and the result. */
+/** The same for a projector, in full screen: the question, the QR code, the link, the count, the history of the estimate, and the result. */
 function projector() {
   const [scanned, count, history] = [code(), counter(), growth()];
   const asked = html("p", { class: "asked" });
@@ -48,7 +48,7 @@ function projector() {
   const open = html("button", { type: "button" }, "Show large");
   open.addEventListener("click", () => {
     room.showModal();
-    document.documentElement.requestFullscreen?.().catch(() => {}); // without it the window is filled
+    document.documentElement.requestFullscreen?.().catch(() => {}); // without full screen, the window is filled
   });
   close.addEventListener("click", () => room.close());
   room.addEventListener("close", () => document.fullscreenElement && document.exitFullscreen());
@@ -67,7 +67,7 @@ function projector() {
   };
 }
 
-/** The number of reports, large. */
+/** The number of reports, in large digits. */
 function counter() {
   const number = html("span", { class: "count", "data-name": "count" });
   const words = html("span", {}, " reports");
@@ -82,7 +82,7 @@ function counter() {
 
 const [BAR, TALL] = [140, 16];
 
-/** One line's estimate and interval on its scale, which ends where shares or answers do; a ring stands for what lies beyond. */
+/** The estimate and interval of a row on a scale of all possible values; a ring marks an estimate beyond its ends. */
 function bar([low, middle, high]) {
   const at = scale({ from: 0, to: 1, start: 6, end: BAR - 6 });
   const inside = (value) => Math.min(Math.max(value, 0), 1);
@@ -97,7 +97,7 @@ function bar([low, middle, high]) {
   return drawn;
 }
 
-/** The estimates so far, if there are any: as the results table, with a picture of each. */
+/** The estimates so far, if there are any, as the results table with a picture of each interval. */
 function estimates() {
   const element = html("table", { class: "estimates" });
   const line = (tag, cells) => html("tr", {}, ...cells.map((cell) => html(tag, tag === "th" ? { scope: "col" } : {}, cell)));
@@ -115,7 +115,7 @@ const FRAME = { left: 34, right: 336, top: 22, bottom: 114 };
 const TITLE = "estimate in %, with its 95 % interval, by reports";
 const RINGED = "estimate in %, its 95 % interval; ring: off the scale";
 
-/** The estimate and its interval as they were shown, step by step, from 0 to 100 %; the latest steps that find room. */
+/** The history of the estimate and its interval, from 0 to 100 %: as many of the latest steps as fit. */
 function growth() {
   const up = scale({ from: 0, to: 100, start: FRAME.bottom, end: FRAME.top });
   const word = (x, y, anchor, text) => svg("text", { x, y, "text-anchor": anchor, class: "tick" }, text);
@@ -148,7 +148,7 @@ function growth() {
   };
 }
 
-/** Asks again every two seconds, as long as somebody can see it and there is something to come. */
+/** Update every two seconds while the view is visible and more reports can arrive. */
 function watcher() {
   const button = html("button", { type: "button" }, "⟳ Look again");
   const element = html("div", { class: "player" }, button);
@@ -167,7 +167,7 @@ function watcher() {
   };
 }
 
-/** A panel as wide as the view: a table needs the room. */
+/** A panel as wide as the view, because a table needs the space. */
 function wide(made) {
   made.element.classList.add("wide");
   return made;

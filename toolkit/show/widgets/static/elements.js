@@ -1,20 +1,20 @@
-// Elements of pages and pictures: the one builder of all widgets.
+// Functions that create the elements of pages and pictures, shared by all widgets.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Attributes; those that stay are left alone, because the browser would lay everything out again. */
+/** Set attributes. Unchanged attributes are not set, because setting them would cause a new layout. */
 export function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (element.getAttribute(name) !== `${value}`) element.setAttribute(name, value);
   }
 }
 
-/** Text; the same text is left alone. */
+/** Set the text of an element, unless it is unchanged. */
 export function write(element, text) {
   if (element.textContent !== `${text}`) element.textContent = text;
 }
 
-/** An element of HTML. JupyterLab's command mode takes keys away from a focused one unless it says no: links and controls do. */
+/** An HTML element. Links and controls keep the keys that JupyterLab's command mode would otherwise handle. */
 export function html(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   set(element, attributes);
@@ -23,7 +23,7 @@ export function html(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** An element of a picture. */
+/** An SVG element. */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   set(element, attributes);

@@ -1,13 +1,13 @@
-// Guess first: an explorer asks for a prediction, and shows its answer when one was made. Both stand beside each other then.
+// Predictions: an explorer asks for a guess before it shows the answer, and then shows both next to each other.
 import { html, set, write } from "./elements.js";
 
-/** A number as somebody typed it: thousands apart, at most three decimals, no idle zeros. */
+/** Format a number as typed, with thousands separators, at most three decimals, and no trailing zeros. */
 export function plain(value) {
   const rounded = Math.floor(value * 1000 + 0.5) / 1000;
   return rounded.toLocaleString("en-US", { maximumFractionDigits: 3 });
 }
 
-/** Two bars, the guess and the truth; the longer fills the width but for its number. */
+/** Two bars, the guess and the truth; the longer bar fills the width that its number leaves. */
 function beside() {
   const lines = ["your guess", "truth"].map((name, i) => {
     const [bar, end] = [html("span", { class: `bar ${i ? "yes" : "prior"}` }), html("span", { class: "value" })];
@@ -26,8 +26,8 @@ function beside() {
 }
 
 /**
- * The part that asks: `value(reading)` is the true number, `text(value)` writes it as the sentences of the widget do.
- * `hide(hidden)` is told whether the answer is to be kept back.
+ * The part that asks for a guess. `value(reading)` is the true number, and `text(value)` formats it as in the widget's
+ * sentences. `hide(hidden)` is called with whether the answer must stay hidden.
  */
 export function guessing({ value, text }, prompt, hide) {
   const box = html("input", { type: "number", step: "any", "aria-label": `Your guess, ${prompt.unit}`, "data-name": "guess-box" });

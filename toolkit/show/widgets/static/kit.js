@@ -1,70 +1,70 @@
-// The kit of all explorers. Python joins this file, pictures.js and a widget's own into one module. Nothing here knows a formula
-// or draws at random: a widget looks up what Python computed, and asks nothing of the kernel while a slider moves.
+// The code shared by all explorers. Python joins this file, pictures.js and a widget's file into one module. It contains no
+// formulas and no random draws: a widget looks up what Python computed, without requests to the kernel while a slider moves.
 //
 // A *part* is { element, draw(reading, shown, model), listen(choose)?, stop()? }. A reading is { numbers, sentences, shown? }.
 import { html, set, write } from "./elements.js";
 import { guessing } from "./guess.js";
 import { tools } from "./tools.js";
 
-// ---------------------------------------------------------------- numbers and words, as in words.py
+// ---------------------------------------------------------------- numbers and words, as in toolkit/texts/figures.py
 
-/** A number for people: about three digits where nothing else is said; below 1, one decimal at least. */
+/** Format a number, by default with about three digits; a number below 1 has at least one decimal. */
 export function figure(value, decimals) {
   if (decimals === undefined) decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
   else if (value > 0 && value < 1) decimals = Math.max(decimals, 1);
-  const rounded = Math.floor(value * 10 ** decimals + 0.5) / 10 ** decimals; // halves go up, here and in Python
+  const rounded = Math.floor(value * 10 ** decimals + 0.5) / 10 ** decimals; // halves are rounded up, as in Python
   return rounded.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** A factor that is promised, rounded up. */
+/** Format a factor, rounded up, because it is a promise. */
 export function bound(factor) {
   if (factor > 100000) return "100,000 and more";
   const decimals = factor < 10 ? 2 : factor < 100 ? 1 : 0;
   return figure(Math.ceil(factor * 10 ** decimals - 1e-9) / 10 ** decimals, decimals);
 }
 
-/** A chance in per cent that is never rounded to impossible or to certain; below 2 with a decimal. */
+/** Format a probability in percent, with a decimal below 2; it is never rounded to 0 or 100. */
 export function chance(percent) {
   if (percent > 0 && percent < 0.1) return "under 0.1";
   if (percent < 2) return figure(percent, 1).replace(/\.0$/, "");
   return percent >= 99.5 && percent < 100 ? figure(Math.floor(10 * percent) / 10, 1) : figure(percent, 0);
 }
 
-/** The upper end of a chance in per cent, rounded up. */
+/** Format the upper limit of a probability in percent, rounded up. */
 export function atMost(percent) {
   const unit = percent < 1 ? 10 : 1;
   return figure(Math.ceil(percent * unit - 1e-9) / unit, 0);
 }
 
-/** The lower end of a chance in per cent, rounded down. */
+/** Format the lower limit of a probability in percent, rounded down. */
 export function atLeast(percent) {
   const unit = percent < 1 ? 10 : 1;
   return figure(Math.floor(percent * unit + 1e-9) / unit, 0);
 }
 
-/** A number with all digits but the first three zero. */
+/** Round a number to three significant digits before the decimal point. */
 export function threeDigits(value) {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 2);
   return Math.floor(value / unit + 0.5) * unit;
 }
 
-/** Three digits of a number of any size. */
+/** Format a number with three significant digits. */
 export function significant(value) {
   return figure(value >= 100 ? threeDigits(value) : value, Math.max(0, 2 - Math.floor(Math.log10(value))));
 }
 
-/** A margin in points; shares do not tell those above 100 apart. */
+/** Format a margin in percentage points; a margin of 100 or more says nothing about a share. */
 export function inPoints(margin) {
   return margin >= 100 ? "100 or more" : figure(margin, margin >= 1 ? 1 : 2);
 }
 
-/** The sentences that Python worded, with their numbers in place. */
+/** Insert numbers into the sentences from Python. */
 export function fill(words, values) {
   const put = (text) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
   return Object.fromEntries(Object.entries(words).map(([name, text]) => [name, put(text)]));
 }
 
-/** Position of the entry nearest to a value. */
+/** Return the index of the entry nearest to a value. */
 export function nearest(list, value) {
   let best = 0;
   list.forEach((entry, i) => {
@@ -78,11 +78,11 @@ export function last(list) {
   return list[list.length - 1];
 }
 
-// ---------------------------------------------------------------- controls: parts that listen
+// ---------------------------------------------------------------- controls: parts with `listen`
 
 /**
- * A slider that walks along steps, with words at both ends, and a box for the exact number where `box` has its limits.
- * `steps(model)`: the values; `words(value)`: the value as spoken; `text(value)`: as written where there is no box.
+ * A slider over a list of values, with words at both ends. If `box` gives limits, there is also a box for an exact number.
+ * `steps(model)`: the values; `words(value)`: the value for screen readers; `text(value)`: its text if there is no box.
  */
 export function slider({ name, label, ends, steps, words, box, text = words }) {
   const track = html("input", { type: "range", min: 0, step: 1, "aria-label": label, "data-name": name });
@@ -110,13 +110,13 @@ export function slider({ name, label, ends, steps, words, box, text = words }) {
       if (!box) return;
       listenToBox(exact, box.whole, (typed) => {
         choose(typed === undefined ? {} : { [name]: typed }, true);
-        tell(); // what was not taken is replaced by what is shown
+        tell(); // a rejected input is replaced by the current value
       });
     },
   };
 }
 
-/** The slider of a privacy budget, along the epsilons of the table. */
+/** A slider for the privacy budget, over the epsilons in the table. */
 export function epsilonSlider(epsilons, step, about = "") {
   return slider({
     name: "epsilon",
@@ -128,7 +128,7 @@ export function epsilonSlider(epsilons, step, about = "") {
   });
 }
 
-/** A number in a box: four decimals, or four digits of what is too small for them. */
+/** Format a number for a box: four decimals, or four significant digits if the number is too small. */
 export function written(value) {
   return Number(Math.abs(value) < 0.01 ? value.toPrecision(4) : value.toFixed(4));
 }
@@ -138,7 +138,7 @@ export function exactBox(name, { label, least, most, step }) {
   return html("input", { type: "number", ...limits, "aria-label": label, "data-name": `${name}-box` });
 }
 
-/** What is typed is brought within the limits when it is entered or left; what is no number is not taken. */
+/** A box for a number. An input is moved into the limits on Enter or when the box loses focus; other texts are rejected. */
 export function listenToBox(input, isWhole, take) {
   const entered = () => {
     const typed = isWhole ? Math.round(input.valueAsNumber) : input.valueAsNumber;
@@ -148,7 +148,7 @@ export function listenToBox(input, isWhole, take) {
   input.addEventListener("keydown", (event) => event.key === "Enter" && entered());
 }
 
-/** Buttons of which one may be pressed in: `options` are { label, value, title? }. */
+/** Buttons of which at most one is pressed; `options` are { label, value, title? }. */
 export function choices({ name, lead, options }) {
   const buttons = options.map(({ label, title = "" }) => html("button", { type: "button", title }, label));
   return {
@@ -165,7 +165,7 @@ export function choices({ name, lead, options }) {
 
 /**
  * Hypothetical outcomes, one after another: `show(place, reading)` draws outcome number `place` of `count`.
- * Nothing moves until it is asked to; for people who prefer reduced motion each press shows one outcome.
+ * Nothing moves before the button is pressed; for people who prefer reduced motion, each press shows one outcome.
  */
 export function player({ label = "Play", count, show, every = 500 }) {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -203,13 +203,13 @@ export function player({ label = "Play", count, show, every = 500 }) {
 
 // ---------------------------------------------------------------- words and panels
 
-/** A sentence by its name. */
+/** A sentence of the reading, by its name. */
 export function said(name) {
   const element = html("p", { "data-name": name });
   return { element, draw: ({ sentences }) => write(element, sentences[name]) };
 }
 
-/** Parts under a title. */
+/** A panel: parts below a title. */
 export function panel(title, ...parts) {
   return {
     element: html("section", {}, html("h4", {}, title), ...parts.map((part) => part.element)),
@@ -220,15 +220,15 @@ export function panel(title, ...parts) {
 
 // ---------------------------------------------------------------- the widget
 
-const MOMENT = 100; // ms, from letting go to telling Python
-const REST = 5000; // ms, after which a slider that stands still counts as let go: where it began, it says no "change"
+const MOMENT = 100; // ms between the release of a control and the message to Python
+const REST = 5000; // ms after which a slider at rest counts as released, since it sends no "change" if it ends where it began
 
 /**
- * A widget from its parts. `controls(model)` and `panels(model)` make them, `read(model, chosen)` looks up what they show;
- * `truth` is what can be guessed before: { value(reading), text(value) }.
- * Every move is drawn at once; Python hears of it when a control is let go, a moment later, because keys come in quick
- * succession and every message makes JupyterLab paint, too. What Python changes is drawn; what is drawn already is not.
- * What was chosen and not told yet is ours: JupyterLab's echo of the move before must not undo it.
+ * Build a widget from its parts. `controls(model)` and `panels(model)` create the parts, and `read(model, chosen)` looks up
+ * what they show; `truth` is the number to predict: { value(reading), text(value) }.
+ * Every move is drawn immediately. Python is notified shortly after a control is released, because keys are pressed in quick
+ * succession and every message makes JupyterLab repaint. Changes from Python are drawn unless they are already shown.
+ * A choice that was not sent yet takes precedence: JupyterLab's echo of the previous move must not undo it.
  */
 export function explorer({ question, controls, panels, read, truth }) {
   function render({ model, el }) {
@@ -256,7 +256,7 @@ export function explorer({ question, controls, panels, read, truth }) {
     function choose(change, final) {
       Object.assign(ours, change);
       Object.assign(chosen, change);
-      if (!final) drawn = []; // a slider may stand elsewhere than what is shown
+      if (!final) drawn = []; // the slider may differ from what is shown
       draw();
       clearTimeout(telling);
       telling = setTimeout(tell, final ? MOMENT : REST);

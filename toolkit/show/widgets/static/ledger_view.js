@@ -1,11 +1,11 @@
-// The view of a ledger: what has been spent of a privacy budget, on what, and what remains?
+// The view of a ledger: the spent part of a privacy budget, the charges, and the remaining part.
 import { html, set, svg, write } from "./elements.js";
 import { explorer, figure, panel, said } from "./kit.js";
 import { picture } from "./pictures.js";
 
 const [LEFT, WIDTH] = [16, 320];
 
-/** One bar for each measure of the ceiling: a segment a charge, the earliest first; what is empty remains. */
+/** One bar for each measure of the ceiling, with a segment per charge, earliest first; the empty part remains. */
 function budget(measures) {
   const frames = measures.map((_, i) => svg("rect", { x: LEFT, y: 18 + 46 * i, width: WIDTH, height: 18, class: "frame" }));
   const spent = measures.map(() => svg("g"));
@@ -32,7 +32,7 @@ function budget(measures) {
   };
 }
 
-/** The latest charges, the newest first. */
+/** The latest charges, newest first. */
 function charges() {
   const element = html("table");
   const line = (tag, cells) => html("tr", {}, ...cells.map((cell) => html(tag, tag === "th" ? { scope: "col" } : {}, cell)));
@@ -46,7 +46,7 @@ function charges() {
   };
 }
 
-/** Charges of other processes come by this button; those of this notebook come by themselves. */
+/** A button that reads charges by other processes; charges by this notebook appear without it. */
 function refresh() {
   const button = html("button", { type: "button" }, "⟳ Look again");
   return {

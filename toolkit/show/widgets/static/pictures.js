@@ -1,14 +1,14 @@
-// The pictures of the kit: parts that draw numbers. `label(sentences)` of each is what is read aloud; colours are classes of
-// kit.css, so that they follow the theme. Python joins this file, kit.js and a widget's own into one module.
+// The pictures of the kit: parts that draw numbers. `label(sentences)` is the text for screen readers; colours are classes of
+// kit.css, so that they follow the theme. Python joins this file, kit.js and a widget's file into one module.
 import { set, svg, write } from "./elements.js";
 import { significant } from "./kit.js";
 
-/** A picture with words for those who do not see it, in units of which 342 fill a panel. */
+/** A picture with a text for screen readers; its unit is 1/342 of the width of a panel. */
 export function picture(height, ...children) {
   return svg("svg", { viewBox: `0 0 342 ${height}`, role: "img" }, ...children);
 }
 
-/** From a value to a place between `start` and `end`; what lies outside is put at the end. */
+/** Return a function from values to positions between `start` and `end`; values outside are placed at the ends. */
 export function scale({ from, to, start, end, log = false }) {
   const at = log ? Math.log : Number;
   return (value) => {
@@ -17,13 +17,13 @@ export function scale({ from, to, start, end, log = false }) {
   };
 }
 
-/** The next of 1, 2, 5, 10, 20, …: a round end for an axis. */
+/** Return the next of 1, 2, 5, 10, 20, … as a round end for an axis. */
 export function niceAbove(value) {
   const unit = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].find((step) => step * unit >= value) * unit;
 }
 
-/** A hundred people in five rows of twenty: the first `count(numbers)` filled, the others hollow. */
+/** A hundred people in five rows of twenty, of whom the first `count(numbers)` are filled and the others hollow. */
 export function iconArray({ count, label }) {
   const people = Array.from({ length: 100 }, (_, i) => {
     const [x, y] = [9 + 17 * (i % 20), 6 + 22 * Math.floor(i / 20)];
@@ -41,7 +41,7 @@ export function iconArray({ count, label }) {
   };
 }
 
-/** A bar a name, from 0 to `most`: `values(numbers)`, written by `text(value, place)`; `kinds` are classes that give colours. */
+/** A bar for each name, from 0 to `most`: `values(numbers)`, formatted by `text(value, place)`; `kinds` are classes for colours. */
 export function bars({ names, kinds, values, text, label, most = 100, left = 76 }) {
   const across = scale({ from: 0, to: most, start: 0, end: 286 - left });
   const labels = names.map((name, i) => svg("text", { x: left - 6, y: 16 + 22 * i, "text-anchor": "end" }, name));
@@ -61,7 +61,7 @@ export function bars({ names, kinds, values, text, label, most = 100, left = 76 
   };
 }
 
-/** Intervals around one value on a scale with ticks: `middle(numbers)`, and `reaches(numbers)` on each side, one a name. */
+/** Intervals around one value on a scale with ticks: the center `middle(numbers)`, and a half-width in `reaches(numbers)` for each name. */
 export function intervals({ names, kinds, middle, reaches, label, from = 0, to = 100, ticks, left = 76 }) {
   const across = scale({ from, to, start: left, end: left + 250 - (left - 76) });
   const floor = 5 + 24 * names.length;
@@ -90,8 +90,8 @@ export function intervals({ names, kinds, middle, reaches, label, from = 0, to =
 }
 
 /**
- * Axes for curves: `x` and `y` are { from, to, log?, ticks: [{ at, text }] }, `unit` stands at the top of the upright axis.
- * `line(kind)`, `dot(kind)` and `drop()` add what a widget then moves with `trace`, `put` and `fall`.
+ * Axes for curves: `x` and `y` are { from, to, log?, ticks: [{ at, text }] }, and `unit` is shown at the top of the y axis.
+ * `line(kind)`, `dot(kind)` and `drop()` add elements, which a widget then moves with `trace`, `put` and `fall`.
  */
 export function chart({ x, y, unit = "", height = 92, headroom = 16, left = 34, width = 300 }) {
   const bottom = height + headroom;
@@ -113,12 +113,12 @@ export function chart({ x, y, unit = "", height = 92, headroom = 16, left = 34, 
     line: (kind) => add(svg("path", { class: kind })),
     dot: (kind) => add(svg("circle", { r: 5.5, class: kind })),
     drop: () => add(svg("line", { y2: bottom, class: "guess" })),
-    /** A path through points; those outside the frame are left out, where the curve would lie along its edge. */
+    /** A path through points. Points outside the frame are left out, because the curve would follow its edge. */
     trace(path, points) {
       const visible = points.filter(([, value]) => value >= y.from && value <= y.to);
       set(path, { d: visible.length ? "M" + visible.map(([a, b]) => `${across(a)},${up(b)}`).join("L") : "" });
     },
-    /** A dot; one that leaves the axis stays at its edge, hollow, and says so. */
+    /** A dot. Beyond the axis, it stays at the edge, is hollow, and has a note. */
     put(dot, a, b) {
       const beyond = b > y.to ? "↑ off the axis" : b < y.from ? "↓ off the axis" : a > x.to ? "off the axis →" : a < x.from ? "← off the axis" : "";
       const right = across(a) > left + width / 2;
@@ -126,7 +126,7 @@ export function chart({ x, y, unit = "", height = 92, headroom = 16, left = 34, 
       if (beyond && !notes.has(dot)) notes.set(dot, add(svg("text", { class: "tick beyond" })));
       if (!notes.has(dot)) return;
       const beside = { x: across(a) + (right ? -9 : 9), y: up(b) + 4, "text-anchor": right ? "end" : "start" };
-      const above = { x: left + width, y: headroom - 7, "text-anchor": "end" }; // at the upper edge curves would cross it
+      const above = { x: left + width, y: headroom - 7, "text-anchor": "end" }; // curves would cross a label at the upper edge
       set(notes.get(dot), b > y.to ? above : beside);
       write(notes.get(dot), beyond);
     },
@@ -134,7 +134,7 @@ export function chart({ x, y, unit = "", height = 92, headroom = 16, left = 34, 
   };
 }
 
-/** Quantiles as dots that stack up where they are dense, on an axis from -reach to reach: each dot is an equal chance. */
+/** Quantiles as stacked dots on an axis from -reach to reach; each dot stands for the same probability. */
 export function dotplot({ values, reach, label, height = 96, size = 342 / 35 }) {
   const middle = 342 / 2;
   const dots = svg("g", { class: "dots" });

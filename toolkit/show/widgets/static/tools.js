@@ -1,14 +1,14 @@
-// What an explorer hands out: the code of what is shown, the same as a question of a survey, and the picture.
+// Outputs of an explorer: the code for the current setting, the code of a survey question with it, and the picture.
 import { html, write } from "./elements.js";
 
 const LABELS = { code: "Copy code", question: "Copy as Question" };
 
-/** Code with its gaps filled by numbers and names, as Python fills them. */
+/** Fill the slots of code with numbers and names, as Python does. */
 export function filled(code, settings) {
   return code.replace(/\{(\w+)\}/g, (_, name) => JSON.stringify(settings[name]));
 }
 
-/** To the clipboard, which a page has only over TLS or on this computer; elsewhere the text stays selected, to be copied by hand. */
+/** Copy to the clipboard, which is available only over TLS or on this computer; otherwise the text is selected for copying by hand. */
 async function copied(field) {
   field.focus();
   field.select();
@@ -26,7 +26,7 @@ function download(name, bits) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Buttons below the panels. `codes` are templates by their kind; Python draws the picture of the setting that it is sent. */
+/** Buttons below the panels. `codes` are templates by kind; Python draws the picture of the setting that it receives. */
 export function tools(codes, names) {
   const field = html("textarea", { rows: 2, readonly: "", "aria-label": "Code", hidden: "" });
   field.dataset.lmSuppressShortcuts = "true";
