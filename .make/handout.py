@@ -1,8 +1,8 @@
-"""A handout of a notebook, as pages of HTML that need no network.
+"""Make a handout of a notebook, as pages of HTML that need no network.
 
-A page is a piece of prose, up to the next heading, with what the cell after it shows: a picture, a table,
-a number; where a cell shows nothing, its code. Imports, solutions and checks are left out; of what a student
-is to write the first line stays. Arrow keys turn the slides; printed, each is a page.
+A page has the prose up to the next heading and the output of the cell after it (a picture, a table, a number), or the
+code of the cell if it has no output. Imports, solutions and checks are left out; of a function that students write,
+only the first line is shown. The arrow keys turn the pages; in print, each page is on its own sheet.
 """
 
 import base64
@@ -20,7 +20,7 @@ from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
-LEFT_OUT = {"solution", "check", "answer"}
+OMITTED_TAGS = {"solution", "check", "answer"}
 STYLE = (
     "@page{size:A4 landscape;margin:1cm}body{margin:0;font:21px/1.45 sans-serif;color:#222;background:#fff}"
     "section{display:none;box-sizing:border-box;min-height:100vh;padding:4vh 7vw;align-content:center}"
@@ -33,19 +33,19 @@ STYLE = (
 )
 KEYS = """
 const all = [...document.querySelectorAll("section")];
-const at = () => Math.max(0, all.findIndex((one) => `#${one.id}` === location.hash));
+const at = () => Math.max(0, all.findIndex((section) => `#${section.id}` === location.hash));
 const go = (place) => { location.hash = all[Math.min(Math.max(place, 0), all.length - 1)].id; };
-const tell = () => { document.querySelector("nav").textContent = `${at() + 1} of ${all.length}`; };
-addEventListener("hashchange", tell);
+const showPosition = () => { document.querySelector("nav").textContent = `${at() + 1} of ${all.length}`; };
+addEventListener("hashchange", showPosition);
 addEventListener("keydown", ({ key }) => {
   if (["ArrowRight", "PageDown", " "].includes(key)) go(at() + 1);
   if (["ArrowLeft", "PageUp"].includes(key)) go(at() - 1);
 });
-tell();
+showPosition();
 """
-_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$((?:[^$\n]|\n(?!\n))+?)\$", re.DOTALL)  # a line may end within one
-# What TeX takes and matplotlib does not, in the words that both take.
-_PLAIN = (
+_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$((?:[^$\n]|\n(?!\n))+?)\$", re.DOTALL)  # a formula may contain a line break
+# TeX commands that matplotlib does not know, with replacements that both know.
+_TEX_REPLACEMENTS = (
     (r"\\[td]frac", r"\\frac"),
     (r"\\frac\s*(\\[A-Za-z]+|\w)\s*(\\[A-Za-z]+|\w)", r"\\frac{\1}{\2}"),
     (r"\\frac(\w)\{", r"\\frac{\1}{"),
@@ -56,62 +56,62 @@ _PLAIN = (
 )
 
 
-def handout(path: Path) -> str:
-    """A notebook as pages."""
+def render_handout(path: Path) -> str:
+    """Return the handout of a notebook as HTML."""
     cells = nbformat.read(path, as_version=4).cells
     shown = [
         (piece, code if last else None)
         for prose, code in zip(cells, [*cells[1:], None], strict=True)
-        if _told(prose)
-        for piece, last in _pieces(prose.source)
+        if _is_prose(prose)
+        for piece, last in _split_at_headings(prose.source)
     ]
-    parts = [_slide(place, text, code if place else None) for place, (text, code) in enumerate(shown)]
+    parts = [_page(place, text, code if place else None) for place, (text, code) in enumerate(shown)]
     title = html.escape(cells[0].source.splitlines()[0].lstrip("# "))
     head = f"<meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
     body = f"{''.join(parts)}<nav></nav><script>{KEYS}</script>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{body}</body></html>\n"
 
 
-def _told(cell: NotebookNode) -> bool:
+def _is_prose(cell: NotebookNode) -> bool:
     return cell.cell_type == "markdown" and "<details>" not in cell.source
 
 
-def _pieces(text: str) -> list[tuple[str, bool]]:
-    """Prose from heading to heading; the last piece comes before the code."""
+def _split_at_headings(text: str) -> list[tuple[str, bool]]:
+    """Split prose at its headings; the flag marks the last piece, which the code follows."""
     found = [piece.strip() for piece in re.split(r"^(?=#+ )", text, flags=re.MULTILINE) if piece.strip()]
     return [(piece, place == len(found) - 1) for place, piece in enumerate(found)]
 
 
-def _slide(place: int, prose: str, code: NotebookNode | None) -> str:
+def _page(place: int, prose: str, code: NotebookNode | None) -> str:
     text = re.sub(r"\]\((\d\d_\w+)\.ipynb\)", r"](\1.html)", prose)
-    shown = "" if code is None or LEFT_OUT & set(code.metadata.get("tags", [])) else _shown(code)
+    shown = "" if code is None or OMITTED_TAGS & set(code.metadata.get("tags", [])) else _render_code(code)
     first = " class='first'" if place == 0 else ""
-    return f"<section id='slide{place + 1}'{first}>{rendered(text)}{shown}</section>"
+    return f"<section id='slide{place + 1}'{first}>{render_markdown(text)}{shown}</section>"
 
 
-def _shown(code: NotebookNode) -> str:
+def _render_code(code: NotebookNode) -> str:
     if "yours" in code.metadata.get("tags", []):
         return f"<pre>{html.escape(code.source.splitlines()[0])}\n    …</pre>"
-    return _outputs(code) or f"<pre>{html.escape(code.source)}</pre>"
+    return _render_outputs(code) or f"<pre>{html.escape(code.source)}</pre>"
 
 
-def rendered(text: str, size: float = 15) -> str:
-    """Markdown with its formulas as pictures, because nothing is fetched to set them."""
-    kept: list[str] = []
+def render_markdown(text: str, size: float = 15) -> str:
+    """Convert Markdown to HTML with formulas as pictures, because the page must not fetch a library to render them."""
+    pictures: list[str] = []
 
-    def keep(found: re.Match[str]) -> str:
-        kept.append(formula(found[1] or found[2], size))
-        return f"FORMULA{len(kept) - 1}X"
+    def replace(found: re.Match[str]) -> str:
+        pictures.append(render_formula(found[1] or found[2], size))
+        return f"FORMULA{len(pictures) - 1}X"
 
-    made = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(_FORMULA.sub(keep, text))))
-    return re.sub(r"FORMULA(\d+)X", lambda found: kept[int(found[1])], made)
+    made = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(_FORMULA.sub(replace, text))))
+    return re.sub(r"FORMULA(\d+)X", lambda found: pictures[int(found[1])], made)
 
 
 @functools.cache
-def formula(text: str, size: float = 15) -> str:
-    """A formula as a picture that stands on the line; one that cannot be drawn, as it was written."""
-    plain = _without_braces_below(" ".join(text.split()))
-    for written, other in _PLAIN:
+def render_formula(text: str, size: float = 15) -> str:
+    """Return a formula as a picture that is aligned with the text line, or its source if it cannot be drawn."""
+    plain = _replace_underbraces(" ".join(text.split()))
+    for written, other in _TEX_REPLACEMENTS:
         plain = re.sub(written, other, plain)
     try:
         properties = FontProperties(size=size)
@@ -127,18 +127,18 @@ def formula(text: str, size: float = 15) -> str:
     return f'<img alt="{html.escape(text)}" style="{style}" src="data:image/svg+xml;base64,{bits}">'
 
 
-def _without_braces_below(text: str) -> str:
-    r"""`\\underbrace{…}_{…}` with the words below and no brace."""
+def _replace_underbraces(text: str) -> str:
+    r"""Replace `\\underbrace{…}_{…}` by its content with the words below, without the brace."""
     while (start := text.find(r"\underbrace{")) >= 0:
-        end = _closing(text, start + len(r"\underbrace"))
-        below = _closing(text, end + 2)
+        end = _closing_brace(text, start + len(r"\underbrace"))
+        below = _closing_brace(text, end + 2)
         body, words = text[start + len(r"\underbrace") : end + 1], text[end + 2 : below + 1]
         text = rf"{text[:start]}\underset{words}{body}{text[below + 1 :]}"
     return text
 
 
-def _closing(text: str, start: int) -> int:
-    """Where the brace that opens at `start` is closed."""
+def _closing_brace(text: str, start: int) -> int:
+    """Return the index of the brace that closes the one at `start`."""
     depth = 0
     for place in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[place], 0)
@@ -147,14 +147,14 @@ def _closing(text: str, start: int) -> int:
     raise ValueError(text)
 
 
-def _outputs(code: NotebookNode) -> str:
-    """What a cell shows: its picture or table, else its text."""
+def _render_outputs(code: NotebookNode) -> str:
+    """Return the output of a cell as HTML: its picture or table, otherwise its text."""
     shown = []
     for output in code.get("outputs", []):
         data = output.get("data", {})
         text = html.escape(str(data.get("text/plain", "")))
         if "text/markdown" in data:
-            shown.append(rendered(data["text/markdown"]))
+            shown.append(render_markdown(data["text/markdown"]))
         else:
             shown.append(str(data.get("text/html", f"<pre>{text}</pre>")))
     return "".join(shown)

@@ -1,4 +1,4 @@
-"""The key of the exercises, which students never see."""
+"""The answer key of the exercises, which students never see."""
 
 import tomllib
 from pathlib import Path
@@ -7,6 +7,6 @@ KEY = tomllib.loads((Path(__file__).parents[2] / "notebooks" / "teaching" / "ans
 
 
 def right(name: str) -> list[object]:
-    """The right answer to each part of an exercise."""
+    """Return the right answer to each part of an exercise."""
     parts = [part["right"] for part in KEY[name]["parts"]]
     return [part[0] if isinstance(part, list) else part for part in parts]

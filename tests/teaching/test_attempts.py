@@ -1,4 +1,4 @@
-"""A student's function that fails is explained by what was expected and what came."""
+"""If a student's function fails, the message states what was expected and what was received."""
 
 from fractions import Fraction
 
@@ -53,7 +53,7 @@ def unwritten(x):
         (no_return, 1, 2.0, "no_return returned nothing, and must return a number. Does it end with `return ...`?"),
         (stops, 1, 2.0, "its line 3, `return y / 0`, with ZeroDivisionError: division by zero. It was given 1"),
         (takes_none, 1, 2.0, "and must return a number. Keep the first line of the function as it was."),
-        (logarithm, {"yes": Fraction(1, 2)}, 0.5, "turn them into numbers with float"),
+        (logarithm, {"yes": Fraction(1, 2)}, 0.5, "convert them with float"),
         (logarithm, {"yes": Fraction(1, 2)}, 0.5, r"a dict with 1 values \(Fraction\)"),
         (several, 1, VALUES, "must return 2 numbers, and returned a tuple of 2. Return the result alone."),
         (too_many, 1, VALUES, "must return 2 numbers, and returned 3 numbers."),

@@ -50,10 +50,12 @@ def test_areas_are_drawn_against_the_number_of_columns_or_people():
     ax = breaches.area_curves({"exact": [(100, 0.9), (10, 0.6)]}, size_name="people")
     assert ax.lines[0].get_xdata().tolist() == [10, 100]
     assert ax.get_xlabel() == "people (logarithmic)"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["exact", "a coin"]
+    assert ax.xaxis.get_major_formatter()(1000.0) == "1000"
 
 
 def test_bars_show_shares_with_the_most_identifying_on_top():
-    """Each bar is labelled with its share."""
+    """Each bar is labeled with its share."""
     ax = breaches.uniqueness_bars(PROFILE, max_bars=2)
     assert [text.get_text() for text in ax.texts] == ["87 %", "30 %"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["zip + born", "born"]
@@ -66,7 +68,7 @@ def test_the_path_is_the_belief_in_the_true_answer():
 
 
 def test_several_people_are_drawn_as_their_median_and_a_band():
-    """The band holds the middle 90 percent of the people."""
+    """The band contains the middle 90 percent of the people."""
     (path,) = PATH.values()
     told = ((0.5, 0.6, 0.7), (0.5, 0.7, 0.8))
     others = [Belief(path.options, np.array([[1 - b, b] for b in beliefs])) for beliefs in told]
@@ -89,7 +91,7 @@ def test_refuted_claims_stand_out_by_mark_and_colour():
     dots = [line for line in ax.lines if line.get_marker() in "oD"]
     assert [dot.get_marker() for dot in dots] == ["o", "D", "o"]
     claims = [line.get_data() for line in ax.lines if line.get_marker() == "|"]
-    assert claims == [([1], [0]), ([1], [1])]  # where something was claimed
+    assert claims == [([1], [0]), ([1], [1])]  # mechanisms with a claim
     assert dots[0].get_color() != dots[1].get_color()
     assert "diamond: refuted" in ax.get_xlabel()
     assert ax.get_title(loc="left") == "1 of 3 claims refuted"

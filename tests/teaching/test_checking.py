@@ -1,4 +1,4 @@
-"""Right in any form, a hint for each typical mistake, and no more than "not yet" for nonsense."""
+"""Right answers in any form, a hint for each typical mistake, and only "not yet" for nonsense."""
 
 import importlib.util
 import json
@@ -83,7 +83,7 @@ def test_slips_of_the_hand_are_told_by_what_would_make_them_right(name, answer, 
     ],
 )
 def test_a_typical_slip_gets_its_hint_and_other_wrong_answers_none(monkeypatch, right, digits, kind, slips):
-    """A slip is recognized because undoing it leads to the right number."""
+    """A slip is recognized if undoing it gives the right number."""
     monkeypatch.setattr(checking, "_HASH_ROUNDS", 1)
     hints = {checking.seal("t", 0, round_to_digits(77.7, digits or 3)): "a hint"}
     part = {

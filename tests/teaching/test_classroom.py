@@ -1,4 +1,4 @@
-"""A class that answers, in parts: an address, a certificate in one step. tests/browser has the whole."""
+"""The parts of a class collection: an address and a certificate in one step. tests/browser tests the whole."""
 
 import datetime as dt
 import re
@@ -28,14 +28,14 @@ def test_a_certificate_is_created_once_for_each_address(tmp_path):
 
 @pytest.mark.parametrize("days", [1, 90])
 def test_a_certificate_is_renewed_when_less_than_a_day_is_left(tmp_path, monkeypatch, days):
-    """Until then the same certificate is used."""
+    """Until then the same certificate is reused."""
     made, now = certificate(tmp_path, HERE, days=days), dt.datetime.now(dt.UTC)
     for hours, same in ((-0.1, True), (0.1, False)):
         later = now + dt.timedelta(days=days, hours=hours)
         monkeypatch.setattr(classroom, "_now", lambda later=later: later)
         assert (certificate(tmp_path, HERE, days=days) == made) is same
     parsed = load_pem_x509_certificate(made.certificate.read_bytes())
-    assert parsed.not_valid_before_utc < later  # of the new one; a phone may be late by most of an hour
+    assert parsed.not_valid_before_utc < later  # for the new one; a phone's clock may be almost an hour late
     assert later - parsed.not_valid_before_utc == pytest.approx(dt.timedelta(hours=1), abs=dt.timedelta(seconds=2))
 
 

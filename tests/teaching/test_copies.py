@@ -1,4 +1,4 @@
-"""Copies for a class: without solutions for students, and worked through by a script as a student would."""
+"""Copies for a class: without solutions for students, and worked through by a script in the place of a student."""
 
 import ast
 import json
@@ -15,6 +15,7 @@ from nbclient import NotebookClient
 from tests.teaching.key import KEY, right
 from toolkit.teaching import copies as copies_of_the_course
 from toolkit.teaching import dataset
+from toolkit.teaching.grading import possible_marks
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
@@ -63,7 +64,7 @@ def test_a_students_copy_holds_no_solution_no_output_and_no_key(copies):
     for solution in (cell for cell in cells(ROOT) if tagged(cell, "solution") or tagged(cell, "yours")):
         assert max(solution.source.splitlines()[1:], key=len) not in everything
     assert all(not cell.get("outputs") for cell in cells(student))
-    assert not list(student.rglob("answers.toml"))
+    assert not [*student.rglob("answers.toml"), *student.rglob("exams.toml")]
     assert not list((student / "notebooks").rglob("README.md"))
     project = (student / "notebooks" / "teaching" / "PROJECT.md").read_text(encoding="utf-8")
     assert "## Rubric" in project
@@ -72,13 +73,13 @@ def test_a_students_copy_holds_no_solution_no_output_and_no_key(copies):
 
 @pytest.mark.slow
 def test_a_students_copy_has_all_lessons_exercises_and_tables(copies):
-    """The tables are those that the lessons and exercises read."""
+    """The tables are the ones that the lessons and exercises read."""
     student = [cell for cell in cells(copies / "student") if not cell.id.startswith("left")]
     original = cells(ROOT)
     kept = [cell for cell in original if not tagged(cell, "solution") and "<details>" not in cell.source]
     assert [cell.id for cell in student] == [cell.id for cell in kept]
     asked = {name for cell in student for name in re.findall(r'check\("([\d.]+)"', cell.source)}
-    assert asked == {name for name in KEY if not name.startswith("P.")}  # those are of the project
+    assert asked == {name for name in KEY if not name.startswith("P.")}  # the other tables belong to the project
     read = {name for cell in student for name in re.findall(r'dataset\("([^"{]+)"\)', cell.source)}
     assert len(read) > 8
     assert all((copies / "student" / "data" / name).read_bytes() == dataset(name).read_bytes() for name in read)
@@ -86,7 +87,11 @@ def test_a_students_copy_has_all_lessons_exercises_and_tables(copies):
 
 @pytest.mark.parametrize(
     ("kind", "more"),
-    [("", {"notebooks/README.md"}), ("student", set()), ("teacher", {"notebooks/README.md", "data/key.toml"})],
+    [
+        ("", {"notebooks/README.md"}),
+        ("student", set()),
+        ("teacher", {"notebooks/README.md", "data/key.toml", "notebooks/teaching/answers.toml"}),
+    ],
 )
 def test_files_left_between_the_notebooks_are_not_copied(tmp_path, monkeypatch, kind, more):
     """Such files come from the operating system or from a class."""
@@ -96,6 +101,10 @@ def test_files_left_between_the_notebooks_are_not_copied(tmp_path, monkeypatch, 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text('{"cells": []}')
     monkeypatch.setattr(copies_of_the_course, "course", lambda: tmp_path)
+    if kind == "teacher":
+        with pytest.raises(FileNotFoundError, match="in a checkout of the project, `make teacher DIR=…` writes it"):
+            copies_of_the_course.copy_course(tmp_path / "copy", kind)  # as from a wheel, which has no key
+        (tmp_path / "notebooks" / "teaching" / "answers.toml").write_text("")
     copies_of_the_course.copy_course(tmp_path / "copy", kind)
     copied = (path for path in (tmp_path / "copy").rglob("*") if path.is_file())
     assert {path.relative_to(tmp_path / "copy").as_posix() for path in copied} == {*files, *more}
@@ -114,7 +123,7 @@ def test_a_table_outside_the_course_is_rejected():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["", "student"])
 def test_a_copy_can_begin_with_a_cell_that_installs_the_toolkit(tmp_path, kind):
-    """The cell does nothing where the toolkit is already installed."""
+    """The cell does nothing if the toolkit is already installed."""
     copies_of_the_course.copy_course(tmp_path, kind, add_install_cell=True)
     path = tmp_path / "notebooks" / "03_randomized_response.ipynb"
     notebook = nbformat.read(path, as_version=4)
@@ -132,7 +141,24 @@ def test_a_copy_can_begin_with_a_cell_that_installs_the_toolkit(tmp_path, kind):
     notebook.cells = [notebook.cells[1], nbformat.v4.new_code_cell('"wheels" in globals()')]
     place = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=place).execute()
-    assert notebook.cells[1].outputs[0].data["text/plain"] == "False"  # it is installed: nothing was done
+    assert notebook.cells[1].outputs[0].data["text/plain"] == "False"  # it is installed, so nothing was done
+
+
+@pytest.mark.slow
+def test_a_students_copy_tells_nbgrader_what_gives_points(copies):
+    """The points are those of `toolkit grade`; a grade_id names one cell, and checks are locked."""
+    for path in sorted((copies / "student" / "notebooks").glob("*.ipynb")):
+        described = [cell for cell in nbformat.read(path, as_version=4).cells if "nbgrader" in cell.metadata]
+        fields = [cell.metadata["nbgrader"] for cell in described]
+        assert all(re.fullmatch(r"[\w-]+", field["grade_id"]) for field in fields)
+        assert len({field["grade_id"] for field in fields}) == len(fields)
+        marks = possible_marks(f"{path.name[:2]}.")
+        assert sum(field.get("points", 0) for field in fields) == sum(mark.max_points for mark in marks)
+        assert [field["solution"] for field in fields] == [
+            tagged(cell, "yours") or tagged(cell, "answer") for cell in described
+        ]
+        assert all(field["locked"] is not field["solution"] for field in fields)
+        assert all(field["grade"] is ("points" in field) for field in fields)
 
 
 @pytest.mark.slow
@@ -141,11 +167,13 @@ def test_a_teachers_copy_is_the_notebooks_as_they_are_with_the_key(copies):
         assert (copies / "teacher" / "notebooks" / path.name).read_text(encoding="utf-8") == path.read_text(
             encoding="utf-8"
         )
-    assert (copies / "teacher" / "notebooks" / "teaching" / "answers.toml").exists()
+    assert all(
+        (copies / "teacher" / "notebooks" / "teaching" / f"{name}.toml").exists() for name in ("answers", "exams")
+    )
 
 
 def filled_in(copies, number, answer_of, written):
-    """The code of a student's copy by cell, with answers put in and functions written or not."""
+    """Return the code of a student's copy by cell, with answers filled in and functions written or not."""
     mine = {cell.id: cell.source for cell in cells(ROOT, number)}
     sources = {}
     for cell in cells(copies / "student", number):
@@ -160,8 +188,8 @@ def filled_in(copies, number, answer_of, written):
 
 @pytest.fixture(scope="module")
 def worked(copies):
-    """What each cell of a copy says: worked through, and left open with nonsense for answers; in one process,
-    for time.
+    """Return the message of each cell of a copy, once worked through and once with nonsense as answers; one process
+    runs both to save time.
     """
     runs = [filled_in(copies, "03", right, written=True)]
     runs.append(filled_in(copies, "03", lambda _: "nonsense", written=False))
@@ -201,9 +229,9 @@ def test_open_and_nonsensical_answers_are_reported_where_they_stand(copies, work
 
 @pytest.mark.slow
 def test_an_unfinished_students_copy_runs_to_the_end(copies):
-    """Its last cell lists what is still to do.
+    """The last cell lists the remaining exercises.
 
-    Of a notebook whose later cells come near to needing what a student writes; of the nearest it is shown above.
+    This is tested for a notebook whose later cells almost need a student's function; the nearest case is tested above.
     """
     (path,) = (copies / "student" / "notebooks").glob("05_*.ipynb")
     notebook = nbformat.read(path, as_version=4)
@@ -219,7 +247,7 @@ def test_an_unfinished_students_copy_runs_to_the_end(copies):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [path.stem[:2] for path in sorted(FOLDER.glob("*.ipynb"))])
 def test_a_cell_of_a_students_copy_has_what_it_needs_or_may_fail(copies, number):
-    """Names that only cells behind an unwritten function bind are loaded by cells that may fail alone."""
+    """Names that are bound only after an unwritten function are used only by cells that may fail."""
     bound, unsure = set(), set()
     for cell in cells(copies / "student", number):
         if cell.cell_type == "code":

@@ -1,4 +1,4 @@
-"""Points: one for each right part, none for what is missing, and the key earns all of them."""
+"""Points: one for each right part and none for a missing answer; the key gets all points."""
 
 import pytest
 
@@ -30,9 +30,9 @@ def test_a_part_that_is_missing_costs_its_own_point_and_too_many_cost_all():
     assert marks["P.4"].message == "no answer."
 
 
-def test_what_notebook_04_plans_for_the_project_gets_a_hint():
-    """There one in ten answers at random."""
-    assert check("P.2", (4587, 11468)).message.count("allows for the tenth who answer at random") == 2
+def test_a_plan_for_people_who_answer_at_random_gets_a_hint():
+    """In this project, one person in ten answers at random, but the question asks for a plan without them."""
+    assert check("P.2", (5266, 13165)).message.count("allows for the tenth who answer at random") == 2
 
 
 def test_to_grade_is_not_to_answer(monkeypatch):

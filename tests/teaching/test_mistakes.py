@@ -1,4 +1,6 @@
-"""The check after each function that a student writes refuses the likeliest wrong versions, and names the step."""
+"""The check after each function that a student writes rejects the most likely wrong versions and names the
+wrong step.
+"""
 
 import json
 import os
@@ -26,7 +28,11 @@ NOTEBOOKS = {
     "my_vector": "07",
     "my_log_likelihood": "09",
     "my_log_ratio": "10",
+    "my_step": "11",
     "my_totals": "12",
+    "my_audit": "13",
+    "my_table": "14",
+    "my_prediction": "15",
     "my_corrected": "16",
 }
 WRONG = {
@@ -45,7 +51,7 @@ WRONG = {
         ("return sum(abs(np.log(float(first[k] / second[k]))) for k in first)", "not their sum"),
         ("return max(abs(first[k] - second[k]) for k in first)", "by their ratio"),
         ("return max(abs(np.log2(float(first[k] / second[k]))) for k in first)", "natural logarithm"),
-        ("return np.log(max(first[k] / second[k] for k in first))", "turn them into numbers with float"),
+        ("return np.log(max(first[k] / second[k] for k in first))", "convert them with float"),
     ],
     "my_warner": [
         ("return np.where(rng.random(len(answers)) < p, ~answers, answers)", "It must be 1 - p"),
@@ -164,6 +170,51 @@ WRONG = {
         ("return [0, *np.cumsum(counts)]", "Leave it out"),
         ("return [sum(counts[:week]) for week in range(51)]", "must return 52 numbers"),
     ],
+    "my_step": [
+        ("return (limit * gradients / {length}).sum(axis=0) + {noise}", "Short rows were made longer"),
+        ("return gradients.clip(-limit, limit).sum(axis=0) + {noise}", "Each entry is clipped"),
+        ("s = gradients.sum(axis=0); return s * min(1, limit / np.linalg.norm(s)) + {noise}", "Clip each row"),
+        ("return gradients.sum(axis=0) + {noise}", "Nothing is clipped"),
+        ("return {rows}.sum(axis=0) + {noise} / 2", "takes one row away"),
+        ("return {rows}.sum(axis=0) + {noise} / limit", "grow with the limit"),
+        ("return {rows}.sum(axis=0) + 2 * limit / (2 * rho) * normal", "root is missing"),
+        ("return {rows}.mean(axis=0) + {noise}", "Add the rows up"),
+        ("return {rows}.sum(axis=0)", "no noise"),
+        ("return {rows}.sum(axis=0) - {noise}", "must be"),
+        ("return {rows} + {noise}", "must return 3 numbers, and returned 50 by 3 numbers"),
+    ],
+    "my_table": [
+        ("return max(c for c in sizes if np.log(20) / epsilon <= share * n / c)", "changes two cells"),
+        ("return max(c for c in sizes if np.log(20) * 2 * c / epsilon <= share * n / c)", "one charge"),
+        ("return min(c for c in sizes if np.log(20) * 2 / epsilon <= share * n / c)", "the coarsest"),
+        ("return max(c for c in sizes if np.log(20) * 2 / epsilon <= share * n)", "the finest of all"),
+        ("return max(c for c in sizes if 2 / epsilon <= share * n / c)", "more than a third"),
+        ("return max(c for c in sizes if 8**0.5 / epsilon <= share * n / c)", "a quarter"),
+        ("return max(c for c in sizes if 1.96 * 8**0.5 / epsilon <= share * n / c)", "normal noise"),
+        ("return [c for c in sizes if np.log(20) * 2 / epsilon <= share * n / c]", "must return a number"),
+    ],
+    "my_prediction": [
+        ("m = 1.96 * (n * share * (1 - share)) ** 0.5; return n * share - m, n * share + m", "not reports"),
+        ("{y}; m = 1.96 * (n * share * (1 - share)) ** 0.5; return n * y - m, n * y + m", "add variance"),
+        ("{y}; m = 1.96 * n * (y * (1 - y)) ** 0.5; return n * y - m, n * y + m", "The variances of n"),
+        ("{y}; m = 1.96 * n * y * (1 - y); return n * y - m, n * y + m", "1.96 times the variance"),
+        ("{y}; m = (n * y * (1 - y)) ** 0.5; return n * y - m, n * y + m", "Take 1.96"),
+        ("{y}; m = 2 * (n * y * (1 - y)) ** 0.5; return n * y - m, n * y + m", "not 2"),
+        ("{y}; m = 1.96 * (y * (1 - y) / n) ** 0.5; return y - m, y + m", "These are shares"),
+        ("{y}; m = 3.92 * (n * y * (1 - y)) ** 0.5; return n * share - m, n * share + m", "predicts the estimate"),
+        ("{y}; return 1.96 * (n * y * (1 - y)) ** 0.5", "must return 2 numbers, and returned a number"),
+    ],
+    "my_audit": [
+        ("return max({bound} for cut in cuts for a, b in [{counts search}])", "partly luck"),
+        ("return max({bound} for cut in cuts for a, b in [{counts fresh}])", "test one event only"),
+        ("{cut ratio}; a, b = {counts fresh}; return {bound}", "Rare events"),
+        ("{cut}; a, b = {counts fresh}; return np.log(a / b)", "four standard errors lower"),
+        ("{cut}; a, b = {counts fresh}; return np.log(a / b) + 4 * {error}", "an upper bound"),
+        ("{cut}; a, b = {counts fresh}; return np.log(a / b) - {error}", "Subtract four"),
+        ("{cut}; a, b = {counts fresh}; return np.exp({bound})", "Epsilon is its logarithm"),
+        ("{cut}; b, a = {counts fresh}; return {bound}", "the toolkit finds"),
+        ("{cut}; a, b = {counts fresh}; return {bound}, cut", "must return a number, and returned 2 numbers"),
+    ],
     "my_corrected": [
         ("return 2 * said.mean() - 0.5", "corrected by g"),
         ("return (2 * said.mean() - 0.5) / {g}", "the distance from one half"),
@@ -180,12 +231,22 @@ SHORT = {
     "{share}": "share = 1 / (1 + np.exp(-x @ b))",
     "{first}": "first = -a * np.log1p(abs(z) / c)",
     "{blocks}": "blocks = [sum(counts[w - (w & -w) : w]) + noise[w - 1] for w in range(1, len(counts) + 1)]",
+    "{rows}": "(gradients * np.minimum(1, limit / {length}))",
+    "{length}": "np.linalg.norm(gradients, axis=1, keepdims=True)",
+    "{noise}": "2 * limit / np.sqrt(2 * rho) * normal",
+    "{y}": "y = 1 / 4 + share / 2",
+    "{cut ratio}": "cut = cuts[np.argmax([a / b for cut in cuts for a, b in [{counts search}]])]",
+    "{cut}": "cut = cuts[np.argmax([{bound} for cut in cuts for a, b in [{counts search}]])]",
+    "{counts search}": "(search < cut).sum(axis=1)",
+    "{counts fresh}": "(fresh < cut).sum(axis=1)",
+    "{bound}": "np.log(a / b) - 4 * {error}",
+    "{error}": "(1 / a + 1 / b - 2 / len(search[0])) ** 0.5",
     "{g}": "((0.5 - moon.mean()) / 0.25)",
 }
 
 
 def _replies(number: str) -> dict[str, str]:
-    """Run what a notebook's checks need once, and each check with each wrong version; return what each one says."""
+    """Run the cells that a notebook's checks need, and each check with each wrong version; return the messages."""
     os.chdir(FOLDER)
     cells = _code_cells(number)
     checks = {

@@ -1,4 +1,4 @@
-"""Numbers and words as people write them, in one plain form."""
+"""Numbers and words as people write them are converted to one normal form."""
 
 import hashlib
 import math

@@ -1,4 +1,4 @@
-"""The course: attacks, explorers, exercises and grading, and surveys of a class on its phones.
+"""The course: attacks, explorers, exercises and grading, and classroom surveys on phones.
 
 This package uses the rest of the toolkit; only the command line uses this package.
 """

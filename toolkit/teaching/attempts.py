@@ -1,4 +1,4 @@
-"""Calls of functions that students write, which explain errors in plain sentences instead of tracebacks."""
+"""Calls to functions written by students, with errors explained in plain sentences instead of tracebacks."""
 
 import linecache
 from collections.abc import Callable, Mapping
@@ -81,7 +81,7 @@ def _call_function(name: str, function: Callable[..., Any], arguments: tuple[Any
 
 
 def _line_of_error(function: Callable[..., Any], error: Exception) -> str:
-    """Describe the line of the function in which the error was raised; empty if it was raised elsewhere."""
+    """Describe the line of the function that raised the error; return an empty string if it was raised elsewhere."""
     code, trace, line = getattr(function, "__code__", None), error.__traceback__, 0
     while trace:
         if trace.tb_frame.f_code is code:
@@ -94,10 +94,10 @@ def _line_of_error(function: Callable[..., Any], error: Exception) -> str:
 
 
 def _remedy_text(error: Exception, arguments: tuple[Any, ...]) -> str:
-    """Return advice about an error whose cause is known, or an empty text."""
+    """Return advice about an error whose cause is known, or an empty string."""
     values = [value for item in arguments if isinstance(item, Mapping) for value in item.values()]
     if isinstance(error, TypeError | AttributeError) and any(isinstance(value, Fraction) for value in values):
-        return " NumPy's functions take no fractions: turn them into numbers with float(...) first."
+        return " NumPy's functions do not accept fractions: convert them with float(...) first."
     if isinstance(error, TypeError) and "positional argument" in str(error):
         return " Keep the first line of the function as it was."
     return ""

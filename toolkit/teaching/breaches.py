@@ -34,7 +34,7 @@ _STYLES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (VERMILLION, "-.", "D"), (SKY,
 
 @document_figure
 def bits_recovered(curves: Mapping[str, Sequence[tuple[float, float]]], n: int, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of recovered secret bits against the size of the noise, one line per kind; mark the root of n.
+    """Draw the share of recovered secret bits against the size of the noise, one line per kind; mark sqrt(n).
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def belief_path(paths: Mapping[str, Belief | Sequence[Belief]], answer: str | in
     Parameters
     ----------
     paths : mapping of str to Belief or sequence of Belief
-        The beliefs of an observer, for example with fresh coins and with memory.
+        The beliefs of an observer, for example with fresh reports and with a repeated report.
     answer : str or int
         The true answer.
 

@@ -47,7 +47,7 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
 """Common slips, each with a function that undoes the slip and a hint."""
 
 
-_HASH_ROUNDS = 2000  # a hash takes about a millisecond, so trying thousands of answers takes time
+_HASH_ROUNDS = 2000  # a hash takes about a millisecond, which makes it slow to try thousands of answers
 _YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no"}
 _FUNCTION_PATTERN = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
 
@@ -83,7 +83,7 @@ def parse_number(answer: object) -> float | None:
 
 
 def _clean_numeral(answer: str) -> str:
-    """Convert a numeral to lower case, and remove thousands separators and typographic signs."""
+    """Convert a numeral to lower case, remove thousands separators, and replace typographic signs."""
     text = answer.strip().lower().replace("infinity", "inf").replace("infinite", "inf").replace("∞", "inf")
     return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
 
@@ -235,7 +235,7 @@ def _is_written(function: object) -> bool:
 
 def right_parts(exercise: str, answer: object) -> list[bool]:
     """Return whether each part is right. Missing parts are wrong; if there are too many, all are wrong."""
-    parts, answers = _answer_key()[exercise], _split_parts(answer)
+    parts, answers = _answer_key()[exercise], split_parts(answer)
     if len(answers) > len(parts):
         return [False] * len(parts)
     are_right = [not _fault_message(exercise, index, part, parts) for index, part in enumerate(answers)]
@@ -247,7 +247,7 @@ def compare(exercise: str, answer: object) -> Reply:
     parts = _answer_key().get(exercise)
     if parts is None:
         reject("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")
-    answers = _split_parts(answer)
+    answers = split_parts(answer)
     if any(part is Ellipsis or part is None for part in answers):
         return Reply(exercise, False, "no answer yet. Put it in place of the three dots.")
     if len(answers) != len(parts):
@@ -261,7 +261,7 @@ def compare(exercise: str, answer: object) -> Reply:
     return Reply(exercise, False, " ".join(messages))
 
 
-def _split_parts(answer: object) -> list[Any]:
+def split_parts(answer: object) -> list[Any]:
     """Return the parts of an answer as a list."""
     if isinstance(answer, dict):
         return list(answer.values())
@@ -405,9 +405,9 @@ def grade(answers: Mapping[str, Any], prefix: str = "P.") -> list[Mark]:
     Examples
     --------
     >>> from toolkit.teaching import grade
-    >>> marks = grade({"P.1": ["ln 3", "2 ln 3"], "P.2": [3586, 3586]})
+    >>> marks = grade({"P.1": ["ln 5", "2 ln 5"]})
     >>> [(mark.exercise, mark.points, mark.max_points) for mark in marks]
-    [('P.1', 2, 2), ('P.2', 1, 2), ('P.3', 0, 3), ('P.4', 0, 2)]
+    [('P.1', 0, 2), ('P.2', 0, 2), ('P.3', 0, 3), ('P.4', 0, 2)]
     """
     names = [name for name in _answer_key() if name.startswith(prefix)]
     if not names:

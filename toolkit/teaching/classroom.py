@@ -75,7 +75,7 @@ def own_address() -> str:
             address = "127.0.0.1"
     if ipaddress.ip_address(address).is_loopback:
         instead = "join a wireless network or a phone's hotspot, or use the printed cards"
-        reject("this machine must be on a network that the phones are on, too", "none", instead, ConnectionError)
+        reject("this machine must be on the same network as the phones", "none", instead, ConnectionError)
     return address
 
 
@@ -83,8 +83,8 @@ def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certifica
     """Make a certificate for an address of this machine, or reuse a certificate from a folder.
 
     A new certificate is made if the address differs or if less than a day of validity is left. The certificate is
-    self-signed, so each phone warns once. If the fingerprint on the phone equals the fingerprint on the projector,
-    nobody intercepts the connection.
+    self-signed, so each phone shows one warning. If the fingerprint on the phone equals the fingerprint on the
+    projector, nobody intercepts the connection.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def open_class(
     serve_options = ServeOptions(host=host, certificate=files.certificate, private_key=files.private_key, **options)
     collector = start(survey, f"sqlite:///{Path(folder) / 'class.db'}", serve_options)
     if (served_host := urlsplit(collector.url).hostname) != host:
-        instead = "the network has changed: close the collection, or take another folder"
+        instead = "the network has changed: close the collection, or use another folder"
         reject("the collection must be served at this machine's address", served_host, instead, ConnectionError)
     return collector
 

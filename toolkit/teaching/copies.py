@@ -6,20 +6,29 @@ cells that need an unwritten function may fail, and the last cell lists what is 
 report of the project and the key to the patterns that were planted in the data.
 """
 
-import ast
 import json
-import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 from toolkit.core.checks import reject
+from toolkit.teaching.checking import right_parts
+from toolkit.teaching.hidden_cases import CASES
+from toolkit.teaching.student_cells import (
+    Cell,
+    exercises_in,
+    function_name,
+    new_cell,
+    seal_page,
+    source_of,
+    student_cells,
+    tags_of,
+)
 
 _STARTER = Path(__file__).parent / "starter"
 _CHECKOUT = Path(__file__).parents[2]
 FOLDERS = ("notebooks", "data")
 """The folders of the course, which are next to each other."""
-_ANSWER_KEYS = re.compile(r"\n#+ (The answer key|A sample report).*?(</details>\n|\Z)", re.DOTALL)
+_KEY = "notebooks/teaching/answers.toml"
 _TEACHER_PAGES = ("README.md",)
 """Pages for teachers only: the list of the answers, and the materials to hand out."""
 _INSTALL_CODE = '''\
@@ -37,8 +46,6 @@ if importlib.util.find_spec("toolkit") is None:
         here = map(str, Path().glob("privacy_survey_toolkit-*.whl"))
         wheels = [*here, "privacy-survey-toolkit"]
         %pip install -q "{wheels[0]}[course]"'''
-
-Cell = dict[str, Any]
 
 
 def course() -> Path:
@@ -85,8 +92,16 @@ def copy_course(target: Path, audience: str = "", *, add_install_cell: bool = Fa
     for folder in FOLDERS:
         if (target / folder).exists():
             reject(
-                f"`folder` must hold no {folder} yet", str(target / folder), "nothing is overwritten", FileExistsError
+                f"`folder` must not contain {folder} yet",
+                str(target / folder),
+                "nothing was overwritten; choose another folder",
+                FileExistsError,
             )
+    if audience == "teacher" and not (course() / _KEY).is_file():
+        remedy = "in a checkout of the project, `make teacher DIR=…` writes it"
+        reject(
+            "a copy for teachers must be made where the key is", "a wheel, which has no key", remedy, FileNotFoundError
+        )
     suffixes = {".ipynb", ".md", ".png", ".csv"} | ({".toml"} if audience == "teacher" else set())
     for path in sorted(path for folder in FOLDERS for path in (course() / folder).rglob("*.*")):
         name = path.relative_to(course())
@@ -100,73 +115,50 @@ def copy_course(target: Path, audience: str = "", *, add_install_cell: bool = Fa
             continue
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".ipynb" and (audience == "student" or add_install_cell):
-            notebook = json.loads(path.read_text(encoding="utf-8"))
-            if audience == "student":
-                notebook["cells"] = _student_cells(notebook["cells"])
-            if add_install_cell:
-                notebook["cells"].insert(1, _new_cell("install", _INSTALL_CODE))
-            # Lists of lines are joined, because the table of contents of JupyterLite cannot read them.
-            for cell in notebook["cells"]:
-                cell["source"] = _source(cell)
-                for data in (output.get("data", {}) for output in cell.get("outputs", [])):
-                    data |= {mime: "".join(text) for mime, text in data.items() if mime.startswith("text/")}
-            text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False)
-            (target / name).write_text(f"{text}\n", encoding="utf-8")
+            _copy_notebook(path, target / name, audience, add_install_cell=add_install_cell)
         elif path.suffix == ".md" and audience == "student":
-            (target / name).write_text(_ANSWER_KEYS.sub("\n", path.read_text(encoding="utf-8")), encoding="utf-8")
+            (target / name).write_text(seal_page(path.read_text(encoding="utf-8")), encoding="utf-8")
         else:
             shutil.copyfile(path, target / name)
 
 
-def _new_cell(name: str, source: str, kind: str = "code") -> Cell:
-    code: Cell = {"outputs": [], "execution_count": None} if kind == "code" else {}
-    return {"cell_type": kind, "id": name, "metadata": {}, "source": source, **code}
+def _copy_notebook(path: Path, target: Path, audience: str, *, add_install_cell: bool) -> None:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    if audience == "student":
+        notebook["cells"] = student_cells(notebook["cells"])
+        _add_nbgrader_metadata(notebook["cells"])
+    if add_install_cell:
+        notebook["cells"].insert(1, new_cell("install", _INSTALL_CODE))
+    # Lists of lines are joined, because the table of contents of JupyterLite cannot read them.
+    for cell in notebook["cells"]:
+        cell["source"] = source_of(cell)
+        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+            data |= {mime: "".join(text) for mime, text in data.items() if mime.startswith("text/")}
+    text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False)
+    target.write_text(f"{text}\n", encoding="utf-8")
 
 
-def _source(cell: Cell) -> str:
-    return "".join(cell["source"])
+def _add_nbgrader_metadata(cells: list[Cell]) -> None:
+    """Mark for nbgrader which cells a student fills in, and how many points each gives in `toolkit grade`.
 
-
-def _tags(cell: Cell) -> list[str]:
-    return list(cell["metadata"].get("tags", []))
-
-
-def _student_cells(cells: list[Cell]) -> list[Cell]:
-    visible = [cell for cell in cells if "<details>" not in _source(cell) and "solution" not in _tags(cell)]
-    for cell in visible:
-        if cell["cell_type"] == "code":
-            cell |= {"outputs": [], "execution_count": None}
-            if "yours" in _tags(cell):
-                header, name = _source(cell).splitlines()[0], _function_name(cell)
-                cell["source"] = [f'{header}\n    raise NotImplementedError("{name}: your lines go here")']
-    _let_fail(visible)
-    return [*visible, *_remaining_cells(visible)]
-
-
-def _function_name(cell: Cell) -> str:
-    return _source(cell).removeprefix("def ").partition("(")[0]
-
-
-def _let_fail(cells: list[Cell]) -> None:
-    """Tag cells that need an unwritten function, so that Jupyter continues after their errors."""
-    undefined_names: set[str] = set()
+    nbgrader runs the check after each function, and leaves the answers to `toolkit grade` or to the teacher.
+    """
+    name = ""
     for cell in (cell for cell in cells if cell["cell_type"] == "code"):
-        names = [node for node in ast.walk(ast.parse(_source(cell))) if isinstance(node, ast.Name)]
-        loads, stores = ({name.id for name in names if isinstance(name.ctx, kind)} for kind in (ast.Load, ast.Store))
-        if "yours" in _tags(cell):
-            undefined_names.add(_function_name(cell))
-        elif undefined_names & loads:
-            undefined_names |= stores
-            cell["metadata"]["tags"] = [*_tags(cell), "raises-exception"]
-        else:
-            undefined_names -= stores
+        if "yours" in tags_of(cell):
+            name = function_name(cell)
+            _set_nbgrader(cell, name, is_solution=True)
+        elif name and "attempt(" in source_of(cell):
+            _set_nbgrader(cell, f"{name}-check", points=CASES)
+            name = ""
+        elif "answer" in tags_of(cell):
+            (exercise,) = exercises_in(cell)
+            points = len(right_parts(exercise, ()))
+            _set_nbgrader(cell, f"answer-{exercise.replace('.', '-')}", is_solution=True, points=points)
 
 
-def _remaining_cells(cells: list[Cell]) -> list[Cell]:
-    """Return the last cells, which list the exercises without a right answer and the unwritten functions."""
-    code = [_source(cell) for cell in cells if cell["cell_type"] == "code"]
-    exercises = [name for source in code for name in re.findall(r'check\("([\d.]+)"', source)]
-    names = [_function_name(cell) for cell in cells if "yours" in _tags(cell)]
-    functions = ", ".join(f'"{name}": {name}' for name in names)
-    source = f"from toolkit.teaching.checking import left_to_do\n\nleft_to_do({exercises}, {{{functions}}})"
-    return [_new_cell("left-intro", "## What is left to do", "markdown"), _new_cell("left", source)]
+def _set_nbgrader(cell: Cell, grade_id: str, *, is_solution: bool = False, points: int = 0) -> None:
+    """Set the metadata of nbgrader's schema 3; cells that are not for the student's solution are locked."""
+    fields = {"grade": points > 0, "grade_id": grade_id, "locked": not is_solution, "schema_version": 3}
+    fields |= {"solution": is_solution, "task": False} | ({"points": points} if points else {})
+    cell["metadata"]["nbgrader"] = fields

@@ -7,31 +7,13 @@ that draw random numbers are compared by a few statistics; their wrong versions 
 # ruff: noqa: ARG005 — a wrong version takes all arguments of the function, but may ignore some.
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import exp, nan, pi, sqrt
+from functools import partial
+from math import exp, log, nan, pi, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong version of a function, and the message for a student who wrote it.
-
-    Parameters
-    ----------
-    wrong_version : Callable
-        A function of the same arguments. It returns the wrong result or, for a random function, the expected
-        statistics; NaN stands for a statistic that may have any value.
-    reason : str
-        A sentence about the wrong step.
-    """
-
-    wrong_version: Callable[..., Any]
-    reason: str
+from toolkit.teaching.survey_mistakes import SURVEY_MISTAKES, Mistake, Numbers
 
 
 def find_mistake(name: str, result: Numbers, expected: Numbers, arguments: tuple[Any, ...]) -> Mistake | None:
@@ -39,21 +21,29 @@ def find_mistake(name: str, result: Numbers, expected: Numbers, arguments: tuple
     if name in STATISTICS and result.shape != expected.shape:
         return None
     observed = _summarize(name, result, arguments)
-    if _results_agree(name, observed, _summarize(name, expected, arguments)):
+    if _statistics_agree(name, observed, _summarize(name, expected, arguments)):
         return None
     for mistake in MISTAKES.get(name, ()):
         with np.errstate(all="ignore"):
             wrong_result = np.asarray(mistake.wrong_version(*arguments), dtype=float)
-        if _results_agree(name, observed, wrong_result):
+        if _statistics_agree(name, observed, wrong_result):
             return mistake
     return None
 
 
-def _results_agree(name: str, observed: Numbers, expected: Numbers) -> bool:
-    """Return whether two results are equal: up to rounding or, for a random function, up to random variation."""
+def results_agree(
+    name: str, result: Numbers, expected: Numbers, arguments: tuple[Any, ...], rtol: float = 1e-9
+) -> bool:
+    """Return whether a function's result equals the expected one, up to `rtol` or up to random variation."""
+    if result.shape != expected.shape:
+        return False
+    return _statistics_agree(name, _summarize(name, result, arguments), _summarize(name, expected, arguments), rtol)
+
+
+def _statistics_agree(name: str, observed: Numbers, expected: Numbers, rtol: float = 1e-9) -> bool:
     if observed.shape != expected.shape:
         return False
-    rtol, atol = (0.03, _TOLERANCES[name]) if name in STATISTICS else (1e-9, 1e-12)
+    rtol, atol = (0.03, _TOLERANCES[name]) if name in STATISTICS else (rtol, 1e-12)
     near = np.abs(observed - expected) <= atol + rtol * np.abs(expected)
     return bool(np.all(np.isnan(expected) | near | (observed == expected)))
 
@@ -107,29 +97,12 @@ STATISTICS: dict[str, Callable[..., list[float]]] = {
 _TOLERANCES = {"my_warner": (0.01, 0.01), "my_laplace": (0.03, 0.2, 0.01, 0.3), "my_vector": (0.2, 0.3, 0.1, 0.02)}
 
 
-def _log_odds(belief: float) -> float:
-    return float(np.log(belief / (1 - belief)))
-
-
 def _least_squares(groups: Numbers, answers: Numbers) -> Numbers:
     return np.asarray(np.linalg.lstsq(groups.astype(float), answers)[0])
 
 
 def _probability_ratios(first: dict[Any, Any], second: dict[Any, Any]) -> Numbers:
     return np.array([float(first[output] / second[output]) for output in first])
-
-
-def _report_variance(s: float, f: float, share: float) -> float:
-    yes = f + (s - f) * share
-    return yes * (1 - yes)
-
-
-def _people_needed(prevalence: float, margin: float, noise: float) -> float:
-    return (1.959964 / margin) ** 2 * (prevalence * (1 - prevalence) + noise)
-
-
-def _noise_variance(epsilon: float) -> float:
-    return exp(epsilon) / (exp(epsilon) - 1) ** 2
 
 
 def _softmax(exponents: Numbers) -> Numbers:
@@ -139,15 +112,6 @@ def _softmax(exponents: Numbers) -> Numbers:
 
 def _laplace_statistics(factor: float) -> list[float]:
     return [factor, 0, exp(-3 / factor), 1]
-
-
-def _logistic(scores: Numbers) -> Numbers:
-    return np.asarray(1 / (1 + np.exp(-scores)))
-
-
-def _report_probabilities(b: Numbers, x: Numbers, y: Any, matrix: Numbers) -> Numbers:
-    share = _logistic(x @ b)
-    return np.asarray(matrix[0, y] * (1 - share) + matrix[1, y] * share)
 
 
 def _log_density(z: Numbers, a: float, c: float) -> Numbers:
@@ -160,11 +124,31 @@ def _tree_blocks(counts: Any, noise: Any) -> list[tuple[int, float]]:
     return [(size, sum(counts[week - size : week]) + noise[week - 1]) for week, size in enumerate(sizes, 1)]
 
 
-def _share_following(moon: Any) -> float:
-    return float((0.5 - np.mean(moon)) / 0.25)
+def _audit_bounds(outcomes: Numbers, cuts: Numbers, errors: float = 4) -> Numbers:
+    """Return, for each event "below the cut", the log ratio of its counts minus some standard errors."""
+    a, b = (np.array([np.sum(row < cut) for cut in cuts]) for row in outcomes)
+    return np.asarray(np.log(a / b) - errors * np.sqrt(1 / a + 1 / b - 2 / outcomes.shape[1]))
+
+
+def _audit(search: Numbers, fresh: Numbers, cuts: Numbers, chosen_by: float = 4, errors: float = 4) -> float:
+    return float(_audit_bounds(fresh, cuts, errors)[np.argmax(_audit_bounds(search, cuts, chosen_by))])
+
+
+def _clipped_rows(gradients: Numbers, limit: float) -> Numbers:
+    return np.asarray(gradients / np.maximum(np.linalg.norm(gradients, axis=1, keepdims=True) / limit, 1))
+
+
+def _step_noise(limit: float, rho: float, normal: Numbers) -> Numbers:
+    return np.asarray(2 * limit / np.sqrt(2 * rho) * normal)
+
+
+def _finest_table(n: int, sizes: Numbers, epsilon: float, share: float, factor: float = 2 * log(20)) -> float:
+    """Return the largest number of cells whose margin, a factor divided by epsilon, is a small share of a cell."""
+    return float(np.max(sizes, where=factor / epsilon <= share * n / np.asarray(sizes), initial=-1))
 
 
 MISTAKES: dict[str, tuple[Mistake, ...]] = {
+    **SURVEY_MISTAKES,
     "my_attack": (
         Mistake(_least_squares, "These are numbers still. Compare each with one half."),
         Mistake(lambda g, a: _least_squares(g, a) > 0, "The threshold is one half, not zero."),
@@ -198,123 +182,6 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         Mistake(
             lambda p, q: np.log2(max(_probability_ratios(p, q).max(), 1 / _probability_ratios(p, q).min())),
             "Take the natural logarithm, not the one to base 2.",
-        ),
-    ),
-    "my_warner": (
-        Mistake(lambda _, p, rng: [1 - p, 1 - p], "Reports are turned around with probability p. It must be 1 - p."),
-        Mistake(
-            lambda _, p, rng: [(1 + p) / 2, (1 + p) / 2],
-            "If the truth is not reported, report the opposite, not a random answer.",
-        ),
-        Mistake(lambda *_: [1, 1], "No report was turned around: draw one random number for each answer."),
-        Mistake(lambda *_: [0, 0], "All reports were turned around: draw one random number for each answer."),
-        Mistake(lambda _, p, rng: [1, p], "Only those who mean no are randomized. Turn the yes around as well."),
-        Mistake(lambda _, p, rng: [p, 1], "Only those who mean yes are randomized. Turn the no around as well."),
-        Mistake(lambda *_: [2 / 3, 2 / 3], "The probability is always 2/3. Use p."),
-    ),
-    "my_estimate": (
-        Mistake(np.linalg.solve, "x P = r has the rows of P as columns: transpose the matrix before solving."),
-        Mistake(
-            lambda matrix, reported: reported @ matrix, "This randomizes the reports once more. Solve for x instead."
-        ),
-        Mistake(lambda matrix, reported: matrix @ reported, "This multiplies by the matrix. Solve for x instead."),
-        Mistake(
-            lambda matrix, reported: reported, "These are the shares of the reports. Solve for those of the truth."
-        ),
-    ),
-    "my_times": (
-        Mistake(
-            lambda s, f, x: _report_variance(s, f, x) / (s - f) / (x * (1 - x)),
-            "A variance is divided by the square of s - f.",
-        ),
-        Mistake(
-            lambda s, f, x: _report_variance(s, f, x) / (s - f) ** 2,
-            "This is the variance. Divide it by that of asking directly, x (1 - x).",
-        ),
-        Mistake(
-            lambda s, f, x: _report_variance(s, f, x) / (x * (1 - x)),
-            "This is the variance of a report. Divide it by (s - f) squared.",
-        ),
-        Mistake(
-            lambda s, f, x: 1 / (s - f) ** 2,
-            "This uses the variance of the truth. Reports vary with y (1 - y), where y = f + (s - f) x.",
-        ),
-        Mistake(
-            lambda s, f, x: s * x * (1 - s * x) / (s - f) ** 2 / (x * (1 - x)),
-            "A yes also comes from people who did not do it: y = f + (s - f) x.",
-        ),
-        Mistake(
-            lambda s, f, x: x * (1 - x) * (s - f) ** 2 / _report_variance(s, f, x),
-            "This is upside down: how many times as many people does the design need?",
-        ),
-    ),
-    "my_limit": (
-        Mistake(lambda before, after: np.log(after / before), "This compares beliefs. Compare odds."),
-        Mistake(
-            lambda before, after: exp(_log_odds(after) - _log_odds(before)),
-            "This is the factor between the odds. Epsilon is its logarithm.",
-        ),
-        Mistake(
-            lambda before, after: _log_odds(before) - _log_odds(after),
-            "The sign is wrong: divide the odds after by the odds before.",
-        ),
-        Mistake(lambda before, after: after - before, "This is a difference. Epsilon is the logarithm of a ratio."),
-    ),
-    "my_belief": (
-        Mistake(
-            lambda before, epsilons: before * exp(sum(epsilons)),
-            "The odds are multiplied, not the belief: turn the belief into odds first.",
-        ),
-        Mistake(
-            lambda before, epsilons: exp(_log_odds(before) + sum(epsilons)),
-            "These are the odds. A belief is odds / (1 + odds).",
-        ),
-        Mistake(
-            lambda before, epsilons: _logistic(np.array(_log_odds(before) + max(epsilons))),
-            "Only the largest epsilon counts here. Every report multiplies the odds.",
-        ),
-        Mistake(
-            lambda before, epsilons: _logistic(np.array(_log_odds(before) + sum(epsilons) / len(epsilons))),
-            "This uses the mean of the epsilons. They add up.",
-        ),
-        Mistake(
-            lambda before, epsilons: _logistic(np.array(_log_odds(before) + np.log(sum(epsilons)))),
-            "The odds are multiplied by e to the power of epsilon, not by epsilon.",
-        ),
-        Mistake(
-            lambda before, epsilons: _logistic(np.array(_log_odds(before) - sum(epsilons))),
-            "A yes makes the belief larger: multiply the odds, do not divide them.",
-        ),
-    ),
-    "my_people": (
-        Mistake(
-            lambda share, m, e: np.floor(_people_needed(share, m, _noise_variance(e))),
-            "Round up: with one person fewer the margin is too wide.",
-        ),
-        Mistake(lambda share, m, e: _people_needed(share, m, _noise_variance(e)), "People are whole: round up."),
-        Mistake(
-            lambda share, m, e: np.ceil(_people_needed(share, m, 0)),
-            "This is a survey without randomization. Add the variance of the noise.",
-        ),
-        Mistake(
-            lambda share, m, e: np.ceil((1.959964 / m) ** 2 * _noise_variance(e)),
-            "This is the variance of the noise alone. Add the variance of sampling, share (1 - share).",
-        ),
-        Mistake(
-            lambda share, m, e: np.ceil(1.959964 / m * (share * (1 - share) + _noise_variance(e))),
-            "1.96 / m must be squared.",
-        ),
-        Mistake(
-            lambda share, m, e: np.ceil((1 / m) ** 2 * (share * (1 - share) + _noise_variance(e))),
-            "The margin is 1.96 standard errors, not one.",
-        ),
-        Mistake(
-            lambda share, m, e: np.ceil(_people_needed(share, m, 1 / (exp(e) - 1) ** 2)),
-            "The variance of the noise has exp(epsilon) as its numerator.",
-        ),
-        Mistake(
-            lambda share, m, e: np.ceil((1.96 / 1.959964) ** 2 * _people_needed(share, m, _noise_variance(e))),
-            "Use 1.959964; with 1.96 this is one person too many.",
         ),
     ),
     "my_laplace": (
@@ -388,40 +255,6 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
             "All coordinates are positive, so half of space is never reached: take normal numbers with their signs.",
         ),
     ),
-    "my_log_likelihood": (
-        Mistake(
-            lambda b, x, y, matrix: np.log(np.where(y == 1, _logistic(x @ b), 1 - _logistic(x @ b))).sum(),
-            "This takes each report for the truth. A report has the chance P[no, y] (1 - share) + P[yes, y] share.",
-        ),
-        Mistake(
-            lambda b, x, y, matrix: np.log(_report_probabilities(b, x, y, matrix.T)).sum(),
-            "Rows of the matrix are truths and columns reports: matrix[0, y], not matrix[y, 0].",
-        ),
-        Mistake(
-            lambda b, x, y, matrix: np.log(_report_probabilities(b, x, y, matrix[::-1])).sum(),
-            "The two truths are exchanged: row 1 of the matrix belongs to the share, row 0 to 1 - share.",
-        ),
-        Mistake(
-            lambda b, x, y, matrix: np.log(_report_probabilities(-b, x, y, matrix)).sum(),
-            "The sign in the exponent is wrong: the share is 1 / (1 + exp(-x b)).",
-        ),
-        Mistake(
-            lambda b, x, y, matrix: np.log(_report_probabilities(b, x, y, matrix)).mean(),
-            "This is the mean of the logarithms. Chances of all people multiply, so logarithms add up.",
-        ),
-        Mistake(
-            lambda b, x, y, matrix: np.log(_report_probabilities(b, x, y, matrix).sum()),
-            "This is the logarithm of a sum. Take the logarithm of each chance, then add.",
-        ),
-        Mistake(
-            lambda b, x, y, matrix: _report_probabilities(b, x, y, matrix).prod(),
-            "This is a product, and too small for the computer. Add the logarithms.",
-        ),
-        Mistake(
-            lambda b, x, y, matrix: -np.log(_report_probabilities(b, x, y, matrix)).sum(),
-            "The sign is wrong: the logarithm of a chance is negative.",
-        ),
-    ),
     "my_log_ratio": (
         Mistake(
             lambda z, t, a, c: _log_density(z, a, c) - _log_density(z - 1, a, c * exp(t)),
@@ -473,27 +306,102 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
             "The first number is the 0 from which you began. Leave it out.",
         ),
     ),
-    "my_corrected": (
-        Mistake(lambda reports, moon: 2 * np.mean(reports) - 0.5, "This is x. It must still be corrected by g."),
+    "my_audit": (
         Mistake(
-            lambda reports, moon: (2 * np.mean(reports) - 0.5) / _share_following(moon),
-            "Divide the distance from one half by g, not the share itself.",
+            lambda search, fresh, cuts: _audit_bounds(search, cuts).max(),
+            "The largest of many bounds is partly luck. Return the bound of the same event in the fresh outcomes.",
         ),
         Mistake(
-            lambda reports, moon: 0.5 + (2 * np.mean(reports) - 1) / np.mean(moon),
-            "g is not the share of yes to the moon: that is 1/4 if all follow, and 1/2 if nobody does.",
+            lambda search, fresh, cuts: _audit_bounds(fresh, cuts).max(),
+            "The fresh outcomes choose the event here, so luck is counted again. They may test one event only.",
         ),
         Mistake(
-            lambda reports, moon: 0.5 + (2 * np.mean(reports) - 1) / (1 - _share_following(moon)),
-            "This divides by the share who do not follow. Divide by the share who do.",
+            lambda search, fresh, cuts: _audit(search, fresh, cuts, chosen_by=0),
+            "Rare events have the largest ratios, by luck. Choose the event with the largest bound.",
+        ),
+        *(
+            Mistake(partial(_audit, chosen_by=chosen_by, errors=errors), reason)
+            for errors, reason in (
+                (0, "This is an estimate, and too large half of the time. A bound is four standard errors lower."),
+                (-4, "This is an upper bound. Only a lower bound refutes a claim: subtract the four standard errors."),
+                (1, "This subtracts one standard error, so one true claim in six is refuted. Subtract four."),
+            )
+            for chosen_by in (4, errors)
         ),
         Mistake(
-            lambda reports, moon: 0.5 + (np.mean(reports) - 0.5) / _share_following(moon),
-            "The coins are not undone: first x = 2 times the share of yes, less one half.",
+            lambda search, fresh, cuts: exp(_audit(search, fresh, cuts)), "This is a ratio. Epsilon is its logarithm."
+        ),
+    ),
+    "my_step": (
+        Mistake(
+            lambda g, limit, rho, normal: (
+                (limit * g / np.linalg.norm(g, axis=1, keepdims=True)).sum(axis=0) + _step_noise(limit, rho, normal)
+            ),
+            "Short rows were made longer. Shorten the rows that are longer than the limit, and keep the others.",
         ),
         Mistake(
-            lambda reports, moon: 0.5 + (2 * np.mean(reports) - 1) * _share_following(moon),
-            "Random answers have pulled x towards one half. Divide by g to undo it.",
+            lambda g, limit, rho, normal: np.clip(g, -limit, limit).sum(axis=0) + _step_noise(limit, rho, normal),
+            "Each entry is clipped here, so a row of many entries is still too long. Clip the length of each row.",
+        ),
+        Mistake(
+            lambda g, limit, rho, normal: (
+                _clipped_rows(g.sum(axis=0, keepdims=True), limit)[0] + _step_noise(limit, rho, normal)
+            ),
+            "The sum is clipped here, which erases nearly everybody. Clip each row, then add up.",
+        ),
+        Mistake(
+            lambda g, limit, rho, normal: g.sum(axis=0) + _step_noise(limit, rho, normal),
+            "Nothing is clipped, so one long row moves the sum by more than the noise hides.",
+        ),
+        Mistake(
+            lambda g, limit, rho, normal: _clipped_rows(g, limit).sum(axis=0) + _step_noise(limit, rho, normal) / 2,
+            "A replaced person takes one row away and brings another: the sum moves by 2 limit, not by limit.",
+        ),
+        Mistake(
+            lambda g, limit, rho, normal: _clipped_rows(g, limit).sum(axis=0) + _step_noise(1, rho, normal),
+            "The noise must grow with the limit: a person moves the sum by up to 2 limit.",
+        ),
+        Mistake(
+            lambda g, limit, rho, normal: _clipped_rows(g, limit).sum(axis=0) + 2 * limit / (2 * rho) * normal,
+            "The root is missing: the standard deviation is 2 limit / sqrt(2 rho).",
+        ),
+        Mistake(
+            lambda g, limit, rho, normal: _clipped_rows(g, limit).mean(axis=0) + _step_noise(limit, rho, normal),
+            "This is the mean of the rows, with noise for their sum. Add the rows up.",
+        ),
+        Mistake(
+            lambda g, limit, rho, normal: _clipped_rows(g, limit).sum(axis=0),
+            "There is no noise in this sum. Clipping alone hides nobody.",
+        ),
+    ),
+    "my_table": (
+        Mistake(
+            lambda n, sizes, e, share: _finest_table(n, sizes, e, share, factor=log(20)),
+            "Who moves changes two cells: the scale is 2 / epsilon.",
+        ),
+        Mistake(
+            lambda n, sizes, e, share: sqrt(_finest_table(n, np.square(sizes), e, share)),
+            "This divides epsilon among the cells. A table is one charge, however many cells it has.",
+        ),
+        Mistake(
+            lambda n, sizes, e, share: np.min(sizes),
+            "This is the coarsest table. Choose the finest of those that are precise enough.",
+        ),
+        Mistake(
+            lambda n, sizes, e, share: np.max(sizes),
+            "This is the finest of all tables. The margin must be compared with a cell of average size, n / cells.",
+        ),
+        Mistake(
+            lambda n, sizes, e, share: _finest_table(n, sizes, e, share, factor=2),
+            "This takes the scale as the margin, and more than a third of the cells exceed it. Multiply by ln 20.",
+        ),
+        Mistake(
+            lambda n, sizes, e, share: _finest_table(n, sizes, e, share, factor=2 * sqrt(2)),
+            "This takes the standard deviation as the margin, and a quarter of the cells exceed it. Use ln 20 scales.",
+        ),
+        Mistake(
+            lambda n, sizes, e, share: _finest_table(n, sizes, e, share, factor=1.96 * 2 * sqrt(2)),
+            "1.96 standard deviations are for normal noise. Laplace noise is within ln 20 scales 19 times in 20.",
         ),
     ),
 }

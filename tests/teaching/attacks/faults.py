@@ -1,4 +1,6 @@
-"""Seventeen faults as people make them, beyond the gallery: each claims the loss beside it, and breaks it."""
+"""Seventeen realistic faults beyond the gallery; each mechanism claims the loss that is listed with it, and violates
+the claim.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -13,18 +15,18 @@ RATIO = math.exp(-1)
 
 
 def laplace(scale, rng, size=None):
-    """On a grid of 1/64, so that last bits tell nothing."""
+    """Round to a grid of 1/64, so that the last bits reveal nothing."""
     return np.rint(rng.laplace(0, scale, size) * 64) / 64
 
 
 def geometric(rng, size=None):
-    """Two-sided, with ratio 1/e: what a whole count needs at epsilon 1."""
+    """Draw two-sided geometric noise with ratio 1/e, which an integer count needs at epsilon 1."""
     return rng.geometric(1 - RATIO, size) - rng.geometric(1 - RATIO, size)
 
 
 @dataclass(frozen=True)
 class Each:
-    """A fault of many runs at once, which an audit takes for answers of as many people."""
+    """Many runs of a fault at once, which an audit treats as the answers of as many people."""
 
     randomize: Any
 
@@ -57,7 +59,7 @@ def telling_maximum(scores, rng):
 
 
 def sparse_vector_with_half_the_noise(answers, rng):
-    """The place of the first above the threshold; one less than none at all."""
+    """Return the index of the first value above the threshold, or one less than zero if there is none."""
     above = answers + laplace(2, rng, answers.shape) >= 1 + laplace(2, rng, (len(answers), 1))
     return np.where(above.any(axis=1), above.argmax(axis=1), -1)
 
@@ -93,7 +95,7 @@ def last_cell_makes_the_total(column, rng):
 
 
 def again(counts, noise, allowed):
-    """Counts with noise that is drawn anew where it is not allowed."""
+    """Counts with noise that is redrawn where this is not allowed."""
     noisy = counts + noise(len(counts))
     while (wrong := ~allowed(noisy - counts, noisy)).any():
         noisy[wrong] = counts[wrong] + noise(wrong.sum())
@@ -123,7 +125,7 @@ def order_of_appearance(column, rng):
 
 @dataclass(frozen=True)
 class Fault:
-    """A mechanism, neighbors on which it breaks its claim, and the claim."""
+    """A mechanism, neighbors on which it violates its claim, and the claim."""
 
     mechanism: Any
     neighbors: Any

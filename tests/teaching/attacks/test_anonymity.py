@@ -17,8 +17,7 @@ from toolkit.teaching.attacks.anonymity import (
 GRADES = pd.DataFrame(made.grades(), columns=["course", "year", "grade"])
 QUASI = ["course", "year"]
 
-# The example of Machanavajjhala et al. (2007), figure 2: four-anonymous, and a class in which all have
-# cancer.
+# The example of Machanavajjhala et al. (2007), figure 2: it is 4-anonymous, but all members of one class have cancer.
 INPATIENTS = pd.DataFrame(
     {
         "zip": ["130**"] * 4 + ["1485*"] * 4 + ["130**"] * 4,
@@ -38,7 +37,7 @@ def test_the_published_example_is_four_anonymous_and_not_diverse():
 
 
 def test_background_knowledge_leaves_one_illness():
-    """The Japanese patient of the paper: a heart disease is nearly ruled out, so it is the virus."""
+    """The Japanese patient of the paper: a heart disease is nearly ruled out, so it must be the virus."""
     known = {"zip": "130**", "age": "<30"}
     assert background(INPATIENTS, "ill", known) == {"heart": 0.5, "virus": 0.5}
     assert background(INPATIENTS, "ill", known, ruled_out=["heart"]) == {"virus": 1.0}
@@ -81,12 +80,12 @@ def test_generalised_values_contain_the_original_ones():
 
 
 def test_what_cannot_be_reached_is_refused():
-    with pytest.raises(ValueError, match="within reach"):
+    with pytest.raises(ValueError, match="be attainable"):
         generalize({"age": np.array([1, 2])}, {"age": bands(5)}, 3, max_suppressed=0)
 
 
 def test_rows_are_suppressed_before_values_are_made_coarser():
-    """As many rows are dropped as `max_suppressed` allows."""
+    """At most `max_suppressed` of the rows are dropped."""
     ages = {"age": [20] * 18 + [70, 71]}
     kept = generalize(ages, {"age": bands(5)}, 2, max_suppressed=0.1)
     assert (kept.steps, kept.suppressed) == ({"age": 0}, 2)
@@ -94,7 +93,7 @@ def test_rows_are_suppressed_before_values_are_made_coarser():
 
 
 def test_the_column_is_made_coarser_where_more_rows_are_won():
-    """With coarser ages nobody is alone, with coarser places everybody still is."""
+    """With coarser ages nobody is unique; with coarser places all people still are."""
     frame = {"age": [20, 21, 30, 31], "zip": ["1000", "1000", "2000", "2000"]}
     coarse = generalize(frame, {"zip": prefixes(3), "age": bands(5)}, 2, max_suppressed=0)
     assert coarse.steps == {"zip": 0, "age": 1}

@@ -13,8 +13,8 @@ DESIGN = warner(p="2/3")
 
 @pytest.mark.slow
 def test_forty_fresh_reports_betray_nearly_everyone():
-    """The majority of 41 reports is wrong with probability 0.014; of 200 people, more than 12 has probability
-    below 1e-4.
+    """The majority of 41 reports is wrong with probability 0.014; more than 12 wrong majorities among 200 people have
+    probability below 1e-4.
     """
     paths = [ask_again(DESIGN, "yes", 41, rng=np.random.default_rng(seed)) for seed in range(200)]
     right = sum(path.beliefs[-1, 1] > 0.5 for path in paths)
@@ -23,7 +23,9 @@ def test_forty_fresh_reports_betray_nearly_everyone():
 
 @pytest.mark.slow
 def test_a_remembered_report_reveals_no_more_when_it_is_repeated():
-    """Exactly the bound of one report: success e**eps / (1 + e**eps) = 2/3; 600 people, four standard errors."""
+    """The success rate attains the bound for one report, e**eps / (1 + e**eps) = 2/3; 600 people, four standard
+    errors.
+    """
     paths = [ask_again(DESIGN, "yes", 41, remembered=True, rng=np.random.default_rng(seed)) for seed in range(600)]
     right = np.mean([path.beliefs[-1, 1] > 0.5 for path in paths])
     assert all(path.beliefs[-1].max() == pytest.approx(2 / 3) for path in paths)
@@ -58,6 +60,6 @@ def test_what_tells_no_law_is_refused():
     class Mute:
         options = ("no", "yes")
 
-    with pytest.raises(TypeError, match="must tell its law"):
+    with pytest.raises(TypeError, match="must have a known distribution of reports"):
         ask_again(Mute(), "no", 3)
     assert numeric.one_bit((0, 1), 1.0).options == ()

@@ -21,13 +21,13 @@ def test_one_look_at_the_weights_of_a_classifier_finds_the_canary() -> None:
     found = membership.canary_game(LogisticRegression().fit, rows, labels, CANARY, games=3)
     assert found.area == found.advantage == 1
     inside, outside = membership._canary_scores(LogisticRegression().fit, rows, labels, CANARY, games=2)
-    assert len(set(inside)) == len(set(outside)) == 1  # a function of its data alone
+    assert len(set(inside)) == len(set(outside)) == 1  # a deterministic function of its data
 
 
 @pytest.mark.slow
 def test_a_private_one_keeps_it_within_the_promise() -> None:
-    """Epsilon 1 allows an advantage of 0.462. The best threshold for 60 games of each kind sees up to 0.35
-    more, but for one seed in ten at most (Massart's inequality, for both kinds); the seed is fixed.
+    """Epsilon 1 allows an advantage of 0.462. With 60 games of each kind, the best threshold exceeds it by more than
+    0.35 for at most one seed in ten (Massart's inequality, for both kinds); the seed is fixed.
     """
     rows, labels = crowd()
     rng = np.random.default_rng(2)
@@ -47,7 +47,7 @@ def test_what_is_no_table_or_no_row_of_it_is_refused() -> None:
 
 @pytest.mark.parametrize(("label", "sign"), [(1, 1), (0, -1)])
 def test_scores_are_the_models_own_with_the_sign_of_the_label(label: int, sign: int) -> None:
-    """A model that scores by the sum of all it was taught, and of the row it is asked about."""
+    """A model whose score depends on the sum of its training data and on the row in question."""
 
     class Sum:
         classes_, made = (0, 1), 0
@@ -63,6 +63,6 @@ def test_scores_are_the_models_own_with_the_sign_of_the_label(label: int, sign: 
     inside, outside = membership._canary_scores(Sum, rows, labels, ([5.0], label), games=2)
     assert inside == [sign * (5107 + 100 * label)] * 2
     assert outside == [sign * 5203] * 2
-    assert rows.tolist() == [[1], [2]]  # what was given is not changed
+    assert rows.tolist() == [[1], [2]]  # the arguments are not modified
     membership.canary_game(Sum, rows, labels, ([5.0], label))
-    assert Sum.made == 4 + 100  # fifty games of each kind, where nothing else is said
+    assert Sum.made == 4 + 100  # fifty games of each kind by default

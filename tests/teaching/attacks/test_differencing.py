@@ -25,11 +25,14 @@ def test_noisy_means_tell_the_salary_no_better_than_their_noise_times_n():
     rng = np.random.default_rng(1)
     before, after = 50_000 + rng.normal(0, 10, 4000), 50_000 + rng.normal(0, 10, 4000)
     guesses = [resignation(b, 100, a) for b, a in zip(before, after, strict=True)]
-    assert np.std(guesses) == pytest.approx(10 * math.hypot(100, 99), rel=0.05)  # 4000 draws: se 1.1 %
+    # the standard error of 4000 draws is 1.1 %
+    assert np.std(guesses) == pytest.approx(10 * math.hypot(100, 99), rel=0.05)
 
 
 def test_differential_privacy_bounds_the_resignation_attack():
-    """High or low earner left? Both means at epsilon / 2; 3000 trials, Hoeffding's margin at false-alarm rate 1e-6."""
+    """Did a high or a low earner leave? Both means are released at epsilon / 2; 3000 trials, Hoeffding's margin at a
+    false-alarm rate of 1e-6.
+    """
     epsilon, n, trials = 1.0, 20, 3000
     rng = np.random.default_rng(2)
     mechanism = Laplace.for_epsilon(epsilon / 2, sensitivity=100 / (n - 1))

@@ -49,7 +49,7 @@ def test_codes_are_in_the_order_of_the_values_and_missing_comes_first(values):
 
 
 def test_numeric_columns_without_missing_values_stay_numeric():
-    """All other columns are held as objects."""
+    """All other columns are stored as objects."""
     values = [pd.Series([1, 2]), pd.Series([0.5, 2]), pd.Series([1, None], dtype="Int64"), pd.Series(["a", "b"])]
     assert [values_of(as_column(one)).dtype.kind for one in values] == ["i", "f", "O", "O"]
 

@@ -1,4 +1,4 @@
-"""Every attack, handed every kind of frame: it reads it, or refuses it without a word of what is in it."""
+"""Every attack with every kind of frame: it reads the frame, or rejects it without quoting its contents."""
 
 import decimal
 import inspect
@@ -33,7 +33,7 @@ FRAMES: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "pyarrow": pa.table,
     "duckdb": lambda data: _relation(pa.table(data)),
 }
-OTHERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # no frames: refused
+OTHERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {  # not frames: rejected
     "a text": lambda _: MARKER,
     "rows": lambda data: list(zip(*data.values(), strict=True)),
     "array": lambda data: np.array(list(data.values()), dtype=object),
@@ -77,7 +77,7 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "streams.spot": lambda x: streams.spot(streams.exact_totals, x, 1, runs=4),
     "streams.canaries": lambda x: streams.canaries(streams.exact_totals, x),
 }
-NO_DATA = {  # they take what the analyst writes, a release or a server, and no rows of a person
+NO_DATA = {  # they take arguments that the analyst writes, a release or a server, but no rows of people
     *("anonymity.bands", "anonymity.prefixes", "linkage.recognize", "averaging.ask_again"),
     *("differencing.outlier", "differencing.resignation", "differencing.tracker"),
     *("membership.inner_product_area", "membership.promised_advantage", "membership.simulate"),
@@ -91,7 +91,7 @@ def _relation(table: pa.Table) -> duckdb.DuckDBPyRelation:
 
 
 def message(call: Callable[[], Any], capfd: pytest.CaptureFixture[str]) -> str:
-    """All that is said, of a call that may fail: by itself, by what it is chained to, and by engines."""
+    """Return everything that a failing call reveals: its own message, the chained errors and messages of engines."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
@@ -105,7 +105,7 @@ def message(call: Callable[[], Any], capfd: pytest.CaptureFixture[str]) -> str:
 
 def test_every_attack_is_handed_frames_here() -> None:
     rooms = (name for name in attacks.__all__ if inspect.ismodule(getattr(attacks, name)))
-    shown = {"gallery"}  # exhibits: mechanisms that are broken, on data of their own
+    shown = {"gallery"}  # exhibits: broken mechanisms with data of their own
     found = {
         f"{room}.{name}"
         for room in set(rooms) - shown
@@ -123,6 +123,7 @@ def test_an_attack_on_a_frame_reads_every_kind_alike(name: str) -> None:
         assert READS[name](made(DATA)) == expected, kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*READS, *ARRAYS])
 def test_no_message_holds_what_is_in_a_frame(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     call = {**READS, **ARRAYS}[name]
@@ -156,7 +157,7 @@ def test_an_engine_that_fails_while_it_is_read_says_nothing(capfd: pytest.Captur
 
 
 def test_a_column_of_numbers_and_texts_keeps_them_apart() -> None:
-    """As an array, the list would be all text: 1 and "1" one value."""
+    """As an array, all entries of the list would be texts, so 1 and "1" would be equal."""
     assert linkage.uniqueness({"a": [1, "1", 2, 2]}).shares == {("a",): 0.5}
 
 

@@ -1,4 +1,4 @@
-"""Every exhibit is as broken as it says, and its repair is not."""
+"""Every exhibit has the fault that it describes, and its repaired version does not."""
 
 import math
 
@@ -15,7 +15,7 @@ NAMES = list(EXHIBITS)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_an_audit_of_eight_thousand_runs_refutes_the_exhibit(name):
-    """Twenty thousand are promised; with eight p-values are below 2e-10 on either of two seeds."""
+    """Twenty thousand runs are promised to be enough; with eight thousand, p-values are below 2e-10 for two seeds."""
     verdict = EXHIBITS[name].audit(runs=8_000, seconds=60, rng=np.random.default_rng(1))
     assert verdict.violated, verdict
     assert verdict.epsilon > gallery.EPSILON
@@ -24,7 +24,7 @@ def test_an_audit_of_eight_thousand_runs_refutes_the_exhibit(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_repair_stands(name):
-    """A true claim is refuted with probability at most 1e-4; sixteen audits: 2e-3."""
+    """A true claim is refuted with probability at most 1e-4; for sixteen audits this is 2e-3."""
     verdict = EXHIBITS[name].audit(repaired=True, runs=10_000, seconds=60, rng=np.random.default_rng(2))
     assert verdict, verdict
     assert verdict.epsilon <= gallery.EPSILON
@@ -37,7 +37,7 @@ def test_every_exhibit_says_what_is_wrong_and_no_two_say_the_same():
 
 @pytest.mark.slow
 def test_faked_questions_cost_what_enumeration_says():
-    """ln(2 (e - 1) + 1) = 1.4899 for whole records, as enumerated for random sampling plus fake data of two
+    """Whole records cost ln(2 (e - 1) + 1) = 1.4899, as enumerated for random sampling plus fake data with two
     questions.
     """
     odds = 2 * np.expm1(1.0) + 1
@@ -45,7 +45,7 @@ def test_faked_questions_cost_what_enumeration_says():
     likelier, other = (
         keep / 2,
         (1 - keep) / 2,
-    )  # of (1, 1): the asked one kept or not, the other a coin, whichever was asked
+    )  # for the record (1, 1): the true answer is kept or not, the other is a coin flip, whichever question was asked
     assert np.log(likelier / other) == pytest.approx(1.4899, abs=1e-4)
     rng = np.random.default_rng(3)
     for answers, chance in (((1, 1), likelier), ((0, 0), other)):
@@ -55,7 +55,7 @@ def test_faked_questions_cost_what_enumeration_says():
 
 @pytest.mark.parametrize("below", [1, 2, 4, 10, 30])
 def test_the_telling_event_costs_half_epsilon_per_answer_below(below):
-    """Each answer below the threshold but the last adds half of epsilon."""
+    """Each answer below the threshold, except the last, adds epsilon / 2."""
     likelier, other = telling_event(below)
     assert np.log(likelier / other) == pytest.approx((below - 1) / 2, abs=1e-9)
 
@@ -73,12 +73,12 @@ def test_the_probability_of_the_event_is_that_of_the_mechanism():
 
 @pytest.mark.slow
 def test_a_short_audit_misses_the_telling_vector_without_a_hint():
-    """With the right pair of neighbors an audit of more runs finds it.
+    """With the right pair of neighbors, an audit with more runs finds the fault.
 
-    On the right pair 60,000 runs refute, with p-values below 1e-6 on each of three seeds. On all pairs
-    200,000 did on two of three seeds.
+    On this pair, 60,000 runs refute the claim with p-values below 1e-6 for each of three seeds. On all pairs, 200,000
+    runs did so for two of three seeds.
 
-    Should a better audit refute the first one day, the exhibit moves to the others.
+    If a better audit refutes the first exhibit one day, move it to the others.
     """
     assert not MISSED.audit(runs=8_000, seconds=60, rng=np.random.default_rng(1)).violated
     told = (np.array([0.0, 0, 0, 0, 1]), np.array([1.0, 1, 1, 1, 0]))
@@ -95,9 +95,10 @@ def test_the_repaired_median_stands_where_one_person_moves_it_farthest():
 
 
 def test_noise_on_the_grid_has_the_variance_of_laplace_noise():
-    """A single draw follows the same law as an array of them.
+    """A single draw has the same distribution as an array of draws.
 
-    The variance is 2 scale**2, and that of a mean of 4,000 squares 20 scale**4 / 4,000; within five of its roots.
+    The variance is 2 scale**2, and a mean of 4,000 squares has variance 20 scale**4 / 4,000; the tolerance is five
+    standard errors.
     """
     for scale in (0.5, 3.0):
         drawn = gallery._laplace_array(scale, 4000, np.random.default_rng(1))
@@ -110,7 +111,7 @@ def test_noise_on_the_grid_has_the_variance_of_laplace_noise():
 
 
 def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
-    """A lie has the chance 1 / (1 + e); 4,000 people, five standard errors; either question is asked of half."""
+    """A lie has probability 1 / (1 + e); 4,000 people, five standard errors; half of them are asked each question."""
     rng, lie = np.random.default_rng(1), 1 / (1 + np.e)
     drawn = np.array([gallery._one_of_two((1, 0), rng, fakes=False) for _ in range(4000)])
     lies = np.count_nonzero((drawn[:, 0] == 0) | (drawn[:, 1] == 1)) / 4000
@@ -120,7 +121,7 @@ def test_one_answer_of_two_is_told_with_the_lies_of_its_epsilon():
 
 
 AGES, SALARIES, ANSWERS, RISING = [70, 0, 100, 10, 30], [30, 150], [np.nan, 0.5, 2], [-1, 0, 5]
-DOES = [  # a mechanism, its input, what it takes beside it, its output, the scales of its noise
+DOES = [  # a mechanism, its input, its other arguments, its output and the scales of its noise
     ("_count", 10, {"scale": 2.0}, 10, [2]),
     ("_seeded_count", 10, {}, 10, [1]),
     ("_histogram", [0, 2, 0], {"scale": 2.0}, [2, 0, 1], [2]),
@@ -150,7 +151,7 @@ DOES = [  # a mechanism, its input, what it takes beside it, its output, the sca
 
 @pytest.mark.parametrize(("name", "given", "said", "output", "expected"), DOES)
 def test_each_mechanism_is_exact_without_noise_and_has_its_scale(name, given, said, output, expected, monkeypatch):
-    """Lies have a chance of 1 / (1 + e) = 0.269, flips of 1 / (1 + sqrt(e)) = 0.378."""
+    """Lies have a probability of 1 / (1 + e) = 0.269, flips of 1 / (1 + sqrt(e)) = 0.378."""
     scales = []
     monkeypatch.setattr(gallery, "_laplace", lambda scale, _: scales.append(scale) or 0.0)
     monkeypatch.setattr(gallery, "_laplace_array", lambda scale, size, _: scales.append(scale) or np.zeros(size))
@@ -166,7 +167,7 @@ def test_each_mechanism_is_exact_without_noise_and_has_its_scale(name, given, sa
 
 @pytest.mark.parametrize(("claimed", "true"), [(1e-6, 1.5e-3), (1e-4, 2.2e-3)])
 def test_the_slides_noise_in_dimensions_breaks_its_claim_a_thousandfold(claimed: float, true: float) -> None:
-    """At p = 1 and epsilon = 1; the repair, twice the noise, keeps it."""
+    """At p = 1 and epsilon = 1 the claim is violated; the repaired mechanism, with twice the noise, satisfies it."""
     shrunk = math.exp(-slide_beta(1, claimed))
     assert laplace_delta(1, (0, 1), (shrunk, shrunk)) == pytest.approx(true, rel=0.05)
     assert laplace_delta(1, (0, 2), (shrunk, 2 * shrunk)) < claimed
@@ -188,9 +189,10 @@ def test_an_audit_of_twenty_thousand_runs_sees_nothing_of_it() -> None:
 
 
 def test_the_slide_has_noise_of_the_scale_of_its_smooth_sensitivity(monkeypatch) -> None:
-    """The repaired mechanism has twice that scale.
+    """The repaired mechanism has twice the scale.
 
-    Neighbors whose sensitivities differ by a factor of e**beta, as far apart as the smaller, on the grid of 1/64.
+    The sensitivities of the neighbors differ by a factor of e**beta, and their distance is the smaller sensitivity, on
+    the grid of 1/64.
     """
     scales = []
     monkeypatch.setattr(gallery, "_laplace_array", lambda scale, size, _: scales.append(scale) or np.zeros(size))

@@ -57,7 +57,7 @@ def ratings():
 
 
 def test_six_approximate_reviews_recognize_nearly_every_reviewer():
-    """The public reviews are off by up to a star and a week."""
+    """The public reviews differ by up to a star and a week."""
     released, reviews, chosen = ratings()
     right = accepted = 0
     for place, user in enumerate(chosen):
@@ -72,9 +72,7 @@ def test_six_approximate_reviews_recognize_nearly_every_reviewer():
 
 
 def test_a_stranger_is_not_recognized():
-    """Someone whose reviews are of other people's films stands out from nobody: of 40 strangers at most a few
-    are accepted.
-    """
+    """Reviews of other people's films do not single out anybody: of 40 strangers, at most a few are accepted."""
     released, _, _ = ratings()
     rng, accepted = np.random.default_rng(1), 0
     for _ in range(40):
@@ -101,10 +99,10 @@ def test_rare_films_say_more_than_popular_ones():
 
 
 def test_scores_add_up_over_known_films_and_matches_must_stand_out():
-    """A match is accepted by the distance of its score from the second-best one."""
+    """A match is accepted by the distance of its score from the second best score."""
     rng = np.random.default_rng(1)
     rated = [(user, film) for user in range(6) for film in range(5) if rng.random() < 0.6]
-    pairs = np.array([*rated, (6, 1)])  # the last one saw none of the known films, and counts
+    pairs = np.array([*rated, (6, 1)])  # the last user saw none of the known films, and is counted
     released = Ratings(*pairs.T, rng.integers(1, 6, len(pairs)) + 0.0, rng.integers(0, 90, len(pairs)) + 0.0)
     known = Ratings(np.zeros(3, int), np.array([0, 2, 4]), np.array([1.0, 5.0, 3.0]), np.array([9.0, 40.0, 80.0]))
     scores = np.zeros(7)
@@ -119,8 +117,8 @@ def test_scores_add_up_over_known_films_and_matches_must_stand_out():
 
 
 def test_rows_that_match_more_than_once_are_ambiguous():
-    """Their values occur in both tables, and twice in at least one of them."""
+    """Their values occur in both tables, and at least twice in one of them."""
     links = link({"x": [1, 1, 2, 3, 4, 4]}, {"x": [1, 2, 2, 3, 5]}, on=["x"])
-    assert links.ambiguous == 3  # of 1 and of 2; nobody is a 4 there
+    assert links.ambiguous == 3  # of 1 and of 2; no row has a 4 there
     assert (links.anonymous.tolist(), links.public.tolist()) == ([3], [3])
     assert not len(link({"x": [1]}, {"x": [2]}, on=["x"]).anonymous)

@@ -10,7 +10,7 @@ PUBLISHED = [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
 
 
 def share(found, truth):
-    """The share of the people whom the guess has in their true cell."""
+    """Return the share of people whom the guess places in their true cell."""
     return np.minimum(found.guess, truth).sum() / truth.sum()
 
 
@@ -45,7 +45,7 @@ def test_coarse_tables_leave_the_cells_open():
 
 
 def test_noise_leaves_nothing_certain_and_fewer_people_in_their_place():
-    """Noise of scale 4 (a budget of 1 over four tables) on a fixed seed."""
+    """Noise of scale 4 (a budget of 1 over four tables) with a fixed seed."""
     rng = np.random.default_rng(1)
     exact = marginals_of(block(), PUBLISHED)
     noisy = {axes: counts + np.round(rng.laplace(scale=4, size=counts.shape)) for axes, counts in exact.items()}
@@ -60,10 +60,10 @@ def test_a_table_of_another_shape_is_refused():
 
 
 def test_contradictory_tables_leave_every_guess_within_its_limits():
-    """The tables are the marginals, and they disagree about the total."""
+    """The tables are marginals that disagree about the total."""
     block = from_marginals({(0,): [3, 0], (1,): [0, 1]}, (2, 2))
     assert np.all((block.low <= block.guess) & (block.guess <= block.high))
-    assert block.high.max() >= 3  # as many as any table says
+    assert block.high.max() >= 3  # as many as any of the tables implies
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0])

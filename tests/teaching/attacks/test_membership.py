@@ -11,7 +11,7 @@ from toolkit.teaching.attacks import membership as attack
 
 
 def area(scores):
-    """The area over many studies: members and outsiders of each are compared within it."""
+    """Return the mean area over many studies; members and outsiders are compared within each study."""
     return float(np.mean([attack.roc(members, outsiders).area for members, outsiders in scores]))
 
 
@@ -27,7 +27,7 @@ def signs(d, n, studies, noise_sd=0.0, seed=1):
 def test_the_area_of_the_inner_product_is_close_to_its_closed_form(d, n):
     """The simulated area is within 0.02 of the formula.
 
-    80 studies: the standard error of the mean area is below 0.005.
+    With 80 studies, the standard error of the mean area is below 0.005.
     """
     assert area(signs(d, n, 80)) == pytest.approx(attack.inner_product_area(d, n), abs=0.02)
 
@@ -52,7 +52,7 @@ def test_a_private_mean_leaves_the_area_that_its_noise_does(kind):
 
 
 def test_the_mean_is_released_by_the_mechanism_that_is_given():
-    """One that tells nothing leaves a coin; an estimate is read by its value."""
+    """A release without information leaves a coin flip; an estimate is read by its value."""
     rng = np.random.default_rng(1)
     assert attack.simulate(200, 20, lambda mean: 0 * mean, studies=2, rng=rng) == 0.5
     assert attack.simulate(200, 20, Laplace.for_epsilon(10**6), studies=2, rng=rng) > 0.9
@@ -94,8 +94,8 @@ def test_members_of_the_planted_study_are_found():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Laplace", "Gaussian"])
 def test_differential_privacy_keeps_every_threshold_within_its_bound(kind):
-    """One member or one outsider a study, told by Q against its middle; 3000 studies, false-alarm rate 1e-6
-    (Hoeffding). The means of all are released in one row, as the noise is the same whatever they are.
+    """One member or one outsider per study, classified by comparing Q with the midpoint; 3000 studies, false-alarm rate
+    1e-6 (Hoeffding). The means of all studies are released in one row, because the noise does not depend on them.
     """
     epsilon, delta, d, n, trials = 1.0, 1e-3 if kind == "Gaussian" else 0.0, 4, 6, 3000
     laplace = Laplace.for_epsilon(epsilon, sensitivity=2 * d / n)
@@ -122,7 +122,7 @@ def test_without_noise_the_same_attack_breaks_that_bound():
 
 
 def test_fill_nates_moves_the_weight_on_income():
-    """Which of two hospitals has him is seen from the published weights alone."""
+    """The published weights alone reveal which of two hospitals has his record."""
     rng = np.random.default_rng(1)
     income = rng.lognormal(size=(2, 200, 1))
     smokes = np.where(rng.random((2, 200)) < 0.5 - 0.2 * np.tanh(income[..., 0] - 1), 1.0, -1.0)
@@ -170,7 +170,7 @@ def test_the_ridge_is_a_row_of_its_root_for_each_weight():
         (lambda: attack.roc([1, np.nan], [0, 1]), "NaN"),
         (lambda: attack.inner_product([0.5, 0.5, 0.5], [[1, 0]]), "`mean` must be one number for each column"),
         (lambda: attack.inner_product([0.5, 0.5], [[1, 0]], [0, 0.5]), "between 0 and 1"),
-        (lambda: attack.fit([[1.0, 0.0]], [1, -1]), "one for each row"),
+        (lambda: attack.fit([[1.0, 0.0]], [1, -1]), "one entry per row"),
         (lambda: attack.fit([[1.0, 1.0], [2.0, 2.0]], [1, -1]), "must be independent"),
     ],
 )

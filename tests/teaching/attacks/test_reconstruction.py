@@ -31,7 +31,7 @@ def test_noise_far_below_the_root_of_n_reveals_95_percent_of_the_bits(mechanism,
 
 @pytest.mark.slow
 def test_512_bits_are_reconstructed():
-    share = attacked(512, attack._bounded_noise(4))  # n log2(n)**2 = 41,472 queries, noise a fifth of the root of n
+    share = attacked(512, attack._bounded_noise(4))  # n log2(n)**2 = 41,472 queries, noise of a fifth of sqrt(n)
     assert share >= 0.95
 
 
@@ -63,7 +63,7 @@ def test_wild_answers_mislead_least_squares_but_not_the_linear_program():
 
 @pytest.mark.slow
 def test_the_threshold_lies_at_the_root_of_n():
-    """Well below it nearly everything is found, well above little more than by a coin."""
+    """With noise well below sqrt(n) nearly all bits are found; well above it, little more than with a coin flip."""
     n = 256
     below, above = attack.sweep(n, [n**0.5 / 8, 8 * n**0.5], repeats=4, rng=np.random.default_rng(1))
     assert below[1] >= 0.95
@@ -77,15 +77,17 @@ def test_a_generator_repeats_a_sweep():
 
 @pytest.mark.parametrize("sd", [4, 8, 16, 40])
 def test_the_share_found_is_what_theory_says(sd):
-    """n = 256, four tables: 1024 nearly independent bits have a standard error of at most 0.016; 4 of them."""
+    """n = 256, four tables: 1024 nearly independent bits have a standard error of at most 0.016; the tolerance is 4
+    standard errors.
+    """
     (found,) = attack.sweep(256, [sd * math.sqrt(3)], repeats=4, rng=np.random.default_rng(2))
     assert found[1] == pytest.approx(norm.cdf(math.sqrt(1024 - 256) / (4 * sd)), abs=0.064)
 
 
 def test_known_noise_helps_most_with_as_many_answers_as_people():
-    """Knowing the noise never reduces the share of bits that are found.
+    """Knowing the noise never reduces the share of correct bits.
 
-    Ten tables of 64 bits: plain least squares amplifies the noise where the number of answers is that of people.
+    Ten tables of 64 bits: plain least squares amplifies the noise where there are as many answers as people.
     """
     found = {}
     for count in (32, 64, 96, 256):
@@ -97,15 +99,16 @@ def test_known_noise_helps_most_with_as_many_answers_as_people():
         found[count] = shares
     assert all(informed >= plain for plain, informed in found.values())
     assert found[64][1] > found[64][0] + 0.15
-    assert sorted(found) == sorted(found, key=lambda count: found[count][1])  # more answers never help the people
+    # more answers than people never make it worse
+    assert sorted(found) == sorted(found, key=lambda count: found[count][1])
 
 
 def test_the_pull_towards_one_half_is_that_of_the_posterior_mean():
-    """One person, one answer 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 + v)."""
+    """One person, one answer of 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 + v)."""
     guess = attack.reconstruct(np.array([[True]]), [1.0], noise_sd=2.0).fractional[0]
     assert guess == pytest.approx(0.5 + 0.5 * 0.25 / (0.25 + 4.0))
     nobody = attack.reconstruct(np.array([[True, False]]), [1.0])
-    assert (nobody.fractional[1], nobody.bits.tolist()) == (0.5, [True, False])  # asked about nowhere
+    assert (nobody.fractional[1], nobody.bits.tolist()) == (0.5, [True, False])  # a bit that is in no query
 
 
 def test_more_queries_wash_out_noise_beyond_the_root_of_n():
@@ -116,7 +119,7 @@ def test_more_queries_wash_out_noise_beyond_the_root_of_n():
 
 @pytest.mark.parametrize("alpha", [0, 0.5, 1, 1.5, 2])
 def test_the_exhaustive_attack_is_wrong_in_at_most_4_alpha_positions(alpha):
-    """The theorem, on random tables with random and with one-sided errors of up to alpha."""
+    """The theorem holds for random tables with random and with one-sided errors of up to alpha."""
     rng = np.random.default_rng(3)
     for trial in range(12):
         secret = rng.integers(0, 2, 9)
@@ -127,7 +130,9 @@ def test_the_exhaustive_attack_is_wrong_in_at_most_4_alpha_positions(alpha):
 
 
 def test_an_adversarial_curator_comes_near_the_bound_of_the_theorem():
-    """Answers halfway between two tables that differ in 2 alpha places: both pass, so that many places can be wrong."""
+    """Answers halfway between two tables that differ in 2 alpha bits: both tables agree with them, so that many bits
+    can be wrong.
+    """
     alpha, secret = 2, np.zeros(8, dtype=int)
     other = np.array([1, 1, 1, 1, 0, 0, 0, 0])
     told = (attack.subset_sums(secret) + attack.subset_sums(other)) / 2
@@ -157,8 +162,8 @@ def test_subset_sums_are_the_sums_of_the_subsets():
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_differential_privacy_keeps_the_attack_within_its_bound(epsilon):
-    """One bit a table, 1500 tables: success at most e**eps / (1 + e**eps), plus Hoeffding's margin at
-    false-alarm rate 1e-6. The noise of all answers is drawn in one row.
+    """One bit per table, 1500 tables: success at most e**eps / (1 + e**eps), plus Hoeffding's margin at a false-alarm
+    rate of 1e-6. The noise of all answers is drawn in one row.
     """
     trials, n, count = 1500, 8, 24
     rng, found = np.random.default_rng(4), 0
@@ -176,8 +181,8 @@ def test_one_answer_for_each_query_is_asked_for():
 
 
 def test_a_sweep_asks_about_random_tables_at_each_level():
-    """Who answers 0 to everything leaves all bits 0: right for those that are, a half; 800 of them, five standard
-    errors. Who answers exactly leaves everything to be found.
+    """If all answers are 0, all reconstructed bits are 0, which is right for half of 800 bits (five standard errors).
+    With exact answers, all bits are found.
     """
     tried = []
 

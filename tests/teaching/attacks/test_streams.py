@@ -18,16 +18,19 @@ def test_exact_totals_tell_everything() -> None:
 
 
 def test_new_noise_every_week_is_averaged_away() -> None:
-    """52 weeks with noise of scale 1 each: their mean has a standard deviation of 0.196, and a person is 1.
-    That the covariance is learnt from 200 runs costs a quarter of it: the area is still above 0.99, and 0.97
-    of 200 runs on each side is beyond 1e-6.
+    """52 weeks with noise of scale 1 each: the mean has a standard deviation of 0.196, and one person changes it by 1.
+
+    Estimating the covariance from 200 runs costs a quarter of the effect: the area is still above 0.99, and falling
+    below 0.97 with 200 runs on each side has probability below 1e-6.
     """
     found = spot(new_noise_every_week(1), [10] * 52, 1, runs=400, rng=np.random.default_rng(2))
     assert found.area > 0.97
 
 
 def test_noise_that_all_weeks_share_hides_nobody() -> None:
-    """Totals that are all wrong by the same number of some thousands: the week in which they rise by one more tells."""
+    """If all totals are off by the same large number, the week in which they increase by one more reveals the
+    person.
+    """
 
     def shared(counts, rng):
         return np.cumsum(counts) + rng.normal(0, 1000) + rng.normal(0, 0.1, len(counts))
@@ -38,9 +41,9 @@ def test_noise_that_all_weeks_share_hides_nobody() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "best"), [(Pure(1), 0.463), (Zcdp("1/8"), 0.198)], ids=["pure", "zcdp"])
 def test_one_loss_for_all_weeks_keeps_its_promise(loss: Pure | Zcdp, best: float) -> None:
-    """The same under one loss: no test at all has an advantage above tanh(1/2) = 0.462 under Pure(1), and of
-    this Gaussian stream the best one has 2 Phi(1/4) - 1. With 120 runs on each side the curve is 0.3 above
-    its truth less than once in 20,000 times (Smirnov).
+    """Under one loss no test has an advantage above tanh(1/2) = 0.462 for Pure(1); for this Gaussian stream the best
+    has 2 Phi(1/4) - 1. With 120 runs on each side, the estimated curve exceeds the true one by 0.3 with probability
+    below 1 in 20,000 (Smirnov).
     """
     found = spot(one_loss(loss), [10] * 12, 1, runs=240, rng=np.random.default_rng(3))
     assert promised_advantage(1) == pytest.approx(math.tanh(0.5))
@@ -48,8 +51,8 @@ def test_one_loss_for_all_weeks_keeps_its_promise(loss: Pure | Zcdp, best: float
 
 
 def test_canaries_refute_a_loss_that_is_too_small_and_no_other() -> None:
-    """One run of 52 weeks each: exact totals refute every epsilon up to 2.8; a stream of Pure(1) refutes
-    nothing below 1, which for luck alone would have a chance of 5 %.
+    """One run of 52 weeks each: exact totals refute every epsilon up to 2.8; a stream of Pure(1) refutes nothing above
+    1 (which would happen by chance in 5 % of runs).
     """
     exact = canaries(exact_totals, [10] * 52, rng=np.random.default_rng(4))
     kept = canaries(one_loss(Pure(1)), [10] * 52, rng=np.random.default_rng(4))
@@ -66,7 +69,7 @@ def test_a_generator_adds_the_same_canaries_again() -> None:
 
 
 def test_a_canary_is_added_in_about_every_other_week() -> None:
-    """400 coins: 200 heads within five standard errors of 10."""
+    """400 coin flips: 200 heads, with a tolerance of five standard errors of 10."""
     added = []
 
     def publish(counts, rng):
@@ -79,7 +82,7 @@ def test_a_canary_is_added_in_about_every_other_week() -> None:
 
 
 def test_the_bound_is_the_epsilon_that_explains_the_right_guesses() -> None:
-    """At this epsilon as many right guesses or more have a probability of one minus the level."""
+    """At this epsilon, as many or more right guesses have a probability of one minus the level."""
     found = Canaries(100, 80, 0.95)
     share = 1 / (1 + math.exp(-found.epsilon))
     assert binom.sf(79, 100, share) == pytest.approx(0.05)

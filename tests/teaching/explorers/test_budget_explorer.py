@@ -33,7 +33,7 @@ def test_every_total_is_what_the_answers_compose_to():
 
 @pytest.mark.slow
 def test_every_factor_is_e_to_the_total_up_to_a_total_of_100():
-    """Beyond that total nothing remains to be distinguished."""
+    """Above this total, nothing remains to be distinguished."""
     table = budget_table()
     for totals, factors in zip(table["total"], table["factor"], strict=True):
         for total, factor in zip(totals, factors, strict=True):
@@ -79,15 +79,16 @@ def test_the_table_and_the_row_of_a_setting_agree():
 @pytest.mark.slow
 def test_the_sentences_of_one_answer_hidden_by_two_coins():
     explorer = explorers.budget(warner("3/4").epsilon, prior=0.1)
-    assert explorer.truth() == (75, "75")
+    assert explorer.right_answer() == (75, "75")
     assert {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()} == {
         "icons": "Of 100 guesses between two equally likely secrets, on average at most 75 come out "
         "right; without the releases, 50.",
         "odds": "The odds between any two secrets shift by a factor of up to 3.00 (limits are rounded up).",
-        "belief": "Who believed 10 % before believes at least 3 % and at most 25 % after.",
-        "bet": "A bet of 1 € on the secret, fair before, is worth up to 2.50 € after.",
-        "total": "Questions a year: 1; years: 1; answers in all: 1. Together they cost ε = 1.10.",
-        "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost ε = 1.09.",
+        "belief": "A belief of 10 % before becomes at least 3 % and at most 25 % after.",
+        "bet": "A bet of 1 € on the secret that was fair before is worth up to 2.50 € after.",
+        "total": "Questions per year: 1; years: 1; answers in total: 1. Together they cost ε = 1.10.",
+        "each": "For the odds to shift by a factor of at most 3 in total, as with two coins, each answer may cost "
+        "ε = 1.09.",
     }
 
 
@@ -98,7 +99,7 @@ def test_more_questions_and_more_years_cost_more(explorer):
     explorer.questions = 13
     assert explorer.loss == Pure(26)
     assert explorer.row["questions"] == 13
-    assert "answers in all: 52" in explorer.describe()["total"]
+    assert "answers in total: 52" in explorer.describe()["total"]
 
 
 def test_a_budget_beyond_all_bounds_is_said_to_be_so():
@@ -108,7 +109,7 @@ def test_a_budget_beyond_all_bounds_is_said_to_be_so():
 
 
 def test_a_belief_before_is_never_rounded_to_certain():
-    assert "Who believed 99.6 % before" in explorers.budget(prior=0.996).describe()["belief"]
+    assert "A belief of 99.6 % before" in explorers.budget(prior=0.996).describe()["belief"]
 
 
 def test_settings_of_epsilon_rise_by_at_most_two_thirds():

@@ -39,7 +39,7 @@ def test_what_is_computed_afresh_has_the_order_of_what_is_stored(monkeypatch):
 
 
 def test_every_setting_is_stored_and_totals_are_monotone():
-    """Totals increase with releases and epsilon, and decrease with delta."""
+    """Totals increase with the number of releases and epsilon, and decrease with delta."""
     found = stored_totals()
     assert len(found) == len(RELEASES) * len(EPSILONS) * len(DELTAS)
     for place, grid, sign in ((0, RELEASES, 1), (1, EPSILONS, 1), (2, DELTAS, -1)):
@@ -54,20 +54,20 @@ def test_the_optimal_total_is_never_above_the_other_rules():
 
 
 def test_the_sentences_state_the_best_total_and_what_it_allows(explorer):
-    """They give the factor of the best total and the number of right guesses."""
+    """The sentences state the factor of the best total and the number of right guesses."""
     best = compose([Pure(0.1)] * 52, 1e-6).epsilon
     said = explorer.describe()
     assert f"ε\u00a0=\u00a0{math.ceil(100 * best) / 100:.2f}" in said["total"]
     assert "ε\u00a0=\u00a05.20" in said["total"]
     assert f"{math.ceil(10 * math.exp(best)) / 10:.1f}" in said["odds"]
     assert f"at most {math.ceil(100 * math.exp(best) / (1 + math.exp(best)))} come out right" in said["icons"]
-    assert "may exceed what it allows by 1 in 1,000,000." in said["slack"]
-    assert said["odds"].startswith("But for δ, ")
+    assert "may exceed its limit by 1 in 1,000,000." in said["slack"]
+    assert said["odds"].startswith("Except for δ, ")
 
 
 def test_one_release_shifts_the_odds_by_e_to_its_epsilon():
     assert (
-        f"up to {math.ceil(100 * math.exp(0.7)) / 100:.2f} (limits are rounded up). One"
+        f"up to {math.ceil(100 * math.exp(0.7)) / 100:.2f} (limits are rounded up). For one"
         in explorers.composition(1, epsilon=0.7).describe()["odds"]
     )
 

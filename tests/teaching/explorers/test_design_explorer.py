@@ -90,8 +90,8 @@ def test_the_sentences_of_the_professors_die():
     assert fill_sentences(table, table_row(math.log(2), (0.25,)), 0.25, 1200) == {
         "icons": "Of 100 people whose true answer is yes, on average 67 report yes and 33 report no.",
         "odds": "One report shifts the odds between yes and no by a factor of 2.00 (rounded up), never more.",
-        "belief": "An observer who guessed 25 % before thinks 14 % after a “no” and 40 % after a “yes”.",
-        "margin": "95 % margin: ± 8.4 points. Asking directly, if nobody lied: ± 2.4 points.",
+        "belief": "A belief of 25 % in yes becomes 14 % after a “no” and 40 % after a “yes”.",
+        "margin": "95 % margin: ± 8.4 points. With direct questions and honest answers: ± 2.4 points.",
         "people": "To be as precise as 1,200 direct answers, ask 14,000 people: 11.7 times as many.",
     }
 
@@ -120,8 +120,8 @@ def test_a_prevalence_between_the_steps_of_the_slider_gets_a_column(explorer):
     explorer.prevalence = 0.17
     assert explorer.table["prevalences"] == sorted({*PREVALENCES, 0.17})
     assert len(explorer.row["margin"]) == len(explorer.table["prevalences"])
-    assert explorer.describe()["belief"].startswith("An observer who guessed 17 %")
-    assert "guessed 99.9 % before" in explorers.design(prevalence=0.9999).describe()["belief"]
+    assert explorer.describe()["belief"].startswith("A belief of 17 % in yes")
+    assert "A belief of 99.9 % in yes" in explorers.design(prevalence=0.9999).describe()["belief"]
 
 
 def test_the_design_on_the_screen_is_found_again_in_python(explorer):
@@ -132,7 +132,7 @@ def test_the_design_on_the_screen_is_found_again_in_python(explorer):
 
 def test_the_sentences_follow_the_design(explorer):
     margin = 100 * 1.959964 * math.sqrt(explorer.design.variance(0.2, n=500))
-    assert f"± {margin:.1f} points. Asking" in explorer.describe()["margin"]
+    assert f"± {margin:.1f} points. With direct" in explorer.describe()["margin"]
 
 
 @pytest.mark.slow
@@ -140,6 +140,6 @@ def test_the_dashed_line_is_the_margin_of_asking_directly(explorer):
     """The line is drawn in the still picture."""
     people, *others = explorer.picture().axes
     assert len(people.lines[0].get_xdata()) == round(100 * explorer.row["p"])  # filled
-    assert [axes.axison for axes in (people, *others)] == [True, True, False]  # the last has words alone
+    assert [axes.axison for axes in (people, *others)] == [True, True, False]  # the last has only text
     (line,) = [line for axes in others for line in axes.lines if line.get_linestyle() == "--"]
     assert line.get_ydata() == pytest.approx([100 * 1.959964 * math.sqrt(0.2 * 0.8 / 500)] * 2, rel=1e-3)

@@ -6,9 +6,9 @@ from toolkit.learning.classifiers import default_strength
 from toolkit.teaching import explorers
 from toolkit.teaching.explorers import learning_explorer
 from toolkit.teaching.explorers.learning_explorer import (
-    COLUMNS,
     EPSILONS,
     METHODS,
+    N_COLUMNS,
     PEOPLE,
     STRENGTHS,
     accuracy,
@@ -27,7 +27,9 @@ from toolkit.teaching.explorers.learning_explorer import (
 
 @pytest.mark.slow
 def test_what_is_stored_is_what_the_learners_do():
-    """The same noise is drawn again; another machine's last digit may let one of 10,000 cross the line."""
+    """The same noise is drawn again; on another machine, differences in the last digit may reclassify one of 10,000
+    people.
+    """
     found = stored_accuracies()
     assert found["base"] == pytest.approx(majority_accuracy(), abs=0.011)
     assert found["plain"][0] == pytest.approx(baseline_accuracy(PEOPLE[0]), abs=0.05)
@@ -40,7 +42,7 @@ def test_what_is_stored_is_what_the_learners_do():
 
 
 def test_more_people_and_more_epsilon_help_and_without_privacy_is_best():
-    """Beyond what ten fits leave to chance: the ends of the grid, where there is a sensible C."""
+    """The differences exceed the variation between ten fits at the ends of the grid where C is sensible."""
     for way, strength in ((0, 5), (1, 2)):
         grid = stored_accuracies()["right"][way]
         assert grid[-1][strength][-1] > grid[0][strength][-1] + 2
@@ -52,7 +54,7 @@ def test_what_is_said_of_c_is_what_the_learner_takes():
     rows, ill = simulated_people(250)
     for epsilon in (0.1, 1.0, 4.0):
         row = learning_row(2000, epsilon, 0.3)
-        own = [default_strength(Pure(epsilon), COLUMNS + 1, method, 0.25) for method in METHODS]
+        own = [default_strength(Pure(epsilon), N_COLUMNS + 1, method, 0.25) for method in METHODS]
         assert row["own"] == pytest.approx(own, rel=1e-5)
         said = {"C": 1000, "classes": (False, True), "bounds": (0, 1), "missing": "drop"}
         model = PrivateLogisticRegression(epsilon, **said)
@@ -63,11 +65,11 @@ def test_the_sentences_name_the_numbers():
     explorer = explorers.learning(500, epsilon=0.5, strength=0.01)
     said = explorer.describe()
     assert "{" not in " ".join(said.values())
-    assert said["right"].startswith("500 invented people, ε\u00a0=\u00a00.5, C\u00a0=\u00a00.01.")
-    assert f"{explorer.accuracies['objective']:.1f} are classified rightly with noise in" in said["right"]
+    assert said["right"].startswith("500 simulated people, ε\u00a0=\u00a00.5, C\u00a0=\u00a00.01.")
+    assert f"{explorer.accuracies['objective']:.1f} are classified correctly with noise in" in said["right"]
     with_own = [f"{way[PEOPLE.index(500)][EPSILONS.index(0.5)]:.1f}" for way in stored_accuracies()["own"]]
-    assert f"gets 0.25 for noise in the objective, with {with_own[0]} of 100 right" in said["penalty"]
-    assert f"0.0048 for noise on the weights, with {with_own[1]}:" in said["penalty"]
+    assert f"default C: 0.25 for noise in the objective, with {with_own[0]} of 100 correct" in said["penalty"]
+    assert f"0.0048 for noise on the weights, with {with_own[1]}." in said["penalty"]
     assert said["penalty"].endswith("lowers a C above 1.1.")
 
 

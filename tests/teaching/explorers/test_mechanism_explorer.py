@@ -18,7 +18,7 @@ from toolkit.teaching.explorers.mechanism_explorer import (
     mechanism_table,
 )
 
-pytestmark = pytest.mark.slow  # its table is made anew by the first that asks
+pytestmark = pytest.mark.slow  # the first test that needs its table computes it
 
 
 @pytest.fixture(scope="module")
@@ -79,16 +79,16 @@ def test_no_release_of_laplace_passes_the_promised_ratio_and_some_reach_it(table
 
 
 def test_releases_of_gauss_pass_the_promised_ratio_by_delta_in_all(table):
-    """The loss is linear in the release; its slope and height are read off two places, its tail off the
-    normal law.
+    """The loss is linear in the release; its slope and intercept are computed from two points, and its tail from the
+    normal distribution.
     """
     places = np.array(table["noise"])
     for delta in DELTAS:
         for row in grouping(table, "analytic", delta):
             slope, height = np.polyfit(places, row["shares"], 1)
-            crossing = (1 - height) / slope  # in units of the noise, where the loss is epsilon
+            crossing = (1 - height) / slope  # in units of the noise, where the loss equals epsilon
             excess = ndtr(crossing) - math.exp(row["epsilon"]) * ndtr(crossing - 1 / row["ratio"])
-            assert excess == pytest.approx(delta, rel=0.08)  # shares are told to three decimals
+            assert excess == pytest.approx(delta, rel=0.08)  # shares are shown with three decimals
 
 
 def test_dots_are_quantiles_of_the_laws(table):
@@ -128,7 +128,7 @@ def test_the_sentences_follow_the_mechanism(explorer):
         "by at most 1e-06 in all."
     )
     noise = f"the noise stays within ± {mechanism.error():.1f}: {mechanism.error() / 2:.1f} times"
-    assert said["error"].startswith(f"With 95 % chance {noise}")
+    assert said["error"].startswith(f"With a probability of 95 %, {noise}")
     assert f"scale {mechanism.scale:.1f}, its standard deviation" in said["scale"]
     assert f"Laplace ± {Laplace.for_epsilon(0.5, sensitivity=2).error():.1f}" in said["others"]
     assert explorer.mechanism == mechanism

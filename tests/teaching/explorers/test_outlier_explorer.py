@@ -55,16 +55,19 @@ def test_statistics_and_noise_are_those_of_the_salaries(salary, epsilon):
         assert row["noise"][place] == pytest.approx(math.sqrt(chosen @ squares), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_setting_between_the_steps_gets_a_row_of_its_own():
     explorer = explorers.outlier()
     explorer.salary, explorer.epsilon = 333.0, 0.7
     assert (explorer.row["salary"], explorer.row["epsilon"]) == (333.0, 0.7)
     assert explorer.describe() == fill_sentences(outlier_table(), outlier_row(333.0, 0.7))
-    assert "one earns 333 thousand" in explorer.describe()["values"]
+    assert "One of 501 people earns 333 thousand" in explorer.describe()["values"]
     assert "the mean would be 0.7 lower" in explorer.describe()["moved"]  # 333 of 501 people's
 
 
 def test_every_number_that_is_said_can_be_written_in_the_browser_alike():
-    """`figure` there knows no negative numbers: no statistic falls when the salary rises."""
+    """The JavaScript function `figure` cannot format negative numbers, but no statistic decreases when the salary
+    increases.
+    """
     lowest = outlier_table()["lowest"]
     assert all(np.all(np.array(row["values"]) >= np.array(lowest)) for rows in outlier_table()["rows"] for row in rows)

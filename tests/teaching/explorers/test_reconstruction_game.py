@@ -8,9 +8,9 @@ from toolkit import Laplace, Pure
 from toolkit.teaching import explorers
 from toolkit.teaching.explorers.reconstruction_game import (
     FILE,
-    GAMES,
+    N_GAMES,
+    N_PEOPLE,
     NOISES,
-    PEOPLE,
     SUMS,
     compute_grid,
     game_row,
@@ -38,34 +38,37 @@ def test_what_is_played_afresh_is_written_as_what_is_stored(monkeypatch):
 def test_every_setting_was_played_with_all_people():
     """Each setting has the same number of games."""
     assert set(stored_games()) == {(sums, noise) for sums in SUMS for noise in NOISES}
-    assert {len(right) for games in stored_games().values() for right in games} == {PEOPLE}
-    assert {len(games) for games in stored_games().values()} == {GAMES}
+    assert {len(right) for games in stored_games().values() for right in games} == {N_PEOPLE}
+    assert {len(games) for games in stored_games().values()} == {N_GAMES}
 
 
 def test_exact_sums_of_as_many_groups_as_people_give_everybody_away():
-    assert all(set(right) == {"1"} for sums in SUMS if sums >= PEOPLE for right in stored_games()[sums, 0.0])
+    assert all(set(right) == {"1"} for sums in SUMS if sums >= N_PEOPLE for right in stored_games()[sums, 0.0])
 
 
 def test_the_share_found_is_what_theory_says_where_sums_are_many():
-    """Five games of 100 bits: a standard error of at most 2.3 of 100; 4 of them. The attacker does no worse
-    than theory.
+    """Five games of 100 bits have a standard error of at most 2.3 of 100; the tolerance is 4 standard errors. The
+    attacker does no worse than theory predicts.
     """
     for sums, noise in ((400, 5.0), (800, 7.0), (1600, 10.0), (1600, 20.0)):
-        theory = 100 * norm.cdf(math.sqrt(sums - PEOPLE) / (4 * math.sqrt(2) * noise))
+        theory = 100 * norm.cdf(math.sqrt(sums - N_PEOPLE) / (4 * math.sqrt(2) * noise))
         assert game_row(sums, noise)["mean"] == pytest.approx(theory, abs=9.2)
 
 
 def test_noise_that_keeps_a_promise_stops_the_attack():
-    """At epsilon 1 at most 73.2 of 100 on average; all 14 * 5 such games have a standard error of 0.6."""
+    """At epsilon 1, at most 73.2 of 100 bits are right on average; the standard error over all 14 * 5 such games is
+    0.6.
+    """
     kept = [count for sums in SUMS for noise in NOISES if noise >= sums for count in game_row(sums, noise)["found"]]
     assert len(kept) > 100
     assert sum(kept) / len(kept) < 73.2
 
 
 def test_more_noise_never_helps_the_attacker_and_more_sums_never_hurt():
-    """Both hold up to the random error of the games.
+    """Both statements hold up to the random error of the games.
 
-    Means of five games have a standard error of at most 2.3; the difference of two, 3.2; 4 of them.
+    Means of five games have a standard error of at most 2.3, differences of two means 3.2; the tolerance is 4 standard
+    errors.
     """
     rows = game_table()["rows"]
     for i, j in ((i, j) for i in range(len(SUMS)) for j in range(len(NOISES) - 1)):
@@ -91,15 +94,15 @@ def test_the_sentences_count_the_first_game_and_the_mean_of_all(game):
 
 
 def test_a_loss_at_which_all_may_be_found_out_is_no_promise():
-    assert explorers.reconstruction(400, noise=3).describe()["promise"].endswith("An attack may have all 100 right.")
+    assert explorers.reconstruction(400, noise=3).describe()["promise"].endswith("an attack may get all 100 right.")
 
 
 def test_without_noise_there_is_no_promise():
-    assert explorers.reconstruction(noise=0).describe()["promise"] == "Exact sums promise nothing: ε is infinite."
+    assert explorers.reconstruction(noise=0).describe()["promise"] == "Exact sums guarantee nothing: ε is infinite."
 
 
 def test_a_promise_of_epsilon_one_is_said_as_the_share_of_right_guesses():
-    assert "no attack has more than 74 of 100 right" in explorers.reconstruction(100, noise=100).describe()["promise"]
+    assert "no attack gets more than 74 of 100 right" in explorers.reconstruction(100, noise=100).describe()["promise"]
 
 
 def test_a_setting_between_the_steps_of_the_sliders_is_played_at_once(game):
@@ -111,7 +114,7 @@ def test_a_setting_between_the_steps_of_the_sliders_is_played_at_once(game):
 
 
 def test_the_still_picture_fills_those_who_are_found_out(game):
-    for noise, place in ((0, 0.25), (3, 3)):  # none has a place of its own on a logarithmic axis
+    for noise, place in ((0, 0.25), (3, 3)):  # no noise has no position on a logarithmic axis
         game.noise = noise
         people, games, *_ = game.picture().axes
         curve, _, point = games.lines
@@ -119,5 +122,5 @@ def test_the_still_picture_fills_those_who_are_found_out(game):
         assert (point.get_xdata()[0], point.get_ydata()[0]) == (place, game.row["mean"])
     found, hidden = people.lines
     assert len(found.get_xdata()) == game.correct
-    assert len(hidden.get_xdata()) == PEOPLE - game.correct
+    assert len(hidden.get_xdata()) == N_PEOPLE - game.correct
     assert found.get_markerfacecolor() != hidden.get_markerfacecolor()

@@ -13,7 +13,7 @@ from toolkit.teaching.explorers.tradeoff_explorer import (
     PREVALENCES,
     SIZES,
     TRUST_MODELS,
-    _draw_curves,
+    _draw_margins,
     compute_grid,
     fill_sentences,
     local_epsilon,
@@ -73,17 +73,17 @@ def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
 
 
 def test_hypothetical_outcomes_are_normal_errors():
-    """About 95 percent of them stay within the margin."""
+    """About 95 percent of the dots lie within the margin."""
     outcomes = np.ravel(tradeoff_table()["outcomes"])
     assert kstest(outcomes, norm(scale=1 / norm.ppf(0.975)).cdf).pvalue > 0.01
     assert np.shape(tradeoff_table()["outcomes"]) == (40, len(TRUST_MODELS))
 
 
 def test_each_trust_model_is_at_least_as_precise_as_the_next():
-    """It also needs no more people, up to the precision of the search."""
+    """Each trust model needs no more people than the next, up to the precision of the search."""
     table = tradeoff_table()
-    # People are searched to three digits for the shuffled; of seven people a curator's noise may ask for one
-    # more.
+    # For shuffled reports, the number of people is found to three digits; with seven people, a curator's noise may
+    # require one more.
     for what, slack, more in (("margins", 1e-5, 1e-9), ("needed", 2e-3, 1)):
         flat = {way: [x for row in table[what][way] for cell in row for x in cell] for way in TRUST_MODELS}
         for before, after in (("direct", "central"), ("central", "shuffled"), ("shuffled", "local")):
@@ -104,12 +104,11 @@ def test_a_setting_between_the_steps_is_planned_afresh(explorer):
 def test_the_sentences_of_the_first_setting(explorer):
     assert {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()} == {
         "margins": "95 % margins, ± points: directly 1.9; with a curator 1.9; shuffled 2.2; locally 6.2.",
-        "trust": "Whom to trust: locally the phone and its page, or one's own die; shuffled, "
-        "whoever mixes (a report by itself has ε = 3.45); "
-        "a curator, with every answer.",
-        "needed": "For ± 3 points ask 385 people directly, 406 with a curator, 618 shuffled, 4,310 locally.",
-        "order": "Where ε is small, twice as private costs about four times the people locally; a curator's noise "
-        "fades as people come.",
+        "trust": "Whom people must trust: locally, only their phone and its page, or their own die; shuffled, whoever "
+        "mixes the reports (a report by itself has ε = 3.45); with a curator, the curator, who sees every answer.",
+        "needed": "For ± 3 points, ask 385 people directly, 406 with a curator, 618 shuffled or 4,310 locally.",
+        "order": "Where ε is small, half of it requires about four times as many people locally; a curator's noise "
+        "matters less, the more people answer.",
     }
 
 
@@ -129,9 +128,11 @@ def test_half_the_epsilon_needs_about_four_times_the_people_locally():
 @pytest.mark.parametrize("epsilon", [EPSILONS[0], 1.0, EPSILONS[-1]])
 def test_in_the_picture_the_dot_of_each_way_lies_on_its_curve(epsilon):
     axes = Figure().subplots()
-    _draw_curves(axes, tradeoff_table(), tradeoff_row(epsilon, 1000, 0.1, 0.03))
+    _draw_margins(axes, tradeoff_table(), tradeoff_row(epsilon, 1000, 0.1, 0.03))
     for curve, dot in zip(
         axes.lines[: 2 * len(TRUST_MODELS) : 2], axes.lines[1 : 2 * len(TRUST_MODELS) : 2], strict=True
     ):
         at = list(curve.get_xdata()).index(1000)
         assert dot.get_ydata()[0] == pytest.approx(curve.get_ydata()[at], rel=1e-4)
+        low, high = axes.get_ylim()
+        assert (low < dot.get_ydata()[0] < high, low <= 0.15, high) == (True, True, 100)

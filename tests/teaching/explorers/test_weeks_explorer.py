@@ -22,7 +22,8 @@ def test_curves_end_at_most_at_the_largest_error():
     for weeks in WEEKS:
         row = weeks_row(weeks, 1.0)
         assert max(row["curves"][0]) == row["errors"][1]
-        assert 0.9 < max(row["curves"][1]) / row["errors"][3] < 1 + 1e-5  # of 40 weeks one comes near the largest
+        # of 40 weeks, one is close to the largest value
+        assert 0.9 < max(row["curves"][1]) / row["errors"][3] < 1 + 1e-5
         assert len(row["places"]) == min(weeks, 40)
         assert row["places"][0] == 1
         assert row["places"][-1] == weeks
@@ -36,10 +37,10 @@ def test_who_is_counted_in_every_week_has_a_loss_in_every_week():
 def test_the_sentences_name_the_numbers():
     said = explorers.weeks(52).describe()
     assert "{" not in " ".join(said.values())
-    assert "73.5 if every total gets its share of ε, 10.2 with fresh noise" in said["errors"]
-    assert "19.0 with a binary tree, 9.80 with the best tree" in said["errors"]
+    assert "73.5 if ε is divided among the totals, 10.2 with fresh noise" in said["errors"]
+    assert "19.0 with a binary tree, and 9.80 with the best tree" in said["errors"]
     assert "it is 9.73; ε then holds with a δ of one in a million." in said["root"]
-    assert "at most 12 noisy numbers, fresh noise 52" in said["weeks"]
+    assert "up to 12 noisy numbers with the tree, and of up to 52 with fresh noise" in said["weeks"]
     assert "at most ε\u00a0=\u00a052.0 together" in said["level"]
 
 

@@ -19,8 +19,8 @@ RELEASE = AvellaMedina(Huber(1.345), 1, 1e-6)
 
 
 def clusters(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two equal clusters at -3 and 3 with one value between (n is odd), and the same after one of the left
-    has gone right: each has one location, as psi has a slope there.
+    """Return two equal clusters at -3 and 3 with one value between them (n is odd), and the same table after a value
+    has moved from left to right; psi has a nonzero slope at both locations, so each is unique.
     """
     values = np.repeat([-3.0, 0.0, 3.0], [n // 2, 1, n // 2])
     return values, np.append(values[1:], 3.0)
@@ -28,8 +28,8 @@ def clusters(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(("n", "delta"), [(51, 0.9), (501, 0.98), (2001, 0.99)])
 def test_chosen_data_break_the_promise_at_every_n(n: int, delta: float) -> None:
-    """1e-6 was promised. Of the first table only the one between has a slope, so that gamma is 1.345 n and
-    the noise wide; of the second the whole cluster at 3.
+    """The claimed delta is 1e-6. In the first table only the middle value contributes to the slope, so gamma is 1.345 n
+    and the noise is wide; in the second table, the whole cluster at 3 contributes.
     """
     first, second = (influence(RELEASE.estimator, values) for values in clusters(n))
     assert first.slope == pytest.approx(1 / n)
@@ -39,7 +39,9 @@ def test_chosen_data_break_the_promise_at_every_n(n: int, delta: float) -> None:
 
 @pytest.mark.slow
 def test_ordinary_data_break_it_when_few_and_not_when_many() -> None:
-    """One value replaced by one far out: at n = 10 every normal sample is enough, at 500 none of five."""
+    """One value is replaced by a distant value: at n = 10 every normal sample is a counterexample, at n = 500 none of
+    five is.
+    """
     rng = np.random.default_rng(1)
     for n, breaks in ((10, True), (500, False)):
         for _ in range(5):
@@ -64,7 +66,7 @@ def test_a_ledger_refuses_it_with_the_reason(ceiling: Pure | Approx | Zcdp) -> N
 
 
 def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
-    """A normal number of the generator, in units of the standard deviation about the mean."""
+    """The release is a normal draw, in units of the standard deviation about the mean."""
     values = np.random.default_rng(2).normal(size=20)
     with pytest.raises(ValueError, match="must be a Generator"):
         RELEASE.release(values)
@@ -105,7 +107,7 @@ def test_with_equal_spread_it_is_the_gaussian_mechanisms() -> None:
 
 
 def test_the_bound_of_chaudhuri_and_hsu_is_the_larger_of_its_two_terms() -> None:
-    """n = 50, eta = 1/10: far samples weigh e**(-beta (sqrt(25 ln 20) - 1)), near ones 2 gamma / n."""
+    """n = 50, eta = 1/10: distant samples contribute e**(-beta (sqrt(25 ln 20) - 1)), near samples 2 gamma / n."""
     far = 3 * math.exp(-0.2 * (math.sqrt(25 * math.log(20)) - 1))
     for gamma, expected in ((0, far), (25 * far, far), (100, 4)):
         found = chaudhuri_hsu(gamma=gamma, n=50, beta=0.2, eta=0.1, diameter=3)
@@ -114,10 +116,10 @@ def test_the_bound_of_chaudhuri_and_hsu_is_the_larger_of_its_two_terms() -> None
 
 
 def test_the_bound_of_chaudhuri_and_hsu_holds_but_is_loose() -> None:
-    """The bound holds on most samples and says little about a median.
+    """The bound holds for most samples and is loose for a median.
 
-    Uniform values, n = 1,000, eta = 0.05, beta = 0.1: a gap of twice the radius may open, so that gamma /
-    n is at least that; the true smooth sensitivity is near 0.003, half of the one of an odd number of values.
+    Uniform values, n = 1,000, eta = 0.05, beta = 0.1: a gap of twice the radius may open, so gamma / n is at least this
+    gap; the true smooth sensitivity is near 0.003, half of the value for an odd number of values.
     """
     n, eta = 1000, 0.05
     bound = chaudhuri_hsu(gamma=2 * radius(n, eta) * n, n=n, beta=0.1, eta=eta, diameter=1)

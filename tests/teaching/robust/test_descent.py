@@ -22,7 +22,9 @@ def descent(**changes: Any) -> NoisyDescent:
 @pytest.mark.parametrize("estimator", [Huber(1.345), Tukey(4.685), Logistic()], ids=repr)
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_no_person_moves_the_sum_further_than_the_noise_is_for(estimator: Any, neighbors: str) -> None:
-    """At every place, whoever comes, goes or is replaced: missing, at the bounds, beyond them."""
+    """At every location, for every person who is added, removed or replaced: missing values, values at the bounds and
+    beyond them.
+    """
     made = descent(estimator=estimator, neighbors=neighbors)
     people = [math.nan, -1e9, -50.0, -3.0, 0.2, 1.0, 4.0, 50.0, math.inf]
     for at in (-50.0, 0.0, 1.7, 50.0):
@@ -33,7 +35,7 @@ def test_no_person_moves_the_sum_further_than_the_noise_is_for(estimator: Any, n
 
 
 def test_the_loss_is_split_evenly_over_the_steps() -> None:
-    """Under "replace" the noise covers twice the bound of a score."""
+    """Under "replace", the noise covers twice the bound of a score."""
     assert descent().sensitivity == pytest.approx(2 * 1.345 / 2000)
     assert descent().sensitivity == pytest.approx(0.001345)
     assert descent(neighbors="add_remove").sensitivity == pytest.approx(1.345 / 2000)
@@ -44,16 +46,16 @@ def test_the_loss_is_split_evenly_over_the_steps() -> None:
 
 
 def test_it_goes_uphill_to_the_location_and_not_away_from_it() -> None:
-    """With hardly any noise; the slide's sign ran to -40 instead of 2.944 in 60 steps."""
+    """With almost no noise; with the sign of the lecture slide, descent ran to -40 instead of 2.944 in 60 steps."""
     values = np.random.default_rng(5).normal(3, 1, 2000)
     found = float(descent(loss=Pure(10**6), steps=60).release(values, np.random.default_rng(1)))
     assert found == pytest.approx(location(Huber(1.345), values), abs=1e-3)
 
 
 def test_a_step_is_the_rate_times_the_mean_of_noisy_scores() -> None:
-    """A step ends at the bounds at the latest.
+    """Steps are clamped to the bounds.
 
-    From 4 the scores of 1, 5 and 9 are -2, 1 and 2; of the noise 2**20 units are the bound 2.
+    From 4, the scores of 1, 5 and 9 are -2, 1 and 2; 2**20 units of noise equal the bound 2.
     """
     made = descent(estimator=Huber(2), bounds=(0, 10), n=3, rate="1/2", start=4, steps=1)
     for noise_sd, expected in ((0, 4 + 0.5 * 1 / 3), (2**20, 4 + 0.5 * 3 / 3), (10**9, 10), (-(10**9), 0)):
@@ -64,7 +66,9 @@ def test_a_step_is_the_rate_times_the_mean_of_noisy_scores() -> None:
 
 @pytest.mark.slow
 def test_more_steps_drown() -> None:
-    """Eight runs each at epsilon 1 and n = 300: too few steps do not arrive, too many are noise."""
+    """Eight runs each at epsilon 1 and n = 300: with too few steps descent does not converge, with too many the noise
+    dominates.
+    """
     values, rng = np.random.default_rng(5).normal(20, 1, 300), np.random.default_rng(2)
     error = {}
     for steps in (3, 20, 200):
@@ -79,3 +83,9 @@ def test_a_release_says_its_noise_which_is_public() -> None:
     assert found.loss == Pure(1)
     assert "30 steps" in found.notes[0]
     assert -50 <= float(found) <= 50
+
+
+def test_a_simulation_is_repeated_by_its_seed() -> None:
+    values = np.linspace(-1, 3, 50)
+    first, again, other = (descent(n=50).release(values, rng=np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert first.value == again.value != other.value

@@ -1,4 +1,4 @@
-"""Demonstrations of attacks: why anonymization fails, and which attacks a privacy loss prevents."""
+"""Demonstrations of attacks: why anonymization fails, and which attacks a bounded privacy loss prevents."""
 
 from toolkit.teaching.attacks import (
     anonymity,

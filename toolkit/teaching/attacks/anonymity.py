@@ -1,4 +1,4 @@
-"""k-anonymity: its measurement, generalization to reach it, and attacks that it does not prevent.
+"""Measure k-anonymity, achieve it by generalization, and demonstrate attacks that it does not prevent.
 
 An equivalence class is a set of rows that agree on the quasi-identifiers, the columns that an attacker may know.
 k-anonymity requires large classes, but it does not restrict what their members have in common.
@@ -91,7 +91,7 @@ class HomogeneousClass:
 
 
 def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> list[HomogeneousClass]:
-    """Find classes in which everyone has the same sensitive value: the homogeneity attack.
+    """Find equivalence classes whose members share one sensitive value: the homogeneity attack.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> lis
     rows = row_classes(quasi)
     _, first_rows, sizes = np.unique(rows, return_index=True, return_counts=True)
     is_homogeneous = (_count_by_class(rows, value_codes(sensitive_column)) > 0).sum(axis=1) == 1
-    table, values = [as_column.cells() for as_column in quasi.values()], sensitive_column.cells()
+    table, values = [column.cells() for column in quasi.values()], sensitive_column.cells()
     classes = [
         HomogeneousClass(tuple(cells[first_rows[c]] for cells in table), int(sizes[c]), values[first_rows[c]])
         for c in np.flatnonzero(is_homogeneous)
@@ -275,7 +275,7 @@ def generalize(
 
     Returns
     -------
-    Generalized
+    GeneralizedTable
         The coarser columns of the remaining rows, with the number of steps in each column.
 
     Raises
@@ -297,7 +297,7 @@ def generalize(
             return GeneralizedTable({name: cells[~small] for name, cells in current.items()}, steps, ~small)
         options = [name for name in original if steps[name] < len(ladders[name])]
         if not options:
-            reject("`k` must be within reach", k, "classes are smaller even at the coarsest steps; add coarser ones")
+            reject("`k` must be attainable", k, "classes are smaller even at the coarsest steps; add coarser steps")
         coarser = {name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options}
         best = min(options, key=lambda name: int(_in_small_classes(coarser[name], size).sum()))
         current, steps[best] = coarser[best], steps[best] + 1
@@ -357,8 +357,8 @@ def possible_values(sensitive: ArrayLike, releases: Sequence[GeneralizedTable]) 
     if not releases or any(len(release.kept_rows) != len(values) for release in releases):
         reject(
             "each of `releases` must be made from these people",
-            "none, or of others",
-            "write generalize(frame, …) with all of their rows",
+            "none, or releases of other people",
+            "write generalize(frame, …) with the rows of all people",
         )
     possible = [set(row_codes) for _ in values]
     for release in releases:

@@ -77,7 +77,12 @@ def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool
     """
     laws = [law_of(design, option) for option in design.options]
     if any(law is None for law in laws):
-        reject("`design` must tell its law", type(design).__name__, "write warner(0.7), for example", TypeError)
+        reject(
+            "`design` must have a known distribution of reports",
+            type(design).__name__,
+            "write warner(0.7), for example",
+            TypeError,
+        )
     n_reports = check_integer(times, "times")
     reports = design.randomize([answer] * (1 if remembered else n_reports), rng)
     loglike = np.zeros((n_reports + 1, len(laws)))

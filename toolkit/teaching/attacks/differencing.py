@@ -88,7 +88,7 @@ class GuardedTable:
 
 
 def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | None = None) -> float:
-    """Compute an answer that the server refuses as the difference of two other answers.
+    """Compute an answer that the server does not give, as the difference of two answers that it gives.
 
     This is a tracker attack. The sum over "common and special" is the sum over "common" minus the sum over "common and
     not special".

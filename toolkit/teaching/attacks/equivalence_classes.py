@@ -70,7 +70,7 @@ def _number_codes(column: Column) -> Codes:
 
 
 def _cell_codes(column: Column) -> Codes:
-    """Number the distinct cells; texts, numbers and dates are compared only with cells of their own kind."""
+    """Number the distinct cells; texts, numbers and dates are compared only with cells of the same kind."""
     cells = [person_key(cell) for cell in column.cells()]
     distinct = dict.fromkeys(cells)
     if None in distinct:

@@ -110,12 +110,12 @@ def _two_releases(value: float, rng: Generator, scale: float) -> Array:
 
 
 def _coarse_count(value: float, rng: Generator, *, adds_noise: bool) -> float:
-    """Round a count to a multiple of ten, after adding noise or, as the fault, without any noise."""
+    """Round a count to a multiple of ten, after adding noise or, in the broken version, without any noise."""
     return 10.0 * round(_count(value, rng, 1 / EPSILON) / 10 if adds_noise else value / 10)
 
 
 def _whole_count(value: float, rng: Generator, *, rounds_sum: bool) -> float:
-    """Release a weighted count as a whole number: round the noisy sum or, as the fault, only the noise."""
+    """Release a weighted count as a whole number: round the noisy sum or, in the broken version, only the noise."""
     noise = _laplace(1 / EPSILON, rng)
     return float(round(value + noise) if rounds_sum else value + round(noise))
 
@@ -133,7 +133,7 @@ def _total(answers: Array, rng: Generator, *, fills: bool) -> float:
 
 
 def _median(ages: Array, rng: Generator, *, uses_local_sensitivity: bool) -> float:
-    """Release the median of ages from 0 to 100 with noise for the global or, as the fault, the local sensitivity."""
+    """Release the median of ages from 0 to 100 with noise for the global or, if broken, the local sensitivity."""
     ordered, middle = np.sort(ages), len(ages) // 2
     sensitivity = max(np.diff(ordered)[middle - 1 : middle + 1]) if uses_local_sensitivity else 100.0
     return float(ordered[middle] + (_laplace(sensitivity / EPSILON, rng) if sensitivity else 0.0))
@@ -152,7 +152,7 @@ def _float_laplace(value: float, rng: Generator) -> float:
 
 
 def _five_retries(answer: int, rng: Generator, *, remembers: bool) -> Any:
-    """Send Warner's report five times, as if the network failed: the same report or, as the fault, fresh reports."""
+    """Send Warner's report five times, as if the network failed: the same report or, if broken, fresh reports."""
     lies = rng.random(1 if remembers else 5) < 1 / (np.exp(EPSILON) + 1)
     return np.resize(answer ^ lies, 5).astype(int)
 
@@ -190,7 +190,7 @@ def _sparse_vector(
 
 
 def _noisy_answer(answers: Array, rng: Generator, *, draws_fresh_noise: bool) -> Any:
-    """Release the first answer above a noisy 0, with fresh noise or, as the fault, with the noise of the test.
+    """Release the first answer above a noisy 0, with fresh noise or, if broken, with the noise of the test.
 
     This is algorithm 3 of Lyu et al. (2017), by Roth (2011). The result is -1000 for answers below, and -2000 for
     answers that are no longer tested. With fresh noise, the test and the answer share the budget.
@@ -211,8 +211,8 @@ def telling_event(n_below: int, max_answer: float = 0.0) -> tuple[float, float]:
     a value of at most `max_answer`. On the first neighbor the last answer is 1 and all others are 0; on the second
     neighbor the last answer is 0 and all others are 1. The probabilities are sums over the grid of the noise.
 
-    An observer who sees an answer of at most 0 above the threshold knows that the threshold is even lower. Therefore
-    every preceding "below" costs epsilon/2.
+    If an answer of 0 or less is reported as above the threshold, an observer knows that the threshold is lower.
+    Therefore every preceding "below" costs epsilon/2.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ EXHIBITS: dict[str, Exhibit] = {
         partial(_histogram, scale=1 / EPSILON),
         partial(_histogram, scale=2 / EPSILON),
         (_COLUMN, np.array([2, 0, 1, 1, 2])),
-        "noise for one count, but a person who changes moves two",
+        "noise for one count, but a changed record moves two",
     ),
     "the seed again": Exhibit(
         partial(_seeded_count, seed=1234), _seeded_count, (0.0, 1.0), "the same noise in every release"
@@ -283,27 +283,24 @@ EXHIBITS: dict[str, Exhibit] = {
         partial(_whole_count, rounds_sum=False),
         partial(_whole_count, rounds_sum=True),
         (3.0, 3.5),
-        "whole noise leaves the fraction of the answer in sight",
+        "integer noise leaves the answer's fraction visible",
     ),
     "no clamping": Exhibit(
         partial(_mean, clamps=False),
         partial(_mean, clamps=True),
         replacements([30.0, 40.0, 50.0, 60.0], (0, 100)),
-        "nobody made sure that salaries lie in the range",
+        "salaries are not clamped to the range",
     ),
     "missing answers": Exhibit(
-        partial(_total, fills=False),
-        partial(_total, fills=True),
-        _ANSWERS,
-        "one missing answer makes the sum no number",
+        partial(_total, fills=False), partial(_total, fills=True), _ANSWERS, "one missing answer makes the sum NaN"
     ),
     "local sensitivity": Exhibit(
         partial(_median, uses_local_sensitivity=True),
         partial(_median, uses_local_sensitivity=False),
         _AGES,
-        "the size of the noise tells about the data",
+        "the scale of the noise reveals the data",
     ),
-    "float noise": Exhibit(_float_laplace, _COUNT, (0.0, 1.0), "the last bits of a float tell what was added"),
+    "float noise": Exhibit(_float_laplace, _COUNT, (0.0, 1.0), "the last bits of a float reveal the true value"),
     "five retries": Exhibit(
         partial(_five_retries, remembers=False),
         partial(_five_retries, remembers=True),
@@ -311,13 +308,13 @@ EXHIBITS: dict[str, Exhibit] = {
         "a fresh draw for every retry",
     ),
     "ones kept": Exhibit(
-        partial(_rappor, keeps_ones=True), partial(_rappor, keeps_ones=False), (0, 1), "the true bit is never turned"
+        partial(_rappor, keeps_ones=True), partial(_rappor, keeps_ones=False), (0, 1), "the true bit is never flipped"
     ),
     "faked questions": Exhibit(
         partial(_one_of_two, fakes=True),
         partial(_one_of_two, fakes=False),
         ((0, 0), (1, 1)),
-        "fakes hide which question was asked, not what a whole person says",
+        "fakes hide which question was asked, not a person's whole record",
     ),
     # Algorithms 5 (Stoddard et al. 2014), 6 (Chen et al. 2015) and 4 (Lee and Clifton 2014) of Lyu, Su and Li
     # (2017).
@@ -331,13 +328,13 @@ EXHIBITS: dict[str, Exhibit] = {
         partial(_sparse_vector, query_scale=2, max_above=99),
         _sparse_vector,
         _NEIGHBORS,
-        "every answer above the threshold for one price",
+        "all answers above the threshold at the price of one",
     ),
     "search for ten": Exhibit(
         partial(_sparse_vector, threshold_scale=4.0, query_scale=4 / 3, max_above=10),
         _sparse_vector,
         _NEIGHBORS,
-        "ten answers with the noise for one",
+        "ten answers with noise for only one",
     ),
 }
 """Broken mechanisms by name. An audit of 20,000 runs refutes each of them, and none of the repaired mechanisms."""
@@ -346,7 +343,7 @@ MISSED = Exhibit(
     partial(_noisy_answer, draws_fresh_noise=False),
     partial(_noisy_answer, draws_fresh_noise=True),
     _NEIGHBORS,
-    "the answer tells about the threshold's noise",
+    "the answer reveals the threshold's noise",
 )
 """A broken mechanism that audits of 20,000 runs never refute and audits of 200,000 runs sometimes miss.
 
@@ -387,7 +384,7 @@ def slide_beta(dimension: int, delta: float = DELTA) -> float:
 
 
 def _vector(data: tuple[Array, float], rng: Generator, *, multiplier: float) -> Array:
-    """Release a statistic with noise for its smooth sensitivity S; the scale is `multiplier` S / epsilon."""
+    """Release a statistic with noise calibrated to its smooth sensitivity S, of scale `multiplier` * S / epsilon."""
     value, smooth = data
     return np.asarray(value + _laplace_array(multiplier * smooth / EPSILON, len(value), rng))
 

@@ -155,7 +155,7 @@ def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
     return Links(anonymous_index[matched], public_index[matched], ambiguous)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ratings:
     """Sparse ratings, with one entry per rating in each array.
 
@@ -224,7 +224,7 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     known : Ratings
         Approximate ratings of the person.
     released : Ratings
-        The ratings of everybody.
+        The ratings of all users.
     stars_scale : float
         The difference in stars at which the weight falls by a factor of e.
     day_scale : float

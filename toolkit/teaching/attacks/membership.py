@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.audit.bounds import advantage
-from toolkit.audit.running import protocol, value_of
+from toolkit.audit.running import protocol, unwrap_estimate
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.extras import chunks
@@ -111,7 +111,7 @@ def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | N
     people : array-like
         A row per person.
     frequencies : array-like, optional
-        The frequencies in the population, by which mean and people are centered and scaled.
+        The frequencies in the population, by which the mean and the rows are centered and scaled.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
 
 
 def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
-    """Fit a linear classifier, such as a hospital might publish, by (ridge) least squares.
+    """Fit a linear classifier by (ridge) least squares, such as a hospital might publish.
 
     Parameters
     ----------
@@ -188,7 +188,9 @@ def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
     x, y = float_array(features, "features"), float_array(labels, "labels")
     if x.ndim != 2 or y.shape != x.shape[:1]:
         reject(
-            "`labels` must be one for each row of `features`", f"{y.shape} for {x.shape}", "give as many labels as rows"
+            "`labels` must have one entry per row of `features`",
+            f"{y.shape} for {x.shape}",
+            "give as many labels as rows",
         )
     try:
         return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
@@ -228,7 +230,7 @@ def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng
         release: Any = people[:n].mean(axis=0)
         if mechanism is not None:
             release = protocol(mechanism)[0](release, source)
-        scores = inner_product(value_of(release), people)
+        scores = inner_product(unwrap_estimate(release), people)
         areas.append(roc(scores[:n], scores[n:]).area)
     return float(np.mean(areas))
 
@@ -264,7 +266,7 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 def _canary_scores(
     learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
-    """Return the scores that models trained with a canary and models trained without it give the canary."""
+    """Return the canary's scores under models that were trained with it and under models that were not."""
     row, label = canary
     table, classes = float_array(rows, "rows").copy(), read_without_quoting(lambda: np.array(labels))
     if table.ndim != 2 or len(classes) != len(table) or np.shape(row) != table.shape[1:]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.audit.running import protocol, value_of
+from toolkit.audit.running import protocol, unwrap_estimate
 from toolkit.core.arrays import Array, ArrayLike, Mask
 from toolkit.core.checks import check_choice, check_integer, float_array, reject
 from toolkit.core.extras import chunks
@@ -125,7 +125,7 @@ def answers(secret: ArrayLike, subsets: Mask, mechanism: object = None, rng: Rng
     exact_counts = np.round(counts).astype(np.int64)
     if mechanism is None:
         return exact_counts.astype(float)
-    return np.asarray(value_of(protocol(mechanism)[0](exact_counts, rng)), dtype=float)
+    return np.asarray(unwrap_estimate(protocol(mechanism)[0](exact_counts, rng)), dtype=float)
 
 
 def _bounded_noise(alpha: float) -> Callable[..., Array]:

@@ -1,8 +1,8 @@
 """Attacks on totals that are published every week: was this person counted, and in which week?
 
-The attacker knows the counts of everybody else. For exact totals, a single difference is enough. For totals with fresh
-noise every week, averaging over the weeks cancels the noise, because a person who came early is in every later total.
-For a `RunningTotal`, all weeks together reveal no more than its loss allows.
+The attacker knows the counts of all other people. For exact totals, a single difference is enough. For totals with
+fresh noise every week, averaging over the weeks cancels the noise, because a person who came early is in every later
+total. For a `RunningTotal`, all weeks together reveal no more than its loss allows.
 """
 
 import math
@@ -50,7 +50,7 @@ def exact_totals(counts: Sequence[int], _: Rng = None) -> Array:
 
 
 def new_noise_every_week(epsilon: float) -> Publish:
-    """Make a publisher of totals with independent noise, Pure(epsilon) each; over all weeks the losses add up.
+    """Make a publisher of totals with independent noise: each total costs Pure(epsilon), and the losses add up.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def one_loss(loss: Pure | Zcdp) -> Publish:
 
 
 def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400, rng: Rng = None) -> Roc:
-    """Compute the ROC curve of detecting a person who comes in a given week, if the counts of everybody else are known.
+    """Compute the ROC curve of detecting a person who comes in a given week, if all other counts are known.
 
-    The score is the best linear score: the published totals minus those of everybody else, weighted by the inverse
+    The score is the best linear score: the published totals minus the totals of all others, weighted by the inverse
     covariance of the noise. The covariance is estimated from half of the runs, and the curve from the other half.
 
     Parameters
@@ -112,7 +112,7 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
     publish : callable
         A function of the counts of all weeks and a generator that returns the published totals.
     counts : sequence of int
-        The counts of everybody else.
+        The counts of all other people.
     week : int
         The week in which the person comes, from 1.
     runs : int
@@ -150,7 +150,7 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
 
 @dataclass(frozen=True)
 class Canaries:
-    """The result of guessing which canary records were added to the data; a coin flip decides about each record.
+    """The result of guessing which canary records were added to the data; a coin flip decided on each of them.
 
     If all weeks together are Pure(epsilon), each guess is right with probability at most e**epsilon / (1 +
     e**epsilon), given all other guesses. The number of right guesses therefore refutes every epsilon below `epsilon`,
@@ -190,7 +190,7 @@ def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rn
     publish : callable
         A function of the counts of all weeks and a generator that returns the published totals.
     counts : sequence of int
-        The counts of everybody else, which the attacker knows.
+        The counts of all other people, which the attacker knows.
     level : float
         Confidence level of the bound.
     rng : Generator, optional

@@ -54,11 +54,12 @@ SENTENCES = {
     "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
     "without the releases, 50.",
     "odds": "The odds between any two secrets shift by a factor of up to {factor} (limits are rounded up).",
-    "belief": "Who believed {prior} % before believes at least {low} % and at most {high} % after.",
-    "bet": "A bet of 1 € on the secret, fair before, is worth up to {stake} € after.",
-    "total": "Questions a year: {questions}; years: {years}; answers in all: {answers}. Together they cost "
+    "belief": "A belief of {prior} % before becomes at least {low} % and at most {high} % after.",
+    "bet": "A bet of 1 € on the secret that was fair before is worth up to {stake} € after.",
+    "total": "Questions per year: {questions}; years: {years}; answers in total: {answers}. Together they cost "
     "ε\u00a0=\u00a0{total}.",
-    "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost ε\u00a0=\u00a0{each}.",
+    "each": "For the odds to shift by a factor of at most 3 in total, as with two coins, each answer may cost "
+    "ε\u00a0=\u00a0{each}.",
 }
 
 _MIN_EPSILON, _MAX_EPSILON = EPSILONS[0], EPSILONS[-1]
@@ -99,7 +100,7 @@ class BudgetExplorer(Explorer):
     epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it nothing is learned, above it nothing is hidden")
     questions = BoundedInt(1, QUESTIONS[-1])
     years = BoundedInt(1, YEARS[-1])
-    prior = BoundedFloat(0, 1, "at the ends no evidence counts", strict=True)
+    prior = BoundedFloat(0, 1, "a belief of 0 or 1 never changes", strict=True)
 
     def __init__(
         self, epsilon: float = 1.0, questions: int = 1, years: int = 1, prior: float = 0.1, *, guess: bool = False
@@ -112,7 +113,7 @@ class BudgetExplorer(Explorer):
         """The privacy loss of all answers together."""
         return _cumulative_losses(self.epsilon, self.questions * self.years)[-1]
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         right = 100 * updated_belief(0.5, self.row["factor"][self.years - 1])
         return math.ceil(right - 1e-9), format_upper_chance(right)
 
@@ -129,7 +130,7 @@ class BudgetExplorer(Explorer):
         canvas, panels = self._new_panels(
             4.1, setting, [["people", "years"], ["people", "words"]], [2.2, 1.3], **titles
         )
-        draw_icons(panels["people"], int(self.truth()[0]))
+        draw_icons(panels["people"], int(self.right_answer()[0]))
         _draw_beliefs(panels["years"], row, self.years, self.prior)
         self._write_sentences(panels, people=("icons", "odds", "belief", "bet"), words=("total", "each"))
         return canvas

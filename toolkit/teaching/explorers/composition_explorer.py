@@ -63,14 +63,13 @@ def compute_grid() -> list[list[float]]:
 
 
 SENTENCES = {
-    "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "
-    "ε\u00a0=\u00a0{best}.",
-    "slack": "The best total has a δ: a probability may exceed what it allows by 1 in {one_in}. "
-    "What is added up has none.",
+    "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up, this is ε\u00a0=\u00a0{basic}; by the best rule, "
+    "it is ε\u00a0=\u00a0{best}.",
+    "slack": "The best total has a δ: a probability may exceed its limit by 1 in {one_in}. The sum has no δ.",
     "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
     "without the releases, 50.",
-    "odds": "But for δ, the odds between any two secrets shift by a factor of up to {factor} (limits are rounded up). "
-    "One release alone: {one}.",
+    "odds": "Except for δ, the odds between any two secrets shift by a factor of up to {factor} (limits are "
+    "rounded up). For one release alone: {one}.",
 }
 
 _EPSILON_CAP = 100.0  # above it nothing is hidden, and the factor would overflow
@@ -101,12 +100,12 @@ class CompositionExplorer(Explorer):
     _esm = browser_code(STATIC / "composition_explorer.js")
     function_name = "composition"
     prediction_question = PredictionQuestion(
-        "What is the epsilon of all releases together, by the best rule?", "as total ε"
+        "What is the epsilon of all releases together by the best rule?", "as total ε"
     )
 
     releases = BoundedInt(1, RELEASES[-1])
-    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it a release is blind, above it bare")
-    delta = BoundedFloat(1e-12, 0.01, "it must be far below one in the number of people, and above nothing")
+    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it a release shows nothing, above it it hides nothing")
+    delta = BoundedFloat(1e-12, 0.01, "it must be positive, and far below 1 / (number of people)")
 
     def __init__(self, releases: int = 52, epsilon: float = 0.1, delta: float = 1e-6, *, guess: bool = False) -> None:
         settings = {"releases": releases, "epsilon": epsilon, "delta": delta}
@@ -118,7 +117,7 @@ class CompositionExplorer(Explorer):
         total = compose([Pure(self.epsilon)] * self.releases, self.delta)
         return total if isinstance(total, Pure | Approx) else total.to_approx(self.delta)
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         best = min(self.row["cell"][:4])
         return best, format_factor(best)
 
@@ -178,7 +177,7 @@ def composition_row(releases: int, epsilon: float, delta: float) -> dict[str, An
 
 @lru_cache(maxsize=4096)
 def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
-    """Return the total under each rule, and the odds factor and the right guesses out of 100 under the best rule."""
+    """Return the total under each rule, and the odds factor and the right guesses per 100 under the best rule."""
     sums = stored_totals().get((releases, epsilon, delta)) or total_epsilons(releases, epsilon, delta)
     right = min(advantage(sums[0]), advantage(min(sums), delta))
     return [*sums, round_for_browser(math.exp(min(*sums, _EPSILON_CAP))), round_for_browser(50 + 50 * right)]

@@ -51,9 +51,8 @@ DEVICES = (("a die, true on 5–6", "2/3"), ("two coins", "3/4"), ("a die, true 
 SENTENCES = {
     "icons": "Of 100 people whose true answer is yes, on average {yes} report yes and {no} report no.",
     "odds": "One report shifts the odds between yes and no by a factor of {factor} (rounded up), never more.",
-    "belief": "An observer who guessed {prior} % before thinks {after_no} % after a “no” and {after_yes} % "
-    "after a “yes”.",
-    "margin": "95 % margin: ± {margin} points. Asking directly, if nobody lied: ± {direct} points.",
+    "belief": "A belief of {prior} % in yes becomes {after_no} % after a “no” and {after_yes} % after a “yes”.",
+    "margin": "95 % margin: ± {margin} points. With direct questions and honest answers: ± {direct} points.",
     "people": "To be as precise as {n} direct answers, ask {needed} people: {multiplier} times as many.",
 }
 
@@ -90,9 +89,9 @@ class DesignExplorer(Explorer):
         "With this epsilon and so many people: how wide is the 95 % margin, to each side?", "points"
     )
 
-    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it a survey is blind, above it bare")
+    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it a survey shows nothing, above it it hides nothing")
     n = BoundedInt()
-    prevalence = BoundedFloat(0, 1, "at the ends nothing is left to ask", strict=True)
+    prevalence = BoundedFloat(0, 1, "at 0 and 1 there is nothing to estimate", strict=True)
     limits = traitlets.Dict(default_value={"least": _MIN_EPSILON, "most": _MAX_EPSILON}, read_only=True).tag(sync=True)
 
     def __init__(self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, *, guess: bool = False) -> None:
@@ -103,7 +102,7 @@ class DesignExplorer(Explorer):
         """The design of the current setting."""
         return warner(epsilon=self.epsilon)
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         margin = 100 * self.row["margin"][self._column] / math.sqrt(self.n)
         return margin, format_margin(margin)
 

@@ -29,7 +29,7 @@ from toolkit.texts.figures import fill_templates, format_number, round_for_brows
 
 STATIC = Path(__file__).parent / "static"
 
-# Computing the accuracies of private classifiers takes long, so they are stored in `static/learned.json`.
+# Computing the accuracies of private classifiers takes a long time, so they are stored in `static/learned.json`.
 #
 # Simulated people give twenty yes/no answers, which are evidence for or against an illness. To update the file after a
 # change to `toolkit.learning`, run `python -m toolkit.teaching.explorers learning_explorer`. A test recomputes some of
@@ -39,20 +39,20 @@ PEOPLE = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 METHODS = ("objective", "output")
-COLUMNS = 20
-FITS = 10
+N_COLUMNS = 20
+N_FITS = 10
 FILE = STATIC / "learned.json"
 
 _SEED, _N_TEST_PEOPLE = 2011, 10_000
-_SHARES = np.linspace(0.1, 0.5, COLUMNS)
-_WEIGHTS = np.random.default_rng(_SEED).permutation(np.linspace(-3, 3, COLUMNS))
+_SHARES = np.linspace(0.1, 0.5, N_COLUMNS)
+_WEIGHTS = np.random.default_rng(_SEED).permutation(np.linspace(-3, 3, N_COLUMNS))
 
 
 @lru_cache(maxsize=16)
 def simulated_people(n: int, group: int = 0) -> tuple[Array, Mask]:
     """Return the simulated answers of n people, and whether each of them is ill."""
     rng = np.random.default_rng([_SEED, n, group])
-    rows = (rng.random((n, COLUMNS)) < _SHARES).astype(float)
+    rows = (rng.random((n, N_COLUMNS)) < _SHARES).astype(float)
     return rows, rng.random(n) < 1 / (1 + np.exp(-(rows - _SHARES) @ _WEIGHTS))
 
 
@@ -70,7 +70,7 @@ def accuracy(method: str, people: int, epsilon: float, strength: float) -> float
         epsilon, method=method, C=strength, classes=(False, True), bounds=(0, 1), missing="middle", rng=rng
     )
     rows, truth = test_people()
-    return float(100 * np.mean([model.fit(*simulated_people(people)).score(rows, truth) for _ in range(FITS)]))
+    return float(100 * np.mean([model.fit(*simulated_people(people)).score(rows, truth) for _ in range(N_FITS)]))
 
 
 def baseline_accuracy(people: int) -> float:
@@ -111,7 +111,7 @@ def compute_grid() -> dict[str, Any]:
 
 def default_strengths(epsilon: float) -> tuple[float, float]:
     """Return the default C of each method, for twenty columns and an intercept."""
-    return epsilon / 2, 0.2 * epsilon / (COLUMNS + 1)
+    return epsilon / 2, 0.2 * epsilon / (N_COLUMNS + 1)
 
 
 def max_strength(epsilon: float) -> float:
@@ -120,17 +120,16 @@ def max_strength(epsilon: float) -> float:
 
 
 SENTENCES = {
-    "right": "{people} invented people, ε\u00a0=\u00a0{epsilon}, C\u00a0=\u00a0{strength}. Of 100 others, "
-    "{objective} are classified rightly with noise in the objective and {output} with noise on the weights; "
-    "without privacy {plain}. Saying to all of them what is more frequent is right for {base}.",
-    "fits": "Means of {fits} fits to the same people: with other noise they would be others, by some points "
-    "where there is much of it.",
-    "curve": "Along ε, with these people and this C: drawn through for noise in the objective, dashed for "
-    "noise on the weights.",
-    "penalty": "Each way wants a C of its own. Who leaves C out gets {own} for noise in the objective, with "
-    "{own_right} of 100 right, and {own_output} for noise on the weights, with {own_output_right}: known "
-    "from ε and the number of columns, without a look at data. At this ε, noise in the objective lowers a C "
-    "above {most}.",
+    "right": "{people} simulated people, ε\u00a0=\u00a0{epsilon}, C\u00a0=\u00a0{strength}. Of 100 other "
+    "people, {objective} are classified correctly with noise in the objective and {output} with noise on the "
+    "weights; without privacy {plain}. Always predicting the more frequent class is correct for {base}.",
+    "fits": "Means of {fits} fits to the same people; where the noise is large, other noise would change them "
+    "by a few points.",
+    "curve": "Results by ε, for these people and this C: solid line for noise in the objective, dashed line "
+    "for noise on the weights.",
+    "penalty": "Each method has its own default C: {own} for noise in the objective, with {own_right} of 100 "
+    "correct, and {own_output} for noise on the weights, with {own_output_right}. The default depends on ε and the "
+    "number of columns, not on the data. At this ε, noise in the objective lowers a C above {most}.",
 }
 NAMES = ("without privacy", "objective", "on the weights", "most frequent")
 
@@ -164,8 +163,8 @@ class LearningExplorer(Explorer):
     )
 
     people = BoundedInt(PEOPLE[0], PEOPLE[-1])
-    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it noise decides, above it little is hidden")
-    strength = BoundedFloat(STRENGTHS[0], STRENGTHS[-1], "below it weights are 0, above it noise decides")
+    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it noise dominates, above it little is hidden")
+    strength = BoundedFloat(STRENGTHS[0], STRENGTHS[-1], "below it all weights are near 0, above it noise dominates")
 
     def __init__(self, people: int = 2000, epsilon: float = 1.0, strength: float = 0.3, *, guess: bool = False) -> None:
         setting = {"people": people, "epsilon": epsilon, "strength": strength}
@@ -176,7 +175,7 @@ class LearningExplorer(Explorer):
         """The accuracy of each method on the test set, in percent."""
         return dict(zip(NAMES, self.row["right"], strict=True))
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         return self.row["right"][1], format_number(self.row["right"][1], 1)
 
     def setting_text(self) -> str:
@@ -252,7 +251,7 @@ def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]
         "people": people,
         "epsilon": epsilon,
         "strength": strength,
-        "fits": FITS,
+        "fits": N_FITS,
         "right": [without, *private, grid["base"]],
         "curves": curves,
         "own": [round_for_browser(strength) for strength in default_strengths(epsilon)],

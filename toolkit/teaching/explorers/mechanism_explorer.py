@@ -42,8 +42,9 @@ LEVELS = (0.5, 0.9, 0.95, 0.99)
 
 SENTENCES = {
     "ratio": "No release is more than {factor} times likelier with one record than with another{but}.",
-    "error": "With {level} % chance the noise stays within ±\u00a0{error}: {times} times what one person can change.",
-    "scale": "The noise has scale {scale}, {what}. Each dot is one chance in 40.",
+    "error": "With a probability of {level} %, the noise stays within ±\u00a0{error}: {times} times the "
+    "largest change by one person.",
+    "scale": "The noise has scale {scale}, {what}. Each dot stands for a probability of 1/40.",
     "others": "At this ε: Laplace ±\u00a0{laplace}; Gaussian ±\u00a0{analytic}; by the classic formula {classic}.",
 }
 
@@ -85,7 +86,7 @@ class MechanismExplorer(Explorer):
     prediction_question = PredictionQuestion("How far off is a release, at most, as often as is chosen?", "units")
 
     law = TextChoice(*LAWS)
-    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it noise drowns everything, above it it hides nobody")
+    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it noise drowns everything, above it nobody is hidden")
     sensitivity = BoundedFloat(0.001, 1e6, "the explorer draws no other")
     delta = BoundedFloat(0, 0.1, "it is a small probability", strict=True)
     level = BoundedFloat(0, 1, "it is a probability", strict=True)
@@ -108,7 +109,7 @@ class MechanismExplorer(Explorer):
         """The mechanism of the current setting."""
         return _new_mechanism(self.law, self.row["epsilon"], self.delta, self.sensitivity)
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         return self.row["error"], format_three_digits(self.row["error"])
 
     def setting_text(self) -> str:

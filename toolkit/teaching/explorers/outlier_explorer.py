@@ -30,13 +30,13 @@ from toolkit.texts.figures import fill_templates, format_number, round_for_brows
 STATIC = Path(__file__).parent / "static"
 
 SENTENCES = {
-    "values": "Of 501 people one earns {salary} thousand. Mean {mean}, trimmed mean {trimmed}, Huber "
-    "location {huber}, median {median} thousand.",
-    "moved": "If that one earned nothing, the mean would be {mean_moved} lower, the median {median_moved}.",
-    "noise": "At ε\u00a0=\u00a0{epsilon} typical noise is {mean_noise} on the mean, {trimmed_noise} on the "
-    "trimmed mean, {huber_noise} on the Huber location, {median_noise} on the median.",
-    "why": "The mean's noise is for a salary of 1,000 thousand, there or not. The others' depends on these "
-    "salaries: of real ones it would not be shown.",
+    "values": "One of 501 people earns {salary} thousand. Mean {mean}, trimmed mean {trimmed}, Huber location "
+    "{huber}, median {median} thousand.",
+    "moved": "If this person earned nothing, the mean would be {mean_moved} lower and the median {median_moved} lower.",
+    "noise": "At ε\u00a0=\u00a0{epsilon}, the typical noise is {mean_noise} on the mean, {trimmed_noise} on "
+    "the trimmed mean, {huber_noise} on the Huber location and {median_noise} on the median.",
+    "why": "The noise of the mean allows for a salary of 1,000 thousand, even if nobody earns it. The noise of "
+    "the others depends on these salaries; for real salaries it would not be shown.",
 }
 NAMES = ("mean", "trimmed mean", "Huber location", "median")
 SALARIES = (0.0, 10.0, 20.0, 30.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0, 300.0, 500.0, 700.0, 1000.0)
@@ -86,7 +86,7 @@ class OutlierExplorer(Explorer):
         """The root mean square of the noise of each statistic."""
         return dict(zip(NAMES, self.row["noise"], strict=True))
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         return self.row["noise"][0], format_number(self.row["noise"][0], 2)
 
     def setting_text(self) -> str:

@@ -34,14 +34,14 @@ from toolkit.texts.figures import fill_templates, format_factor, format_number, 
 
 STATIC = Path(__file__).parent / "static"
 
-# Playing the games takes long, so their results are stored in `static/games.json`.
+# Playing the games takes a long time, so their results are stored in `static/games.json`.
 #
 # In each game, the Laplace mechanism releases the number of secrets in random groups of people, and
 # `toolkit.teaching.attacks.reconstruction` attacks the releases. A test repeats some of the games. To update the file
 # after a change to the attack or the mechanism, run `python -m toolkit.teaching.explorers reconstruction_game`.
 
-PEOPLE = 100
-GAMES = 5
+N_PEOPLE = 100
+N_GAMES = 5
 SUMS = (10, 20, 50, 75, 100, 125, 150, 200, 300, 400, 600, 800, 1200, 1600)
 NOISES = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0, 50.0, 100.0, 500.0, 1600.0)
 FILE = STATIC / "games.json"
@@ -51,7 +51,7 @@ _SEED = 2003
 
 def play_games(sums: int, noise: float) -> list[str]:
     """Play all games of a setting; return a text for each game, with a "1" for each person whose secret is found."""
-    return ["".join("1" if right else "0" for right in _play_game(game, sums, noise)) for game in range(GAMES)]
+    return ["".join("1" if right else "0" for right in _play_game(game, sums, noise)) for game in range(N_GAMES)]
 
 
 def _play_game(game: int, sums: int, noise: float) -> Mask:
@@ -61,18 +61,20 @@ def _play_game(game: int, sums: int, noise: float) -> Mask:
     return np.asarray(reconstruct(groups[:sums], published, noise_sd=math.sqrt(2) * noise).bits == secret)
 
 
-@lru_cache(maxsize=GAMES)
+@lru_cache(maxsize=N_GAMES)
 def _secrets_and_groups(game: int) -> tuple[Mask, Mask]:
     """Return the secrets and all groups of one game; a setting publishes the sums of the first groups."""
     rng = np.random.default_rng([_SEED, game])
-    return rng.integers(0, 2, PEOPLE).astype(bool), queries(PEOPLE, SUMS[-1], rng)
+    return rng.integers(0, 2, N_PEOPLE).astype(bool), queries(N_PEOPLE, SUMS[-1], rng)
 
 
 @lru_cache(maxsize=1)
 def stored_games() -> dict[tuple[int, float], list[str]]:
     """Return the stored results by number of sums and noise."""
     games = iter(json.loads(FILE.read_text(encoding="utf-8")))
-    return {(sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)] for sums in SUMS for noise in NOISES}
+    return {
+        (sums, noise): [f"{int(game, 16):0{N_PEOPLE}b}" for game in next(games)] for sums in SUMS for noise in NOISES
+    }
 
 
 def compute_grid() -> list[list[str]]:
@@ -81,13 +83,14 @@ def compute_grid() -> list[list[str]]:
 
 
 SENTENCES = {
-    "found": "The attacker has {found} of 100 secrets right. Tossing coins, about 50 would be.",
-    "games": "Mean of {games} games with other secrets, other groups and other noise: {mean} of 100.",
+    "found": "The attacker has {found} of 100 secrets right. Tossing coins would give about 50.",
+    "games": "Mean of {games} games with different secrets, groups and noise: {mean} of 100.",
     "noise": "Each sum carries Laplace noise of scale {noise}; the true sums are around 25.",
-    "promise": "All cost ε\u00a0=\u00a0{epsilon}, which promises that no attack has more than {limit} of "
-    "100 right on average.",
-    "vain": "All cost ε\u00a0=\u00a0{epsilon}: so large a loss promises nothing. An attack may have all 100 right.",
-    "bare": "Exact sums promise nothing: ε is infinite.",
+    "promise": "All sums cost ε\u00a0=\u00a0{epsilon}, which guarantees that no attack gets more than {limit} "
+    "of 100 right on average.",
+    "vain": "All sums cost ε\u00a0=\u00a0{epsilon}. So large a loss guarantees nothing: an attack may get all "
+    "100 right.",
+    "bare": "Exact sums guarantee nothing: ε is infinite.",
 }
 
 _NO_NOISE_POSITION = 0.25  # where the logarithmic axis shows no noise
@@ -135,7 +138,7 @@ class ReconstructionGame(Explorer):
         """The loss of all sums together if one person changes, joins or leaves; it is infinite without noise."""
         return _total_loss(self.sums, self.noise)
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         return self.row["mean"], format_number(self.row["mean"], 0)
 
     def setting_text(self) -> str:

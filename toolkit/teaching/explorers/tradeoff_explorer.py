@@ -49,7 +49,7 @@ FILE = STATIC / "ways.json"
 
 
 def local_epsilon(epsilon: float, n: int) -> float:
-    """Return the local epsilon of each of n reports for which the shuffled reports have (epsilon, delta)."""
+    """Return the local epsilon at which n shuffled reports have the loss (epsilon, delta)."""
     models = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).trust_models(DELTA)
     return next(model.local_epsilon for model in models if model.name == "shuffled")
 
@@ -80,14 +80,13 @@ NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "lo
 SENTENCES = {
     "margins": "95 % margins, ± points: directly {direct}; with a curator {central}; shuffled {shuffled}; "
     "locally {local}.",
-    "trust": "Whom to trust: locally the phone and its page, or one's own die; shuffled, whoever mixes "
-    "(a report by itself has ε\u00a0=\u00a0{alone}); a curator, "
-    "with every answer.",
-    "needed": "For ±\u00a0{goal} points ask {direct_n} people directly, {central_n} with a curator, "
-    "{shuffled_n} shuffled, "
-    "{local_n} locally.",
-    "order": "Where ε is small, twice as private costs about four times the people locally; a curator's noise fades as "
-    "people come.",
+    "trust": "Whom people must trust: locally, only their phone and its page, or their own die; shuffled, "
+    "whoever mixes the reports (a report by itself has ε\u00a0=\u00a0{alone}); with a curator, the curator, who "
+    "sees every answer.",
+    "needed": "For ±\u00a0{goal} points, ask {direct_n} people directly, {central_n} with a curator, "
+    "{shuffled_n} shuffled or {local_n} locally.",
+    "order": "Where ε is small, half of it requires about four times as many people locally; a curator's noise "
+    "matters less, the more people answer.",
 }
 _STYLES = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
 _MIN_EPSILON, _MAX_EPSILON = EPSILONS[0], EPSILONS[-1]
@@ -124,7 +123,7 @@ class TradeoffExplorer(Explorer):
         "For the wanted margin: how many people must be asked locally, each with their own noise?", "people"
     )
 
-    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it a survey is blind, above it bare")
+    epsilon = BoundedFloat(_MIN_EPSILON, _MAX_EPSILON, "below it a survey shows nothing, above it it hides nothing")
     n = BoundedInt(SIZES[0], SIZES[-1])
     prevalence = BoundedFloat(0, 1, "it is a share", strict=True)
     margin = BoundedFloat(0, 1, "it is a share", strict=True)
@@ -140,7 +139,7 @@ class TradeoffExplorer(Explorer):
         """The plan of the current setting; `plan.compare()` has all its numbers."""
         return plan(warner, prevalence=self.prevalence, epsilon=self.epsilon, n=self.n)
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         needed = round_to_three_digits(self.row["needed"]["local"])
         return needed, format_number(needed, 0)
 
@@ -157,7 +156,7 @@ class TradeoffExplorer(Explorer):
         setting = f"epsilon {self.epsilon:.3g}, {self.n:,} respondents, {guess}"
         canvas, panels = self._new_panels(4.2, setting, [["bars", "curves"], ["left", "right"]], [1.7, 1], **titles)
         _draw_intervals(panels["bars"], self.row)
-        _draw_curves(panels["curves"], self.table, self.row)
+        _draw_margins(panels["curves"], self.table, self.row)
         self._write_sentences(panels, 46, left=("margins", "trust"), right=("needed", "order"))
         return canvas
 
@@ -277,7 +276,7 @@ def _draw_intervals(ax: Axes, row: dict[str, Any]) -> None:
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _draw_curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
+def _draw_margins(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
     nearest = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - row["epsilon"]))
     for model in TRUST_MODELS:
         colour, dash = _STYLES[model]

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from toolkit.central.stream import SquareRoot, Tree
 from toolkit.central.stream.calibration import best_factorization
-from toolkit.central.stream.trees import binary
+from toolkit.central.stream.trees import binary_tree
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.show.canvas import BLUE, VERMILLION
 from toolkit.show.widgets.explorer import (
@@ -28,14 +28,14 @@ from toolkit.texts.figures import fill_templates, format_number, round_for_brows
 STATIC = Path(__file__).parent / "static"
 
 SENTENCES = {
-    "errors": "A total is published after each of {weeks} weeks, with ε\u00a0=\u00a0{epsilon} for all of "
-    "them together. The largest standard deviation is {share} if every total gets its share of ε, {fresh} "
-    "with fresh noise for every week, {binary} with a binary tree, {tree} with the best tree.",
-    "root": "With Gaussian noise and the square root of the matrix of totals it is {root}; ε then holds with a "
-    "δ of one in a million.",
-    "weeks": "The standard deviation after every week: dashed of fresh noise, drawn through of the best "
-    "tree. The tree adds up at most {nodes} noisy numbers, fresh noise {weeks}.",
-    "level": "The promise is about one record in one week. All records of somebody who is counted in every "
+    "errors": "A total is published after each of {weeks} weeks, with ε\u00a0=\u00a0{epsilon} for all of them "
+    "together. The largest standard deviation is {share} if ε is divided among the totals, {fresh} with fresh "
+    "noise every week, {binary} with a binary tree, and {tree} with the best tree.",
+    "root": "With Gaussian noise and the square root of the matrix of totals, it is {root}; ε then holds with "
+    "a δ of one in a million.",
+    "weeks": "The standard deviation after every week: dashed for fresh noise, solid for the best tree. A "
+    "total is the sum of up to {nodes} noisy numbers with the tree, and of up to {weeks} with fresh noise.",
+    "level": "The guarantee covers one record in one week. All records of a person who is counted in every "
     "week have at most ε\u00a0=\u00a0{group} together.",
 }
 NAMES = ("share of ε each", "fresh noise", "binary tree", "best tree", "square root, δ")
@@ -72,7 +72,7 @@ class WeeksExplorer(Explorer):
     )
 
     weeks = BoundedInt(1, WEEKS[-1])
-    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it totals drown, above it little is hidden")
+    epsilon = BoundedFloat(EPSILONS[0], EPSILONS[-1], "below it noise drowns the totals, above it little is hidden")
 
     def __init__(self, weeks: int = 52, epsilon: float = 1.0, *, guess: bool = False) -> None:
         super().__init__(table=weeks_table(), weeks=weeks, epsilon=epsilon, guess=guess)
@@ -82,7 +82,7 @@ class WeeksExplorer(Explorer):
         """The largest standard deviation of a total, by method."""
         return dict(zip(NAMES, self.row["errors"], strict=True))
 
-    def truth(self) -> tuple[float, str]:
+    def right_answer(self) -> tuple[float, str]:
         return self.row["errors"][2], format_number(self.row["errors"][2])
 
     def setting_text(self) -> str:
@@ -136,7 +136,7 @@ def weeks_table() -> dict[str, Any]:
 def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
     """Return the largest errors of the five methods, and the errors of two of them after each week."""
     unit, tree = math.sqrt(2) / epsilon, best_factorization(Pure(1), weeks)
-    trees = (Tree(weeks), binary(weeks), tree)
+    trees = (Tree(weeks), binary_tree(weeks), tree)
     pure = [
         (weeks, np.ones(1)),
         *((float(factorization.l1_sensitivity()), factorization.error_factors) for factorization in trees),

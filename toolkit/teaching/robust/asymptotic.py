@@ -54,7 +54,7 @@ class AvellaMedina:
     def __post_init__(self) -> None:
         if not math.isfinite(self.estimator.bound):
             reject(
-                "psi must be bounded", repr(self.estimator), "one person moves the location without limit; take Huber"
+                "psi must be bounded", repr(self.estimator), "one person can move the location without limit; use Huber"
             )
         check_positive(self.epsilon, "epsilon")
         check_positive(check_probability(self.delta, "delta"), "delta")
@@ -99,7 +99,7 @@ class AvellaMedina:
             The release.
         """
         if not isinstance(rng, np.random.Generator):
-            reject("`rng` must be a Generator", type(rng).__name__, "what is not private is simulated only")
+            reject("`rng` must be a Generator", type(rng).__name__, "a non-private mechanism may only be simulated")
         mean, sd = self.mean_and_sd(values)
         return mean + sd * float(rng.standard_normal())
 

@@ -79,7 +79,7 @@ class NoisyDescent:
     def __post_init__(self) -> None:
         check_bounds(self.bounds)
         if not math.isfinite(self.estimator.bound):
-            reject("psi must be bounded", repr(self.estimator), "one person moves the sum without limit; take Huber")
+            reject("psi must be bounded", repr(self.estimator), "one person can move the sum without limit; use Huber")
         if not isinstance(self.loss, Pure | Zcdp):
             reject("`loss` must be Pure or Zcdp", type(self.loss).__name__, "it is divided among the steps", TypeError)
         check_positive(self.loss.amount, "the loss", NO_FINITE_NOISE)
@@ -146,5 +146,5 @@ class NoisyDescent:
         for _ in range(self.steps):
             noisy = float(mechanism.release(self._total_score(values, location), rng=source))
             location = min(max(location + rate * noisy * self._score_unit / self.n, low), high)
-        note = f"{self.steps} steps, to each mean score noise of standard deviation {self.noise_sd:.3g}"
+        note = f"{self.steps} steps; the noise of each mean score has standard deviation {self.noise_sd:.3g}"
         return selection_estimate(location, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))
