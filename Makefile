@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks them and the package. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app class test fast slow test-all elsewhere lowest lint style types notebooks answers student teacher slides cards site docs api seeds rooms bench newest clean
+.PHONY: help install lab app class test fast slow test-all elsewhere lowest lint style types notebooks answers student teacher slides cards site docs manual api seeds overview bench newest clean
 
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compiled modules are kept
 
@@ -90,9 +90,9 @@ $(VENV)/.scripts: $(READY) $(SCRIPTS)
 	@if command -v node >/dev/null; then for file in $(SCRIPTS); do node --input-type=module --check < $$file || exit 1; done; touch $@; \
 		else echo "node is not installed: JavaScript was not checked"; fi
 
-rooms: $(READY)  ## list all files with their first sentences, and draw the pictures of ARCHITECTURE.md
+overview: $(READY)  ## list all files with their first sentences, and draw the flow charts of ARCHITECTURE.md
 	@$(BIN)/python .make/flows.py
-	@$(BIN)/python .make/rooms.py
+	@$(BIN)/python .make/overview.py
 
 notebooks: $(READY)  ## run all notebooks and save their outputs
 	@$(BIN)/python .make/freeze.py notebooks/*.ipynb
@@ -103,10 +103,11 @@ answers: $(READY)  ## seal notebooks/teaching/answers.toml for the checks of the
 student: $(READY)  ## copies of the notebooks without solutions, DIR=where
 	@$(BIN)/toolkit notebooks --student "$(or $(DIR),$(error DIR must say where: make student DIR=class))"
 
-teacher: $(READY)  ## copies of the notebooks with solutions and the key, slides and cards, DIR=where
+teacher: $(READY)  ## copies of the notebooks with solutions and the key, slides, cards and exams, DIR=where
 	@$(BIN)/toolkit notebooks --teacher "$(or $(DIR),$(error DIR must say where: make teacher DIR=class))"
 	@$(BIN)/python .make/slides.py "$(DIR)/slides"
 	@$(BIN)/python .make/cards.py "$(DIR)/cards"
+	@$(BIN)/python .make/exams.py "$(DIR)/exams"
 
 slides: $(READY)  ## slides made from the notebooks, DIR=where
 	@$(BIN)/python .make/slides.py "$(or $(DIR),$(error DIR must say where: make slides DIR=class))"
@@ -122,6 +123,11 @@ docs: $(READY)  ## the documentation as a site, in build/docs/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -j 2 -c docs -d build/docs/doctrees . build/docs/html
 	@$(BIN)/python .make/links.py build/docs/html
 	@echo "open build/docs/html/index.html"
+
+manual: $(READY)  ## the documentation as a PDF, in build/docs/manual.pdf; needs Chromium
+	@$(BIN)/python -m sphinx -W --keep-going -q -b singlehtml -c docs -d build/docs/doctrees . build/docs/single
+	@PYTHONPATH=. $(BIN)/python .make/manual.py build/docs/single build/docs/manual.pdf
+	@echo "open build/docs/manual.pdf"
 
 api: $(READY)  ## update tests/api.txt after a deliberate change of public names
 	@PYTHONPATH=.make $(BIN)/python .make/api.py

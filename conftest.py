@@ -1,4 +1,4 @@
-"""What holds for tests and for notebooks (`pytest --nbval notebooks`). Fixtures of tests are in tests/conftest.py."""
+"""Settings for tests and for notebooks (`pytest --nbval notebooks`). Fixtures of tests are in tests/conftest.py."""
 
 import doctest
 import inspect
@@ -19,7 +19,7 @@ _from_module = doctest.DocTestFinder._from_module  # type: ignore[attr-defined]
 
 
 def _from_module_unwrapped(finder: doctest.DocTestFinder, module: object, found: object) -> bool:
-    """Whether an object is of a module; doctest looks at the globals of a function, which those of a decorator hide."""
+    """Return whether an object belongs to a module, after removing decorators, whose globals doctest would inspect."""
     return bool(_from_module(finder, module, inspect.unwrap(found) if inspect.isfunction(found) else found))
 
 
@@ -27,17 +27,17 @@ doctest.DocTestFinder._from_module = _from_module_unwrapped  # type: ignore[attr
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """End on SIGTERM as on Ctrl-C, so that fixtures stop the programs that they started."""
+    """Handle SIGTERM like Ctrl-C, so that fixtures stop the programs that they started."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     if getattr(config.option, "nbval", False):
         config.option.nbval_sanitize_with = config.option.nbval_sanitize_with or str(ROOT / ".make" / "sanitize.cfg")
-        # Collection servers record where they run below this folder; those of the user are not touched.
+        # Collection servers register in this folder; with a temporary one, the user's own servers are not touched.
         os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
 
 
 def pytest_keyboard_interrupt() -> None:
-    """Leave no program behind. A worker of pytest-xdist has 10 seconds before it is killed, so it kills its own."""
+    """Stop all child processes. A worker of pytest-xdist kills its own, because it has only 10 seconds to exit."""
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     for child in psutil.Process().children(recursive=is_worker):
         with suppress(psutil.NoSuchProcess):

@@ -1,7 +1,10 @@
 """What pyproject.toml cannot say: a wheel carries the notebooks and their data, which in a checkout stand
-beside the package; and its description, which the package index shows, has no link to a file beside it.
+beside the package, without the key and the solutions; and its description, which the package index shows, has no
+link to a file beside it.
 """
 
+import importlib.util
+import json
 import re
 import shutil
 from pathlib import Path
@@ -10,8 +13,26 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
 
-NOTEBOOKS = ("*.ipynb", "README.md", "GLOSSARY.md", "images/*.png", "teaching/*")
-DATA = ("*.toml", "*.csv", "*.md", "*.py", "attacks/*.csv")
+NOTEBOOKS = ("*.ipynb", "README.md", "GLOSSARY.md", "images/*.png", "teaching/*.md")
+DATA = ("campus.toml", "*.csv", "*.md", "attacks/*.csv")
+
+
+_spec = importlib.util.spec_from_file_location("student_cells", "toolkit/teaching/student_cells.py")
+student_cells = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(student_cells)
+
+
+def write_sealed(path: Path, target: Path) -> None:
+    """Copies a file of the course, without the solutions of a notebook and the answer key of a page."""
+    if path.suffix == ".ipynb":
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook["cells"] = student_cells.seal_cells(notebook["cells"])
+        text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False)
+        target.write_text(f"{text}\n", encoding="utf-8")
+    elif path.suffix == ".md":
+        target.write_text(student_cells.seal_page(path.read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        shutil.copyfile(path, target)
 
 
 class WithNotebooks(build_py):
@@ -31,7 +52,7 @@ class WithNotebooks(build_py):
                 for path in found:
                     target = Path(self.build_lib, "toolkit", "teaching", "starter", path)
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(path, target)
+                    write_sealed(path, target)
 
 
 class WithoutDeadLinks(egg_info):

@@ -1,6 +1,6 @@
-"""Every public name with its signature, a line each: `make api` writes tests/api.txt, and a test compares.
+"""List every public name with its signature: `make api` writes the list to tests/api.txt, and a test compares it.
 
-Types are left out of signatures: Python's versions print them differently, and type checkers read them anyway.
+Signatures are listed without types: Python versions print them differently, and type checkers read them anyway.
 """
 
 import inspect
@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from reference import FACES, homes, offered
+from reference import PUBLIC_MODULES, full_names, public_objects
 
 LIST = Path(__file__).parents[1] / "tests" / "api.txt"
 
 
 def listing() -> str:
-    """The whole list, as the file has it."""
-    named = [(f"{face}.{name}", value) for face in FACES for name, value in offered(face)]
+    """Return the whole list as the text of the file."""
+    named = [(f"{module}.{name}", value) for module in PUBLIC_MODULES for name, value in public_objects(module)]
     return "".join(f"{line}\n" for name, value in named for line in lines(name, value))
 
 
 def lines(name: str, value: object) -> Iterator[str]:
-    """A function is a line, a class one and one for each public member; a second name says whose it is."""
-    home = homes()[id(value)]
+    """Yield one line for a function or a second name, and one for a class plus one for each of its public members."""
+    home = full_names()[id(value)]
     if home != name:
         yield f"{name} = {home}"
         return
@@ -39,9 +39,9 @@ def lines(name: str, value: object) -> Iterator[str]:
 
 
 def own_members(owner: type) -> set[str]:
-    """Public methods and properties that a class adds: those of a listed base class are listed there."""
+    """Return the public methods and properties that a class adds to its listed base classes."""
     kinds = (property, cached_property, classmethod, staticmethod)
-    bases = [base for base in owner.__mro__[1:] if id(base) in homes()]
+    bases = [base for base in owner.__mro__[1:] if id(base) in full_names()]
     return {
         member
         for base in owner.__mro__
@@ -54,12 +54,12 @@ def own_members(owner: type) -> set[str]:
 
 
 def signature(value: Callable[..., object]) -> str:
-    """Names, kinds and defaults of the parameters."""
+    """Return the signature of a function as text, without types."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    bare = [one.replace(annotation=inspect.Parameter.empty) for one in found.parameters.values()]
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in found.parameters.values()]
     text = str(inspect.Signature(bare)).replace("<lambda>", "lambda")
     return re.sub(r"<([\w.]+) ?[^<>]*>", r"<\1>", text)
 

@@ -1,4 +1,4 @@
-"""What NumPy finds in this processor beyond the least that it needs, for NPY_DISABLE_CPU_FEATURES."""
+"""Print the processor features that NumPy uses beyond its baseline, for NPY_DISABLE_CPU_FEATURES."""
 
 try:
     from numpy._core import _multiarray_umath as numpy

@@ -1,4 +1,4 @@
-"""Draw how a release and a report flow, from two calls that really run, into ARCHITECTURE.md (`make rooms`)."""
+"""Record two calls, a release and a report, and write their flow charts into ARCHITECTURE.md (`make overview`)."""
 
 import asyncio
 import json
@@ -24,21 +24,21 @@ from toolkit.survey.storage.writer import Writer
 
 ROOT = Path(toolkit.__file__).parent
 PAGE = ROOT.parent / "ARCHITECTURE.md"
-# Words that every file uses: arrows to them would hide the way.
+# Helpers that every file uses: arrows to them would hide the path of the call.
 EVERYWHERE = {"core/checks.py", "core/arrays.py", "core/extras.py"}
 
 Flow = dict[tuple[str, str], str]
 
 
-def flow(call: Callable[[], object]) -> Flow:
-    """Each arrow from file to file, in the order in which the second of two calls takes them, with its function.
+def record_flow(call: Callable[[], object]) -> Flow:
+    """Return the arrows from file to file, in the order in which the second of two calls enters the files.
 
-    Threads that the first call starts are followed, too.
+    Each arrow has the name of the function that is called. Threads that the first call starts are recorded as well.
     """
     arrows: Flow = {}
     is_second = False
 
-    def look(frame: FrameType, event: str, _: object) -> None:
+    def record_call(frame: FrameType, event: str, _: object) -> None:
         here = _file(frame)
         if not is_second or event != "call" or here is None or here in EVERYWHERE:
             return
@@ -50,8 +50,8 @@ def flow(call: Callable[[], object]) -> Flow:
             owner, _, name = frame.f_code.co_qualname.rpartition(".")
             arrows[start or "caller", here] = owner if name.startswith("__") else name
 
-    threading.setprofile(look)
-    sys.setprofile(look)
+    threading.setprofile(record_call)
+    sys.setprofile(record_call)
     try:
         call()
         is_second = True
@@ -68,16 +68,16 @@ def _file(frame: FrameType) -> str | None:
     return path.relative_to(ROOT).as_posix() if inside else None
 
 
-def release() -> Flow:
-    """A count by group, charged to a ledger in a file."""
+def record_release() -> Flow:
+    """Record a count by group that is charged to a ledger in a file."""
     frame = pd.DataFrame({"city": ["a", "b"] * 50})
     with tempfile.TemporaryDirectory() as folder:
         curator = Curator(frame, Ledger(Pure(10), path=Path(folder) / "ledger.db"), "replace")
-        return flow(lambda: curator.histogram("city", options=["a", "b"], epsilon=1))
+        return record_flow(lambda: curator.histogram("city", options=["a", "b"], epsilon=1))
 
 
-def report() -> Flow:
-    """A phone's report, from the body of a request to the disk."""
+def record_report() -> Flow:
+    """Record how a phone's report gets from the body of a request to the disk."""
     question = Question("cheated", "Have you ever cheated?", design=warner("2/3"))
     survey = Survey(title="Exam", consent="You may stop.", questions=[question])
     body = {"survey": survey.hash, "answers": {"cheated": 1}, "understood": True}
@@ -96,13 +96,13 @@ def report() -> Flow:
             body["key"] = secrets.token_hex(16)
             asyncio.run(_post(app(), json.dumps(body).encode()))
 
-        arrows = flow(post)
+        arrows = record_flow(post)
         writers[0].stop()
         return arrows
 
 
 async def _post(app: Application, body: bytes) -> None:
-    """One request, as a server hands it over."""
+    """Pass one request to the application, as a server does."""
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
@@ -117,11 +117,11 @@ async def _post(app: Application, body: bytes) -> None:
     where = {"method": "POST", "path": "/report", "raw_path": b"/report"}
     await app({"type": "http", "headers": headers, **where, **rest}, receive, send)
     if statuses[0] != 201:
-        raise SystemExit(f"a report must be stored, got status {statuses[0]}: the picture would show a refusal")
+        raise SystemExit(f"the report must be stored, got status {statuses[0]}: the chart would show a rejected report")
 
 
-def picture(arrows: Flow) -> str:
-    """The arrows as a flowchart that forges draw: one box per file, in its folder's frame, arrows in their order."""
+def flowchart(arrows: Flow) -> str:
+    """Return the arrows as a Mermaid flowchart: one box per file in its folder's frame, arrows numbered in order."""
     folders: dict[str, list[str]] = {}
     for _, file in arrows:
         folders.setdefault(file.rpartition("/")[0], []).append(file)
@@ -140,10 +140,10 @@ def _name(file: str) -> str:
 
 def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    for mark, arrows in (("release", release()), ("report", report())):
-        before, start, rest = page.partition(f"<!-- {mark}: made by `make rooms` -->\n")
+    for mark, arrows in (("release", record_release()), ("report", record_report())):
+        before, start, rest = page.partition(f"<!-- {mark}: made by `make overview` -->\n")
         _, end, after = rest.partition("<!-- end -->\n")
-        page = f"{before}{start}\n{picture(arrows)}\n\n{end}{after}"
+        page = f"{before}{start}\n{flowchart(arrows)}\n\n{end}{after}"
     PAGE.write_text(page, encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
-"""Runs notebooks top to bottom in a fresh kernel and stores their outputs, byte for byte the same each time.
+"""Run notebooks from top to bottom in a fresh kernel and store their outputs, byte for byte the same each time.
 
-This is `make notebooks`. What differs between runs or machines is left out: widget models and their random
-names, times, versions of Python. A saved notebook then shows each widget's picture; the live widget comes
+`make notebooks` calls this script. It leaves out everything that differs between runs or machines: widget models and
+their random names, times, versions of Python. A saved notebook shows a picture of each widget; the live widget appears
 when the cell is run.
 """
 
@@ -17,16 +17,16 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 
 
 def freeze(path: Path) -> None:
-    """Run one notebook where it stands, and write it back."""
+    """Run one notebook in its own folder, and save it with its outputs."""
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
-        _forget(cell)
+        _clear(cell)
     NotebookClient(
         notebook,
         timeout=300,
         kernel_name="python3",
         record_timing=False,
-        extra_arguments=["--log-level=40"],  # a kernel on this machine need not warn that it is not encrypted
+        extra_arguments=["--log-level=40"],  # no warning that the kernel's local connection is not encrypted
         resources={"metadata": {"path": str(path.resolve().parent)}},
     ).execute()
     for cell in notebook.cells:
@@ -37,10 +37,8 @@ def freeze(path: Path) -> None:
     nbformat.write(notebook, path)
 
 
-def _forget(cell: NotebookNode) -> None:
-    """Drop what an earlier run or a front end left behind; keep tags and folded inputs, which an author
-    chose.
-    """
+def _clear(cell: NotebookNode) -> None:
+    """Remove the outputs and metadata of an earlier run; keep tags and folded inputs, which the author chose."""
     kept = {name: value for name, value in cell.metadata.items() if name in ("tags", "jupyter")}
     cell.metadata = NotebookNode(kept)
     if cell.cell_type == "code":

@@ -1,4 +1,4 @@
-"""Look through a site that was built: every link leads to a place that exists, and nothing is fetched from elsewhere.
+"""Check a built site: every link must lead to an existing anchor or file, and nothing may be fetched from other sites.
 
 python .make/links.py build/docs/html
 """
@@ -10,56 +10,56 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 FETCHED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")}
-ELSEWHERE = ("http:", "https:", "//")
-OF_THE_THEME = {"canonical", "next", "prev", "search", "index"}
+OTHER_SITES = ("http:", "https:", "//")
+THEME_LINKS = {"canonical", "next", "prev", "search", "index"}
 
 
 class Page(HTMLParser):
-    """The names of places in a page, its links, and what a browser would fetch for it."""
+    """The anchors of a page, its links, and the addresses that a browser would fetch for it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.places: set[str] = set()
+        self.anchors: set[str] = set()
         self.links: list[str] = []
         self.fetched: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """One element."""
+        """Collect the anchors, links and fetched addresses of one element."""
         values = {name: value for name, value in attributes if value}
-        self.places |= {values[name] for name in ("id", "name") if name in values}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
         if tag == "a" and "href" in values:
             self.links.append(values["href"])
-        if values.get("rel") not in OF_THE_THEME:
+        if values.get("rel") not in THEME_LINKS:
             self.fetched += [values[name] for name in values if (tag, name) in FETCHED]
 
 
 @cache
 def read(path: Path) -> Page:
-    """A page, once."""
+    """Parse a page; each page is parsed only once."""
     return Page(path.read_text(encoding="utf-8"))
 
 
-def faults(folder: Path) -> list[str]:
-    """What is wrong, a line each."""
-    found = []
+def find_faults(folder: Path) -> list[str]:
+    """Return one line for each broken link and each address on another site."""
+    faults = []
     for path in sorted(folder.rglob("*.html")):
         page, name = read(path), path.relative_to(folder)
-        found += [
-            f"{name}: fetched from elsewhere: {address}" for address in page.fetched if address.startswith(ELSEWHERE)
+        faults += [
+            f"{name}: fetched from elsewhere: {address}" for address in page.fetched if address.startswith(OTHER_SITES)
         ]
         for link in page.links:
-            if link.startswith(ELSEWHERE) or link.startswith(("mailto:", "data:", "javascript:")):
+            if link.startswith(OTHER_SITES) or link.startswith(("mailto:", "data:", "javascript:")):
                 continue
-            address, place = urldefrag(unquote(link))
+            address, anchor = urldefrag(unquote(link))
             target = (path.parent / address).resolve() if address else path
             if not target.exists():
-                found.append(f"{name}: no such file: {link}")
-            elif place and target.suffix == ".html" and place not in read(target).places:
-                found.append(f"{name}: no such place: {link}")
-    return found
+                faults.append(f"{name}: no such file: {link}")
+            elif anchor and target.suffix == ".html" and anchor not in read(target).anchors:
+                faults.append(f"{name}: no such anchor: {link}")
+    return faults
 
 
 if __name__ == "__main__":
-    lines = faults(Path(sys.argv[1]))
+    lines = find_faults(Path(sys.argv[1]))
     sys.exit("\n".join(lines) or None)

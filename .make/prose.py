@@ -1,7 +1,7 @@
-"""Check the spelling and style of all prose: pages, docstrings, and the text cells of the notebooks.
+"""Check the spelling and style of all prose: pages, docstrings, and the markdown cells of the notebooks.
 
-`codespell` finds misspelled words, and `proselint` the faults that `[tool.proselint]` of pyproject.toml names. Code is
-left out: blocks, spans between backticks, formulas and links.
+`codespell` finds misspelled words, and `proselint` runs the checks that `[tool.proselint]` of pyproject.toml names.
+Code blocks, text between backticks, formulas and links are not checked.
 """
 
 import ast
@@ -28,12 +28,12 @@ CODE = re.compile(
 
 
 def prose(text: str) -> str:
-    """Replace code, types of parameters and digits by marks of the same length, so that line numbers stay."""
+    """Replace code, types of parameters and digits by placeholders of the same length, to preserve line numbers."""
     return CODE.sub(lambda found: re.sub(r"[^\n]", "·", found[0]), text)
 
 
 def docstrings(source: str) -> str:
-    """Empty all lines of a file but those of its docstrings."""
+    """Blank all lines of a Python file except those of its docstrings."""
     lines, kept = source.split("\n"), set[int]()
     for node in ast.walk(ast.parse(source)):
         documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
@@ -43,7 +43,7 @@ def docstrings(source: str) -> str:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Name and text of each page, each file's docstrings, and each text cell."""
+    """Yield the name and text of each page, of each file's docstrings, and of each markdown cell."""
     for page in sorted({page for pattern in PAGES for page in ROOT.glob(pattern)}):
         yield str(page.relative_to(ROOT)), page.read_text(encoding="utf-8")
     for path in sorted((ROOT / "toolkit").rglob("*.py")):
@@ -54,8 +54,8 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(ROOT)}, cell {cell['id']}", "".join(cell["source"])
 
 
-def misspelled(lines: list[tuple[str, int, str]]) -> Iterator[str]:
-    """Run codespell once over all lines."""
+def spelling_faults(lines: list[tuple[str, int, str]]) -> Iterator[str]:
+    """Yield the misspelled words of all lines, with their place; codespell runs only once."""
     command = [str(Path(sys.executable).with_name("codespell")), "--toml", str(ROOT / "pyproject.toml"), "-"]
     text = "\n".join(line for _, _, line in lines)
     found = subprocess.run(command, input=text, capture_output=True, text=True, check=False).stdout  # noqa: S603
@@ -64,8 +64,8 @@ def misspelled(lines: list[tuple[str, int, str]]) -> Iterator[str]:
         yield f"{name}:{line}: {fault}"
 
 
-def badly_written(name: str, text: str) -> Iterator[str]:
-    """Run the chosen checks of proselint over one text; words on two lines may repeat, as a heading and its text do."""
+def style_faults(name: str, text: str) -> Iterator[str]:
+    """Yield the faults that proselint finds in one text, except for words that are repeated across a line break."""
     for fault in LintFile(name, text).lint({"max_errors": 1000, "checks": dict.fromkeys(CHECKS, True)}):
         if "\n" not in fault.check_result.message:
             yield f"{name}:{fault.pos[0] - 1}: {fault.check_result.message}"
@@ -75,7 +75,7 @@ def main() -> None:
     CheckRegistry().register_many(checks.__register__)
     passages = [(name, prose(text)) for name, text in texts()]
     lines = [(name, number, line) for name, text in passages for number, line in enumerate(text.split("\n"), 1)]
-    faults = [*misspelled(lines), *(fault for passage in passages for fault in badly_written(*passage))]
+    faults = [*spelling_faults(lines), *(fault for passage in passages for fault in style_faults(*passage))]
     sys.stdout.writelines(f"{fault}\n" for fault in faults)
     sys.exit(bool(faults))
 

@@ -1,7 +1,7 @@
 """Expand the pages of the reference: the directive `{module} toolkit.local` lists the module's public names.
 
-A name that several modules of `FACES` offer is described once, at the first of them, and linked from the others. The
-directive `{commands}` inserts the help of every command, and `{designs}` a table of the catalogue.
+A name that several modules of `PUBLIC_MODULES` offer is described once, at the first of them, and linked from the
+others. The directive `{commands}` inserts the help of every command, and `{designs}` a table of the catalogue.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from toolkit.command import _build_parser
 from toolkit.local.catalogue import CATALOGUE
 from toolkit.studio.checking import design_kinds
 
-FACES = (
+PUBLIC_MODULES = (
     *("toolkit.local", "toolkit.local.oracles", "toolkit.local.numeric", "toolkit.local.waves"),
     *("toolkit.central", "toolkit.central.stream", "toolkit.central.robust", "toolkit.budget", "toolkit.curator"),
     *("toolkit.analysis", "toolkit.planning", "toolkit.learning"),
@@ -30,38 +30,39 @@ FACES = (
 DIRECTIVE = re.compile(r"^```\{(module|commands|designs)\} ?(\S*)\n```$", re.MULTILINE)
 
 
-def offered(face: str) -> Iterator[tuple[str, object]]:
+def public_objects(module_name: str) -> Iterator[tuple[str, object]]:
     """Yield the public functions and classes of a module, by name."""
-    module = import_module(face)
+    module = import_module(module_name)
     names = getattr(module, "__all__", None)
     if names is None:
         members = vars(module).items()
-        names = [name for name, value in members if name[0] != "_" and getattr(value, "__module__", "") == face]
+        names = [name for name, value in members if name[0] != "_" and getattr(value, "__module__", "") == module_name]
     for name in names:
         value = getattr(module, name)
-        if isinstance(value, ModuleType) and value.__name__.rpartition(".")[0] == face and value.__name__ not in FACES:
-            yield from ((f"{name}.{inner}", member) for inner, member in offered(value.__name__))
+        is_submodule = isinstance(value, ModuleType) and value.__name__.rpartition(".")[0] == module_name
+        if is_submodule and value.__name__ not in PUBLIC_MODULES:
+            yield from ((f"{name}.{inner}", member) for inner, member in public_objects(value.__name__))
         elif inspect.isfunction(value) or inspect.isclass(value):
             yield name, value
 
 
 @cache
-def homes() -> dict[int, str]:
+def full_names() -> dict[int, str]:
     """Map each object to its full name in the first module that offers it, where it is described."""
-    full_names: dict[int, str] = {}
-    for face in FACES:
-        for name, value in offered(face):
-            full_names.setdefault(id(value), f"{face}.{name}")
-    return full_names
+    names: dict[int, str] = {}
+    for module_name in PUBLIC_MODULES:
+        for name, value in public_objects(module_name):
+            names.setdefault(id(value), f"{module_name}.{name}")
+    return names
 
 
-def module_page(face: str) -> str:
+def module_page(module_name: str) -> str:
     """Return a table of a module's public names, followed by their docstrings."""
-    members = list(offered(face))
-    rows = [f"| {{py:obj}}`{name} <{homes()[id(value)]}>` | {_first_sentence(value)} |" for name, value in members]
-    described = [(name, value) for name, value in members if homes()[id(value)] == f"{face}.{name}"]
-    entries = "\n\n".join(f".. auto{_kind(value)}:: {face}.{name}{_inherited(value)}" for name, value in described)
-    return "\n".join(["| name | what it is |", "|---|---|", *rows, "", "```{eval-rst}", entries, "```"])
+    members = list(public_objects(module_name))
+    rows = [f"| {{py:obj}}`{name} <{full_names()[id(value)]}>` | {_first_sentence(value)} |" for name, value in members]
+    described = [(name, value) for name, value in members if full_names()[id(value)] == f"{module_name}.{name}"]
+    entries = [f".. auto{_kind(value)}:: {module_name}.{name}{_inherited(value)}" for name, value in described]
+    return "\n".join(["| name | what it is |", "|---|---|", *rows, "", "```{eval-rst}", "\n\n".join(entries), "```"])
 
 
 def commands() -> str:
@@ -87,7 +88,7 @@ def designs() -> str:
     kinds = design_kinds()
     rows = []
     for name, entry in CATALOGUE.items():
-        home = homes().get(id(entry.maker))
+        home = full_names().get(id(entry.maker))
         link = f"`{name}`" if home is None else f"{{py:obj}}`{name} <{home}>`"
         rows.append(f"| {link} | {_ANSWERS[kinds.get(name, 'options')]} | {_first_sentence(entry.maker)} |")
     return "\n".join(["| name | answer | what it is |", "|---|---|---|", *rows])
@@ -111,16 +112,16 @@ def _kind(value: object) -> str:
 
 
 def _inherited(value: object) -> str:
-    """Return the option that describes inherited members with a class, if a base of ours is on no page."""
+    """Return the directive's option for inherited members, if a base class from the toolkit has no page of its own."""
     bases = value.__mro__[1:] if inspect.isclass(value) else ()
     ours = [base for base in bases if base.__module__.startswith("toolkit.")]
     foreign = {base.__module__ for base in bases} - {base.__module__ for base in ours} - {"abc", "builtins", "typing"}
-    hidden = any(id(base) not in homes() for base in ours)
+    hidden = any(id(base) not in full_names() for base in ours)
     return "\n   :inherited-members:" if hidden and not foreign else ""
 
 
 def _first_sentence(value: object) -> str:
     paragraph = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
     sentence = re.split(r"(?<=[a-z)`\"’0-9])\. (?=[A-Z])", paragraph)[0]
-    parts = re.split(r"(`[^`]*`)", sentence)  # in code only the end of a cell is escaped
+    parts = re.split(r"(`[^`]*`)", sentence)  # within code, only the cell separator is escaped
     return "".join(re.sub(r"(\|)" if i % 2 else r"([|\\*_])", r"\\\1", part) for i, part in enumerate(parts))

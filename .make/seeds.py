@@ -1,8 +1,8 @@
-"""Which asserts of the notebooks depend on their seeds: `make seeds` runs every notebook with 20 others.
+"""Find the asserts of the notebooks that depend on a seed: `make seeds` runs every notebook with 20 other seed sets.
 
-An assert on a random draw holds for every seed at a rate that the prose states. Here every
-`np.random.default_rng(seed)` of a notebook gets another seed, and every assert that then fails is counted. It
-is no part of the tests, because it takes long: run it after an assert on a draw has changed.
+The prose of a notebook states how often an assert on a random draw holds over all seeds. This script gives every
+`np.random.default_rng(seed)` another seed, and counts the asserts that fail. It takes too long to be part of the
+tests: run it after you have changed an assert on a random draw.
 """
 
 import ast
@@ -25,19 +25,20 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 SEEDS = 20
 
 
-def failures(path: Path, other: int) -> list[str]:
-    """The statements of a notebook that fail with the `other`-th set of seeds, each with its cell; all others
-    run.
+def find_failures(path: Path, seed_set: int) -> list[str]:
+    """Run a notebook with the set of seeds number `seed_set`; return the statements that fail, each with its cell.
+
+    A failed statement does not stop the notebook.
     """
     names: dict[str, Any] = {}
-    made, found = np.random.default_rng, []
-    np.random.default_rng = lambda seed=None: made([seed, other] if isinstance(seed, int) else seed)  # type: ignore[assignment]
+    default_rng, found = np.random.default_rng, []
+    np.random.default_rng = lambda seed=None: default_rng([seed, seed_set] if isinstance(seed, int) else seed)  # type: ignore[assignment]
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "code" and "raises-exception" not in cell.metadata.get("tags", []):
             for statement in ast.parse(cell.source).body:
-                said = _run(statement, names)
-                if said:
-                    found.append(f"{path.name[:2]} {cell.id}: {ast.unparse(statement)[:90]} [{said}]")
+                message = _run(statement, names)
+                if message:
+                    found.append(f"{path.name[:2]} {cell.id}: {ast.unparse(statement)[:90]} [{message}]")
     return found
 
 
@@ -50,22 +51,23 @@ def _run(statement: ast.stmt, names: dict[str, Any]) -> str:
     return ""
 
 
-def _in_a_child(path: Path, other: int) -> list[str]:
-    """One notebook with one set of seeds, in a process of its own; what it prints is left out."""
+def _failures_in_child(path: Path, seed_set: int) -> list[str]:
+    """Return the failures of one notebook with one set of seeds, run in a child process whose output is discarded."""
     read, written = os.pipe()
     if (child := os.fork()) == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         with tempfile.TemporaryDirectory() as state:
             os.environ["XDG_STATE_HOME"] = state
-            os.write(written, json.dumps(failures(path, other)).encode())
-            for server in list_servers():  # that the notebook has started: a child that ends so runs no `atexit`
+            os.write(written, json.dumps(find_failures(path, seed_set)).encode())
+            # Stop the servers that the notebook started, because `os._exit` below skips `atexit`.
+            for server in list_servers():
                 server.stop()
         os._exit(0)
     os.close(written)
-    with os.fdopen(read, encoding="utf-8") as told:
-        found = told.read()
+    with os.fdopen(read, encoding="utf-8") as pipe:
+        found = pipe.read()
     os.waitpid(child, 0)
-    return list(json.loads(found)) if found else [f"{path.name[:2]}: did not end"]
+    return list(json.loads(found)) if found else [f"{path.name[:2]}: did not finish"]
 
 
 if __name__ == "__main__":
@@ -75,9 +77,11 @@ if __name__ == "__main__":
     os.chdir(FOLDER)
     for name in sys.argv[1:] or sorted(path.name for path in FOLDER.glob("*.ipynb")):
         counted = Counter(
-            said for other in range(1, SEEDS + 1) for said in _in_a_child(FOLDER / Path(name).name, other)
+            message
+            for seed_set in range(1, SEEDS + 1)
+            for message in _failures_in_child(FOLDER / Path(name).name, seed_set)
         )
         sys.stdout.write(f"{name}: {len(counted)} asserts fail with some seed\n")
-        for said, times in counted.most_common():
-            sys.stdout.write(f"  {times} of {SEEDS}  {said}\n")
+        for message, times in counted.most_common():
+            sys.stdout.write(f"  {times} of {SEEDS}  {message}\n")
         sys.stdout.flush()

@@ -1,9 +1,8 @@
-"""Makes the synthetic tables that the attacks are shown on, in `data/attacks`: seeded, byte for byte the same
-each time.
+"""Make the synthetic tables for the attacks, in `data/attacks`; every run gives the same bytes.
 
-Run it with `python data/make_attack_data.py`. Nobody in them exists. Only `Generator.integers` is drawn from,
-whose streams do not change between versions of numpy. `ATTACKS.md` says what each file holds and what was
-planted.
+Run it with `python data/make_attack_data.py`. No row describes a real person. All random numbers come
+from `Generator.integers`, whose streams do not change between versions of numpy. `ATTACKS.md` describes each file and
+what was planted in it.
 """
 
 import csv
@@ -57,18 +56,18 @@ LAST = (
 )
 MOVIES, USERS, REVIEWERS = 400, 220, 40
 COURSES = {"logic": "B", "ethics": "A", "drawing": None, "rhetoric": None, "statistics": None, "history": None}
-"""Courses of the grade list, and the one grade that everyone got, where that was planted."""
+"""The courses of the grade list; in two of them, everyone has the grade given here."""
 SNPS, POOL = 240, 60
 AGES, SEXES, ORIGINS, TENURES = (("0-17", "18-39", "40-64", "65+"), ("f", "m"), ("a", "b", "c"), ("owner", "tenant"))
 
 
 def shuffled(rng: Rng, values: Sequence[int]) -> list[int]:
-    """The values in random order, by the ranks of random integers."""
+    """Return the values in random order, by the ranks of random integers."""
     return [values[i] for i in np.argsort(rng.integers(0, 2**62, len(values)), kind="stable").tolist()]
 
 
 def people(rng: Rng, count: int) -> list[tuple[str, str, str, str]]:
-    """Name, ZIP, birth date and sex."""
+    """Return the name, ZIP code, birth date and sex of random people."""
     first, last = rng.integers(0, len(FIRST), count), rng.integers(0, len(LAST), count)
     zips, days, sex = (rng.integers(0, len(ZIPS), count), rng.integers(0, 365 * 60, count), rng.integers(0, 2, count))
     return [
@@ -78,7 +77,7 @@ def people(rng: Rng, count: int) -> list[tuple[str, str, str, str]]:
 
 
 def hospital_and_voters(seed: int = 1997) -> tuple[list[Row], list[Row], list[int]]:
-    """Patients without names, voters with names, and for each patient the row of the voter, -1 for none."""
+    """Return patients without names, voters with names, and each patient's row among the voters (-1 if none)."""
     rng = np.random.default_rng(seed)
     everyone = people(rng, PATIENTS + VOTERS - IN_BOTH)
     ill = rng.integers(0, len(DIAGNOSES), PATIENTS)
@@ -90,9 +89,7 @@ def hospital_and_voters(seed: int = 1997) -> tuple[list[Row], list[Row], list[in
 
 
 def ratings_and_reviews(seed: int = 2006) -> tuple[list[Row], list[Row], list[int]]:
-    """Ratings under random numbers, some people's public reviews, a star and some days off, and whose number
-    is whose.
-    """
+    """Return ratings under random user numbers, inexact public reviews by some users, and the reviewers' numbers."""
     rng = np.random.default_rng(seed)
     ratings: list[Row] = []
     for user in range(USERS):
@@ -112,7 +109,7 @@ def ratings_and_reviews(seed: int = 2006) -> tuple[list[Row], list[Row], list[in
 
 
 def salaries(seed: int = 2010) -> list[Row]:
-    """A firm with one very rich partner: department, years of service, salary."""
+    """Return a firm with one very rich partner: department, years of service, salary."""
     rng = np.random.default_rng(seed)
     departments = ("legal", "sales", "support", "workshop")
     rows: list[Row] = [
@@ -123,7 +120,7 @@ def salaries(seed: int = 2010) -> list[Row]:
 
 
 def grades(seed: int = 2020) -> list[Row]:
-    """A list of grades without names: course, year, grade. In two courses all have the same."""
+    """Return a list of grades without names: course, year, grade. In two courses, everyone has the same grade."""
     rng = np.random.default_rng(seed)
     rows: list[Row] = []
     for course, planted in COURSES.items():
@@ -134,16 +131,14 @@ def grades(seed: int = 2020) -> list[Row]:
 
 
 def block(seed: int = 2021) -> list[Row]:
-    """A census block of 40 people: age, sex, origin, tenure."""
+    """Return a census block of 40 people: age, sex, origin, tenure."""
     rng = np.random.default_rng(seed)
     columns = [rng.integers(0, len(values), 40).tolist() for values in (AGES, SEXES, ORIGINS, TENURES)]
     return [(AGES[a], SEXES[s], ORIGINS[o], TENURES[t]) for a, s, o, t in zip(*columns, strict=True)]
 
 
 def genomes(seed: int = 2008) -> tuple[list[Row], list[Row]]:
-    """People in a study and outsiders, a letter 0 or 1 for each position; and the frequencies of the
-    population.
-    """
+    """Return genomes (0 or 1 for each position) of people in a study and outside it, and population frequencies."""
     rng = np.random.default_rng(seed)
     frequency = rng.integers(10, 91, SNPS)
     drawn = (rng.integers(0, 100, (2 * POOL, SNPS)) < frequency).astype(int)

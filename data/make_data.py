@@ -1,8 +1,8 @@
-"""Makes the synthetic data sets in this folder: seeded, and byte for byte the same each time.
+"""Make the synthetic data sets in this folder; every run gives the same bytes.
 
-Run it with `python data/make_data.py`. Only `Generator.integers` is drawn from, whose streams do not change,
-and reports are made by the integer map that phones use, so that neither numpy nor the toolkit can shift a row
-unnoticed.
+Run it with `python data/make_data.py`. All random numbers come from `Generator.integers`, whose streams do not
+change between versions of numpy, and reports are drawn by the same integer arithmetic as on phones, so neither
+numpy nor the toolkit can change a row unnoticed.
 """
 
 import csv
@@ -16,15 +16,15 @@ from toolkit import warner
 STUDENTS = 1200
 FACULTIES = ("arts", "engineering", "law", "medicine", "science")
 CHEATED_OF_100 = {1: 10, 2: 20, 3: 30, 4: 40}
-"""What was planted: of 100 students of each year, how many cheated."""
+"""The percentage of students who cheated, by year of study."""
 
 Row = tuple[str | int, ...]
 
 
 def exam_survey(seed: int = 1965) -> tuple[list[Row], int]:
-    """A class survey about cheating on an exam, and how many of its students cheated.
+    """Return the rows of a class survey about cheating on an exam, and the number of students who cheated.
 
-    Everybody answered by Warner's design with p = 2/3. The number is for the teacher; no column holds the
+    All students answered with Warner's design, with p = 2/3. The number is for the teacher; no column holds the
     truth.
     """
     rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
-"""How `make docs` builds the site: pages of this folder, the notebooks as they are saved, the docstrings by room.
+"""Configure Sphinx, with which `make docs` builds the site from the pages, the saved notebooks and the docstrings.
 
-The source folder is the repository, so that links of a page work in a checkout and on the site. Nothing is fetched,
-neither here nor by who reads: MathJax comes from a package and is copied beside the pages.
+The source folder is the repository, so that the links of a page work both in a checkout and on the site. Neither the
+build nor the finished site loads anything from the network: MathJax comes from a package and is copied to the site.
 """
 
 import re
@@ -20,7 +20,7 @@ from reference import expand
 
 project = "Privacy survey toolkit"
 author = "The privacy-survey-toolkit developers"
-copyright = author  # noqa: A001  Sphinx calls it so
+copyright = author  # noqa: A001  (the name that Sphinx requires)
 version = release = toolkit.__version__
 
 extensions = [
@@ -47,12 +47,13 @@ include_patterns = [
 ]
 exclude_patterns = [".*", "build", "tests", "toolkit", "data/attacks", "**/.ipynb_checkpoints", "*.egg-info"]
 
-# Formulas, headings with the names that links use, and outputs that were saved: no notebook is run here.
+# The site shows the saved outputs of the notebooks and runs none of them.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "html_image"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"
-nb_code_prompt_show, nb_code_prompt_hide = "Show the check", "Hide the check"  # all that is folded is one
-nb_ipywidgets_js = {}  # widgets need a running Python; their saved picture is shown
+# Only checks and their like are folded.
+nb_code_prompt_show, nb_code_prompt_hide = "Show the check", "Hide the check"
+nb_ipywidgets_js = {}  # A widget needs a running Python, so the site shows its saved picture.
 nb_mime_priority_overrides = [
     ("html", "application/vnd.jupyter.widget-view+json", None),
     ("html", "application/javascript", None),
@@ -61,19 +62,19 @@ mathjax_path = "tex-svg.js"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# Parameters stand in the docstrings, one a line, with their types: signatures then are short enough to read.
+# The docstrings list each parameter with its type, so the signatures leave the types out and stay short.
 add_module_names = False
 autodoc_typehints = "none"
-autodoc_preserve_defaults = True  # as they are written, not as they are printed
+autodoc_preserve_defaults = True  # Defaults are shown as the source code has them.
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
-default_role = "code"  # a name in a docstring
+default_role = "code"  # Backquotes in a docstring mark code.
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_param = False  # a list of parameters, whose types are words and no links
+napoleon_use_param = False  # Types of parameters are plain text without links.
 
 html_theme = "pydata_sphinx_theme"
-html_title = project
+html_title = f"{project} {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -85,19 +86,34 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc"], "docs/understand/mathematics": [], "docs/understand/threats": []},
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "docs/understand/mathematics": [],
+        "docs/understand/threats": [],
+        "docs/understand/evaluation": [],
+    },
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+# Types of other packages link to the documentation of these packages. The inventories of intersphinx would have to be
+# loaded from the network.
+TYPES = {
+    "matplotlib.axes.Axes": "https://matplotlib.org/stable/api/_as_gen/matplotlib.axes.Axes.html",
+    "numpy.random.Generator": "https://numpy.org/doc/stable/reference/random/generator.html",
+    "pandas.DataFrame": "https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.html",
+    "pandas.Index": "https://pandas.pydata.org/docs/reference/api/pandas.Index.html",
+}
+TYPE_LINE = re.compile(rf"^(\s*(?:\w+ : )?.*?)\b({'|'.join(map(re.escape, TYPES))})(?=$|,| or )")
 
 NODE = re.compile(r'^ +(?:subgraph )?(\w+)\["(.+)"\]$', re.MULTILINE)
 ARROW = re.compile(r'^  (\w+) -->\|"(\d+) (\w+)"\| (\w+)$', re.MULTILINE)
 
 
-def prepare(_: Any, page: str, source: list[str]) -> None:
-    """The reference is made from docstrings; a picture that a forge draws from its text is a list of its arrows."""
+def rewrite_source(_: Any, page: str, source: list[str]) -> None:
+    """Expand the docstrings of the reference, and replace each Mermaid diagram with a numbered list of its arrows."""
 
-    def steps(picture: re.Match[str]) -> str:
+    def list_arrows(picture: re.Match[str]) -> str:
         folder, files = "", {}
         for node, label in NODE.findall(picture[1]):
             folder = label if label[-1] == "/" else folder
@@ -106,55 +122,63 @@ def prepare(_: Any, page: str, source: list[str]) -> None:
 
     if page.startswith("docs/reference/"):
         source[0] = expand(source[0])
-    if page == "docs/understand/threats":
+    if page in ("docs/understand/threats", "docs/understand/evaluation"):
         source[0] = re.sub(r"(tests/\S+)::(test_\w+) \|", r'<span class="held" title="\1">\2</span> |', source[0])
     if page == "docs/project/guarantees":
         source[0] = re.sub(r"<!-- tests/(\S+)::(\S+) -->", r'<span class="held" title="tests/\1">\2</span>', source[0])
-    if page.startswith("notebooks/"):  # Jupyter's names of headings, as the site has them
+    if page.startswith("notebooks/"):  # Jupyter keeps the capitals of a heading in its anchor; the site does not.
         source[0] = re.sub(r"\]\(#([\w?-]+)\)", lambda link: f"](#{link[1].strip('?').lower()})", source[0])
         # Checks and solved exercises are folded, as in Jupyter.
         source[0] = re.sub(r'("source_hidden": true\s*\},\s*"tags": \[)', r'\1"hide-input", ', source[0])
-    source[0] = re.sub(r"```mermaid\n(.*?)```", steps, source[0], flags=re.DOTALL)
-    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)  # the line that ends a doctest
+    source[0] = re.sub(r"```mermaid\n(.*?)```", list_arrows, source[0], flags=re.DOTALL)
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)  # Drop the blank line that ends a doctest.
 
 
-def anchors(app: Any, _: Any) -> None:
-    """Places of a page that are marked in HTML, as those of the glossary, can be linked to like headings."""
+def register_anchors(app: Any, _: Any) -> None:
+    """Let pages link to the HTML anchors of the glossary as they link to headings."""
     slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
     if app.env.docname == "notebooks/GLOSSARY":
         text = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8")
         slugs.update({name: (0, name, name) for name in re.findall(r'<a id="([\w-]+)">', text)})
 
 
-def skip(_: Any, __: str, name: str, *___: Any) -> bool | None:
-    """What scikit-learn gives every estimator is described there."""
+def skip_inherited(_: Any, __: str, name: str, *___: Any) -> bool | None:
+    """Skip the metadata methods that scikit-learn adds to every estimator and documents itself."""
     return True if name.endswith("_request") or name == "get_metadata_routing" else None
 
 
-def shown(_: Any, __: str, ___: str, thing: Any, ____: Any, given: str | None, back: Any) -> tuple[str, Any] | None:
-    """A widget's signature is its own, and a constant is shown as its value, or as dots where that is long."""
+def edit_signature(
+    _: Any, __: str, ___: str, documented: Any, ____: Any, arguments: str | None, returned: Any
+) -> tuple[str, Any] | None:
+    """Show a widget's own signature, and replace a constant with its value, or with dots if the value is long."""
 
-    def value(name: re.Match[str]) -> str:
-        text = repr(getattr(sys.modules[thing.__module__], name[0]))
+    def constant_value(name: re.Match[str]) -> str:
+        text = repr(getattr(sys.modules[documented.__module__], name[0]))
         return text if len(text) < 60 else "..."
 
-    if given is None:  # of a property
+    if arguments is None:  # A property has no arguments.
         return None
-    if given == "(*args, **kwargs)":
-        given = stringify_signature(signature(thing.__init__, bound_method=True), show_annotation=False)
-    given = given.replace("(*args, **kwargs)", "")  # a protocol is not called
-    return re.sub(r"(?<==)_?[A-Z_]{2,}\b", value, given), back
+    if arguments == "(*args, **kwargs)":
+        arguments = stringify_signature(signature(documented.__init__, bound_method=True), show_annotation=False)
+    arguments = arguments.replace("(*args, **kwargs)", "")  # Nobody calls a protocol.
+    return re.sub(r"(?<==)_?[A-Z_]{2,}\b", constant_value, arguments), returned
 
 
-def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) -> None:
-    """An author's "S. L. Warner" begins no list, and words of a property before a colon are no type."""
+def edit_docstring(_: Any, kind: str, __: str, ___: Any, ____: Any, lines: list[str]) -> None:
+    """Keep an author's "S. L. Warner" from starting a list, and a property's words before a colon from being a type.
+
+    Types of other packages become links.
+    """
     lines[:] = [re.sub(r"^(\s*)([A-Z])\. (?=[A-Z])", r"\1\2\\. ", line) for line in lines]
-    lines[:0] = ["..", ""] if what == "property" else []  # napoleon looks at the first line only: an empty comment
+    lines[:] = [TYPE_LINE.sub(lambda line: f"{line[1]}`{line[2]} <{TYPES[line[2]]}>`__", line) for line in lines]
+    # Napoleon looks for the type in the first line only, so an empty comment hides the real first line.
+    lines[:0] = ["..", ""] if kind == "property" else []
 
 
-def said(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
-    """What a reader who hears the page is told: wide tables and letters that are links have names, and the empty
-    corner of a table of pandas is no heading. And where names of options, files and functions break.
+def improve_html(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
+    """Name wide tables and linked letters for screen readers, and let long names break across lines.
+
+    The empty corner of a pandas table also stops being a heading.
     """
     frame = '<div class="pst-scrollable-table-container"'
     body = context.get("body", "").replace(frame, f'{frame} role="group" aria-label="Table"')
@@ -162,16 +186,16 @@ def said(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
     body = body.replace('<span class="pre">--', '<span class="pre" style="white-space: nowrap">--')
     letter = r'(<a [^>]*href="[^"]*#(\w+)")(>(?:<span[^>]*>)+\\\(\\\w+\\\)(?:</span>)+</a>)'
     body = re.sub(letter, r'\1 aria-label="\2"\3', body)
-    context["body"] = re.sub(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)', parts, body)
+    context["body"] = re.sub(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)', add_break_points, body)
 
 
-def parts(name: re.Match[str]) -> str:
-    """A name of a file or a function may break after a dot or a slash, and a very long one after an underscore."""
+def add_break_points(name: re.Match[str]) -> str:
+    """Let a name break after a dot or a slash, and a very long name also after an underscore."""
     return re.sub(r"(?<=\w)[./_](?=\w)" if len(name[0]) > 24 else r"(?<=\w)[./](?=\w)", r"\g<0><wbr>", name[0])
 
 
-def finish(app: Any, problem: Exception | None) -> None:
-    """MathJax beside the pages, a first page where people look for one, names for what unfolds the list of pages."""
+def complete_site(app: Any, problem: Exception | None) -> None:
+    """Copy MathJax, write an index page that leads to the first page, and name the buttons that unfold the sidebar."""
     if problem is None and app.builder.format == "html":
         package = distribution("sphinx-mathjax-offline")
         shutil.copy(
@@ -187,11 +211,11 @@ def finish(app: Any, problem: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
-    """What the settings above cannot say."""
-    app.connect("source-read", prepare)
-    app.connect("doctree-read", anchors)
-    app.connect("autodoc-process-docstring", initials, priority=400)
-    app.connect("autodoc-process-signature", shown)
-    app.connect("autodoc-skip-member", skip)
-    app.connect("html-page-context", said)
-    app.connect("build-finished", finish)
+    """Connect the functions above to Sphinx's events."""
+    app.connect("source-read", rewrite_source)
+    app.connect("doctree-read", register_anchors)
+    app.connect("autodoc-process-docstring", edit_docstring, priority=400)
+    app.connect("autodoc-process-signature", edit_signature)
+    app.connect("autodoc-skip-member", skip_inherited)
+    app.connect("html-page-context", improve_html)
+    app.connect("build-finished", complete_site)

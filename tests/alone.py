@@ -1,4 +1,4 @@
-"""An environment with the required dependencies alone, and the packages that an extra adds."""
+"""An environment with only the required dependencies, and the packages that an extra adds."""
 
 import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
@@ -10,7 +10,9 @@ from packaging.requirements import Requirement
 
 
 def core_packages(folder: Path) -> None:
-    """Link the required dependencies into a folder, with the shared libraries that wheels keep beside them."""
+    """Link the required dependencies into a folder, with the shared libraries that are stored next to them in
+    wheels.
+    """
     for name in ("lazy_loader", "numpy", "scipy"):
         spec = find_spec(name)
         assert spec is not None
@@ -22,7 +24,7 @@ def core_packages(folder: Path) -> None:
 
 
 def extra_packages(folder: Path, extra: str) -> None:
-    """Links to all that an extra of the toolkit brings, with what that needs in turn."""
+    """Return links to all packages of an extra of the toolkit, including their dependencies."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     waiting, seen = list(project["optional-dependencies"][extra]), set()
     while waiting:
@@ -42,5 +44,7 @@ def extra_packages(folder: Path, extra: str) -> None:
 
 
 def _applies(marker: Marker) -> bool:
-    """Whether a requirement is one of this system; those of extras are, as the binary part of psycopg is."""
+    """Return whether a requirement applies to this system; those of extras do, such as the binary package of
+    psycopg.
+    """
     return marker.evaluate({"extra": "binary"}) if "extra" in str(marker) else marker.evaluate()

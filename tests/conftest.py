@@ -6,7 +6,7 @@ Fixtures that start a program; each stops it at the end:
 - `bouncer`: the same PostgreSQL behind a PgBouncer in transaction mode. `postgres.pooled()` is an address in it.
 - `server`: a collection server in a process of its own, with an open survey in SQLite, once per file.
 - `page`: a page of a headless Chromium, once per file (`tests/browser/conftest.py`).
-- `phone`: makes a phone-sized page with a survey on it (`tests/browser/conftest.py`).
+- `phone`: a function that opens a phone-sized page with a survey (`tests/browser/conftest.py`).
 - `lab`: a JupyterLab on copies of the notebooks, once per test process (`tests/browser/conftest.py`).
 - `studio` and `window`: a running studio, and requests to it (`tests/studio/conftest.py`).
 
@@ -43,14 +43,14 @@ except (ImportError, AttributeError):  # older versions read no constants
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A running collection server: (process, what it printed, database URL, survey)."""
+    """A running collection server: (process, its output, database URL, survey)."""
     url, survey, _ = collection(tmp_path_factory.mktemp("server"))
     with serving(url) as (process, printed):
         yield process, printed, url, survey
 
 
 def pytest_itemcollected(item):
-    """Mark tests that need PostgreSQL, and leave all tests that need a program of the machine to `make test-all`."""
+    """Mark tests that need PostgreSQL, and mark tests that need an external program as slow, for `make test-all`."""
     if "postgres" in f"{item.nodeid} {' '.join(getattr(item, 'fixturenames', ()))}":
         item.add_marker(pytest.mark.postgres)
     needs_program = any(item.get_closest_marker(name) for name in ("browser", "postgres", "spark"))

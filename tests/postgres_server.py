@@ -1,7 +1,7 @@
-"""A private PostgreSQL for the tests: its own folder, its own socket, synced to the disk like a real one.
+"""A private PostgreSQL for the tests, with its own folder and its own socket; it syncs to the disk like a real one.
 
-A real PgBouncer in transaction mode may stand before it, whose sessions hold temporary tables of somebody else: of
-every name that a ledger or a collection uses, with the same columns, and of some names of PostgreSQL's catalogue.
+A real PgBouncer in transaction mode may be in front of it. Its sessions contain temporary tables of another client: one
+for every name that a ledger or a collection uses, with the same columns, and some with names from PostgreSQL's catalog.
 """
 
 import os
@@ -43,7 +43,7 @@ STRANGERS = {
     for name, columns in [
         *re.findall(r"CREATE TABLE main\.(\w+) \((.*?)\)\s*(?:\n\n|\Z)", _MADE, re.DOTALL),
         *((name, "content text") for name in ("unspent", "scratch", "collection_1", "tally_1")),
-        *((name, "x int") for name in _CATALOGUE),  # last, as they hide the types that the others need
+        *((name, "x int") for name in _CATALOGUE),  # last, because they hide the types that the others need
     ]
 }
 """What makes each temporary table of somebody else, by name."""
@@ -52,7 +52,7 @@ _SETTINGS = "-c listen_addresses='' -c fsync=on -c shared_buffers=16MB -c max_co
 
 
 def programs() -> Path | None:
-    """The folder of PostgreSQL's programs; Debian keeps those of the server out of the way."""
+    """Return the folder of PostgreSQL's programs; Debian installs those of the server elsewhere."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
@@ -60,7 +60,9 @@ def programs() -> Path | None:
 
 
 class Postgres:
-    """A cluster in a folder. As root it runs as the user `postgres`, because PostgreSQL refuses root."""
+    """A database cluster in a folder; as root it runs as the user `postgres`, because PostgreSQL does not run
+    as root.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -84,25 +86,25 @@ class Postgres:
         self.start()
 
     def url(self, schema: str | None = None, user: str = "owner") -> str:
-        """Where a store goes; a schema of its own unless it is given one."""
+        """Return the URL of a store, in a new schema unless one is given."""
         return f"postgresql://{user}@/postgres?host={self.folder}&schema={schema or new_name()}"
 
     @property
     def pool(self) -> str:
-        """Where the PgBouncer of the fixture `bouncer` listens."""
+        """Return the address of the PgBouncer that belongs to the fixture `bouncer`."""
         return f"postgresql://owner@/postgres?host={self.folder}&port={_PORT}"
 
     def pooled(self, schema: str | None = None) -> str:
-        """Where a store goes through a PgBouncer; a schema of its own unless it is given one."""
+        """Return the URL of a store through a PgBouncer, in a new schema unless one is given."""
         return f"{self.pool}&schema={schema or new_name()}"
 
     def dump(self, schema: str) -> str:
-        """What pg_dump writes of a schema."""
+        """Return the output of pg_dump for a schema."""
         return self._run("pg_dump", "-h", self.folder, "-U", "owner", "-n", schema, "postgres")
 
     def _run(self, name: str, *arguments: object) -> str:
         command = [*self._as, f"{programs()}/{name}", *map(str, arguments)]
-        # pg_ctl leaves the server behind, which would keep a pipe open for ever: output goes to a file.
+        # pg_ctl leaves the server running, which would keep a pipe open forever, so the output goes to a file.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, cwd="/", timeout=60)
             output.seek(0)
@@ -119,7 +121,7 @@ def new_name() -> str:
 def postgres() -> Iterator[Postgres]:
     if programs() is None:
         lacking_program("PostgreSQL", "postgresql")
-    # In /tmp, because a socket's path must be short and the user `postgres` must be able to enter.
+    # In /tmp, because a socket's path must be short and the user `postgres` must be able to enter the folder.
     folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
     try:
         cluster = Postgres(folder)
@@ -131,7 +133,9 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(scope="session")
 def bouncer(postgres: Postgres) -> Iterator[Postgres]:
-    """Two sessions for all clients, handed out a transaction at a time, with somebody else's temporary tables."""
+    """Start a pooler with two sessions for all clients, assigned per transaction, with temporary tables of another
+    client.
+    """
     command = program("pgbouncer", "PgBouncer")
     body = ";\n".join(STRANGERS.values())
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}") as connection:

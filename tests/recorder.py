@@ -1,9 +1,9 @@
-"""In place of noise: what was asked for, what it would have been added to, and given numbers instead.
+"""Replacements for noise that record the requested noise and the exact values, and return fixed numbers.
 
-`recorded` stands where the samplers stand: it keeps the law, the scale and the size of every draw, and hands
-out given numbers, so that what is published can be computed by hand. `Meeting` stands one step before them,
-at the verbs of the mechanisms: it keeps what reached each of them, so that two neighbors can be compared with
-what was paid; what comes out is given, so that whatever else depends on the data shows.
+`recorded` replaces the samplers: it records the distribution, the scale and the size of every draw, and returns fixed
+numbers, so that releases can be computed by hand. `Meeting` replaces the methods of the mechanisms: it records their
+input, so that two neighbors can be compared with the charge; their output is fixed, so that any other dependence on the
+data becomes visible.
 """
 
 import math
@@ -33,9 +33,10 @@ from toolkit.core.sampling import LatticeSampler
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw: of "laplace", "radial" and "cubic" noise the scale, of "gaussian" noise the variance; of a
-    "choice" the rate, and the scores in `about`; of "rounded" noise the probability of a size above 1, and
-    the number that it is added to in `about`.
+    """One draw: its kind, scale and context.
+
+    The scale of "laplace", "radial" and "cubic" noise, the variance of "gaussian" noise; the rate of a "choice", with
+    its scores in `about`; the probability of a size above 1 of "rounded" noise, with the exact number in `about`.
     """
 
     law: str
@@ -46,8 +47,8 @@ class Draw:
 
 @contextmanager
 def recorded(noise: Iterable[int] = (), choices: Iterable[int] = ()) -> Iterator[list[Draw]]:
-    """All draws, in their order. Noise is taken from the given numbers, in the units of the sampler, then it
-    is 0; choices are the given places, then the first.
+    """All draws, in their order. Noise is taken from the given numbers, in the units of the sampler, and then is 0;
+    choices are the given positions, and then the first.
     """
     drawn: list[Draw] = []
     numbers, places = iter(noise), iter(choices)
@@ -85,7 +86,7 @@ def recorded(noise: Iterable[int] = (), choices: Iterable[int] = ()) -> Iterator
         patch.setattr(pushing, "cubic_laplace", vector("cubic"))
         patch.setattr(selection, "_draw_index", choice)
         patch.setattr(releases, "draw_rounded_sum", rounded)
-        laplace._grid_noise.cache_clear()  # it holds the sampler by itself
+        laplace._grid_noise.cache_clear()  # it imports the sampler directly
         try:
             yield drawn
         finally:
@@ -94,20 +95,20 @@ def recorded(noise: Iterable[int] = (), choices: Iterable[int] = ()) -> Iterator
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """A mechanism, and what reached it."""
+    """A mechanism, and its input."""
 
     mechanism: Any
     numbers: Any
 
 
 def _values(spread: StepCounts) -> Any:
-    """The step of every value."""
+    """Return the step of every value."""
     counts = np.diff(spread._below)
     return np.repeat(np.arange(len(counts)), counts)
 
 
 class Meeting:
-    """In place of every mechanism: what reaches it is kept, and what comes out is given."""
+    """A replacement for all mechanisms: it records their input and returns fixed numbers."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.met: list[Met] = []
@@ -153,7 +154,7 @@ class Meeting:
         read: Callable[[Any], Any],
         outcome: Callable[[Any], Any] | None,
     ) -> None:
-        """With an outcome that is given, or with the verb's own, of given numbers."""
+        """Replace a method so that it returns a given outcome, or its own result for the given numbers."""
         plain = getattr(kind, verb)
 
         def watched(one: Any, numbers: Any, *rest: Any, **more: Any) -> Any:
@@ -169,17 +170,18 @@ class Meeting:
         patch.setattr(kind, verb, watched)
 
     def of(self, call: Callable[[], Any]) -> tuple[list[Met], Any]:
-        """What reached mechanisms in a call, and what it returned."""
+        """Return the recorded input of mechanisms during a call, and the result of the call."""
         self.met = []
         return self.met, call()
 
 
 def cost(one: list[Met], other: list[Met]) -> Fraction:
-    """What a move from one to the other costs in the noise that hides it: epsilon, or rho where the noise is
-    Gaussian. Of a choice, the epsilon that it costs at most, by how far its numbers moved.
+    """Return the cost of a move in the noise that hides it: epsilon, or rho for Gaussian noise; for a choice, the
+    largest epsilon, given how far its scores moved, and with Gaussian noise beside it the rho of this epsilon.
     """
     assert len(one) == len(other)
     total, gone, come = Fraction(0), 0, 0
+    has_gaussian = any(isinstance(x.mechanism, Gaussian) for x in one)
     for x, y in zip(one, other, strict=True):
         mechanism = x.mechanism
         assert repr(mechanism) == repr(y.mechanism), "the data decided on the noise"
@@ -191,13 +193,14 @@ def cost(one: list[Met], other: list[Met]) -> Fraction:
             total += _top(mechanism, x.numbers, y.numbers)
         elif isinstance(mechanism, releases.SmoothSensitivity):
             total += _smooth(mechanism, x.numbers, y.numbers)
-        elif isinstance(mechanism, RecursiveQuantiles):  # of one group: a person may move to another
+        elif isinstance(mechanism, RecursiveQuantiles):  # for one group: a person may move to another group
             before, after = Counter(x.numbers.tolist()), Counter(y.numbers.tolist())
             gone, come = gone + (before - after).total(), come + (after - before).total()
-        else:  # a choice, of an InverseSensitivity one of each group
+        else:  # a choice; for an InverseSensitivity, one per group
             choice = getattr(mechanism, "_selection", mechanism)
             moved = max(abs(Fraction(a) - Fraction(b)) for a, b in _pairs(x.numbers, y.numbers))
-            total += Fraction(choice.loss.amount) * moved / choice.sensitivity
+            epsilon = Fraction(choice.loss.amount) * moved / choice.sensitivity
+            total += epsilon**2 / 8 if has_gaussian else epsilon
     if gone + come:
         moved = gone + come if mechanism.neighbors == "add_remove" else max(gone, come)
         total += Fraction(mechanism.loss.amount) * moved / mechanism.rows_per_person
@@ -205,7 +208,7 @@ def cost(one: list[Met], other: list[Met]) -> Fraction:
 
 
 def share(one: list[Met], other: list[Met], spent: Loss) -> Fraction:
-    """What a move costs, as a part of what was paid for it."""
+    """Return the cost of a move, as a share of the charge."""
     for met in one:
         if isinstance(met.mechanism, Laplace | Gaussian):
             return cost(one, other) / Fraction(spent.amount)
@@ -229,7 +232,7 @@ def _additive(noise: Laplace | Gaussian, one: Any, other: Any) -> Fraction:
 
 
 def _keys(threshold: KeyThreshold, one: dict[Any, int], other: dict[Any, int]) -> Fraction:
-    """The counts of all keys; those that one person alone holds are at most so many, and of so few rows."""
+    """The counts of all keys; the number and the rows of keys that belong to a single person are limited."""
     keys = [*one, *(key for key in other if key not in one)]
     alone = [(set(one) - set(other), one), (set(other) - set(one), other)]
     for own, counts in alone:
@@ -239,7 +242,7 @@ def _keys(threshold: KeyThreshold, one: dict[Any, int], other: dict[Any, int]) -
 
 
 def _top(top: TopK, one: Any, other: Any) -> Fraction:
-    """The largest change of the logarithm of any choice's probability, to nine digits."""
+    """Return the largest change of the logarithm of any choice's probability, to nine digits."""
 
     def law(counts: Any) -> dict[tuple[int, ...], float]:
         found = {}
@@ -257,8 +260,8 @@ def _top(top: TopK, one: Any, other: Any) -> Fraction:
 
 
 def _smooth(mechanism: Any, one: Any, other: Any) -> Fraction:
-    """The statistic moves by at most its smooth sensitivity, and that by a factor of e**t: where both hold
-    the law is proven to cost its epsilon.
+    """The statistic moves by at most its smooth sensitivity, and the sensitivity by a factor of at most e**t: if both
+    hold, the distribution provably costs its epsilon.
     """
     moved = abs(one.value - other.value) / min(one.smooth_sensitivity, other.smooth_sensitivity)
     factor = abs(math.log(one.smooth_sensitivity / other.smooth_sensitivity)) / float(mechanism.noise.smoothness)

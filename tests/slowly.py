@@ -1,5 +1,5 @@
-"""Of many cases of a test some take seconds and others none: those that do are marked one by one, and the others are
-gone through in a loop, as each test of its own costs hundredths of a second.
+"""Tests with many cases: slow cases are marked individually, and fast ones run in one loop, because every separate test
+costs hundredths of a second.
 """
 
 import inspect
@@ -14,7 +14,7 @@ import pytest
 
 @contextmanager
 def case(*names: object) -> Iterator[None]:
-    """One of many cases of a test: what fails in it says which it was."""
+    """Run one case of a test; a failure names the case."""
     try:
         yield
     except BaseException as error:
@@ -23,7 +23,7 @@ def case(*names: object) -> Iterator[None]:
 
 
 def each(**cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A test of all combinations of these cases; `pytest.mark.parametrize` makes one of each."""
+    """Decorate a test to run all combinations of these cases; `pytest.mark.parametrize` would make one test of each."""
 
     combinations = list(product(*cases.values()))
     assert combinations, "a test without a case cannot fail"
@@ -44,5 +44,5 @@ def each(**cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[...
 
 
 def slowly(cases: Iterable[Any], slow: Container[Any]) -> list[Any]:
-    """The cases of `pytest.mark.parametrize`, those in `slow` with the mark `slow`."""
+    """Return the cases for `pytest.mark.parametrize`, with the mark `slow` for those in `slow`."""
     return [pytest.param(case, marks=pytest.mark.slow) if case in slow else case for case in cases]

@@ -1,4 +1,4 @@
-"""Layers, arrows down: which folder may import which, and how large files, functions and folders may be."""
+"""The layers: which folder may import which, and the maximum sizes of files, functions and folders."""
 
 import ast
 import json
@@ -39,8 +39,11 @@ BELOW["commands"] = {*BELOW, "commands"}
 
 _PLOT = "a result has a method that draws it; only `show` knows how, and is loaded by the call"
 UPWARD = {
+    ("toolkit.core.estimate", "toolkit.show.tables"): _PLOT,
+    ("toolkit.curator.rehearsal", "toolkit.show.tradeoffs"): _PLOT,
     ("toolkit.analysis.findings", "toolkit.show.plots"): _PLOT,
     ("toolkit.analysis.regression.fit", "toolkit.show.fits"): _PLOT,
+    ("toolkit.analysis.regression.diagnostics", "toolkit.show.fits"): _PLOT,
     ("toolkit.analysis.noncompliance", "toolkit.show.fits"): _PLOT,
     ("toolkit.survey.results.survey_results", "toolkit.show.findings"): _PLOT,
     ("toolkit.survey.results.survey_results", "toolkit.survey.exchange.written_report"): "`results.report(path)`",
@@ -55,19 +58,21 @@ FOLDERS = sorted({path.parent for path in FILES})
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
 
 
-# What puts equals into an order that depends on the processor unless it is told to be stable.
+# Sorts that put equal values into an order that depends on the processor, unless they are stable.
 SORTS = {"argsort", "sort_values", "argpartition", "sort_index", "nlargest", "nsmallest"}
 STABLE = {"kind": "stable", "keep": "first"}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the rules ask of a file, from one reading of it: a tree is large, and not kept."""
+    """The facts about a file that the rules need, from one reading; the syntax tree is large and is not kept."""
 
     imports: frozenset[str]
     documented: bool
     long: tuple[str, ...]
     unstable: tuple[int, ...]
+    classes: frozenset[str]
+    mutable: frozenset[str]
 
 
 @cache
@@ -75,6 +80,7 @@ def facts(path: Path) -> Facts:
     source = path.read_text()
     tree = ast.parse(source)
     long, unstable, documentation = list[str](), list[int](), _documentation(tree)
+    classes, mutable = set[str](), set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             docstring = _documentation(node)
@@ -84,16 +90,22 @@ def facts(path: Path) -> Facts:
                 long.append(f"{path.name}: {node.name} has {lines} lines")
         elif _is_unstable(node):
             unstable.append(node.lineno)
+        if isinstance(node, ast.ClassDef):
+            classes.add(node.name)
+            decorators = map(ast.unparse, node.decorator_list)
+            if any(text.startswith("dataclass") and "frozen=True" not in text for text in decorators):
+                mutable.add(node.name)
     if len(source.splitlines()) - documentation > 500:
         long.append(f"{path.name} itself")
-    return Facts(frozenset(_imports(tree, path)), _documentation(tree) > 0, tuple(long), tuple(unstable))
+    imports, documented = frozenset(_imports(tree, path)), _documentation(tree) > 0
+    return Facts(imports, documented, tuple(long), tuple(unstable), frozenset(classes), frozenset(mutable))
 
 
 def _imports(node: ast.AST, path: Path) -> set[str]:
-    """Return the modules that a file imports, at its top or inside of functions, and the folders whose files it opens.
+    """Return the modules that a file imports, at its top or inside functions, and the folders whose files it opens.
 
-    The name of a module as a text counts, because `import_module` takes it. What only type checkers import does
-    not, nor `python -m toolkit.command`, which is another process.
+    The name of a module in a string counts, because `import_module` takes it. Imports for type checkers do not count,
+    nor does `python -m toolkit.command`, which is another process.
     """
     names: set[str] = set()
     for child in ast.iter_child_nodes(node):
@@ -133,14 +145,14 @@ def _file(node: ast.AST, path: Path) -> Path | None:
 
 
 def _documentation(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines of its docstring."""
+    """Return the number of lines of a docstring."""
     first = node.body[0] if node.body else None
     documented = isinstance(first, ast.Expr) and ast.get_docstring(node, clean=False)
     return (first.end_lineno or 0) - first.lineno + 1 if documented else 0
 
 
 def _is_unstable(node: ast.AST) -> bool:
-    """Whether it is a sort that is not said to be stable."""
+    """Return whether a call is a sort that is not declared stable."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SORTS):
         return False
     words = {word.arg or "": word.value.value for word in node.keywords if isinstance(word.value, ast.Constant)}
@@ -214,8 +226,8 @@ def test_every_file_and_every_package_says_what_it_is() -> None:
 
 @pytest.mark.slow
 def test_tests_mirror_the_package() -> None:
-    """A file has its test_<file>.py, or is imported by name in a test of the mirrored folder or of one around
-    it.
+    """A file has its own test_<file>.py, or is imported by name in a test of the corresponding folder or of one of its
+    parents.
     """
     untested = []
     for path in FILES:
@@ -231,17 +243,15 @@ def test_tests_mirror_the_package() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "room", [lambda name: name, lambda name: ".".join(name.split(".")[:3])], ids=["files", "rooms"]
+    "unit_of", [lambda name: name, lambda name: ".".join(name.split(".")[:3])], ids=["files", "packages"]
 )
-def test_there_are_no_import_cycles(room) -> None:
-    """Neither between files, nor between the rooms of a floor: a package such as `survey/storage`, or a file
-    beside it.
-    """
+def test_there_are_no_import_cycles(unit_of) -> None:
+    """There are no cycles between files, nor between the packages (such as `survey/storage`) and files of a folder."""
     graph: dict[str, set[str]] = {}
     for name, path in MODULES.items():
         targets = {target for target in facts(path).imports if target in MODULES and (name, target) not in UPWARD}
-        graph.setdefault(room(name), set()).update(map(room, targets))
-    # A package's face imports its rooms, and Python loads the face before any of them: that is no cycle.
+        graph.setdefault(unit_of(name), set()).update(map(unit_of, targets))
+    # A package's `__init__` imports its modules, and Python loads it before them: that is not a cycle.
     graph = {name: {to for to in targets if not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()}
     finished: set[str] = set()
     while ready := [name for name, targets in graph.items() if name not in finished and targets <= finished]:
@@ -251,7 +261,7 @@ def test_there_are_no_import_cycles(room) -> None:
 
 @pytest.mark.slow
 def test_property_tests_have_one_profile_without_a_deadline() -> None:
-    """Set in tests/conftest.py and nowhere else; a test may only ask for more or fewer examples."""
+    """The profile is set in tests/conftest.py and nowhere else; a test may only change the number of examples."""
     loaded = settings.get_profile("same")
     assert (loaded.deadline, loaded.derandomize, loaded.print_blob) == (None, True, True)
     assert all(settings.get_profile(name).deadline is None for name in ("search", "deep"))
@@ -265,8 +275,8 @@ def test_property_tests_have_one_profile_without_a_deadline() -> None:
 
 
 def test_a_folder_can_be_seen_at_a_glance() -> None:
-    rooms = {one: [path for path in one.glob("*.py") if path.name != "__init__.py"] for one in FOLDERS}
-    assert [str(one.relative_to(ROOT)) for one, files in rooms.items() if len(files) > 20] == []
+    files_of = {folder: [path for path in folder.glob("*.py") if path.name != "__init__.py"] for folder in FOLDERS}
+    assert [str(folder.relative_to(ROOT)) for folder, files in files_of.items() if len(files) > 20] == []
 
 
 def unstable(source: str) -> list[int]:
@@ -275,7 +285,7 @@ def unstable(source: str) -> list[int]:
 
 @pytest.mark.slow
 def test_no_order_of_equals_is_left_to_the_processor() -> None:
-    """NumPy's sort for AVX-512 puts equals in another order than that for AVX2."""
+    """NumPy's sort for AVX-512 orders equal values differently from the sort for AVX2."""
     assert unstable("np.argsort(x)") == unstable("x.argsort(axis=1)") == unstable("f.sort_values('a')") == [1]
     assert unstable("np.argsort(x, kind='stable')") == []
     assert {path.name: facts(path).unstable for path in FILES if facts(path).unstable} == {}
@@ -287,9 +297,9 @@ def test_no_order_of_equals_is_left_to_the_processor() -> None:
 
 @pytest.mark.parametrize("mark", ["release", "report"])
 def test_the_pictures_show_files_and_functions_that_are_there(mark: str) -> None:
-    """Drawn by `make rooms`; here only that no file or function on them was renamed or went since."""
+    """`make overview` draws the charts; every file and function that they name must still exist."""
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    picture = page.partition(f"<!-- {mark}: made by `make rooms` -->")[2].partition("<!-- end -->")[0]
+    picture = page.partition(f"<!-- {mark}: made by `make overview` -->")[2].partition("<!-- end -->")[0]
     files = {str(path.relative_to(PACKAGE).with_suffix("")).replace("/", "_"): path for path in FILES}
     arrows = re.findall(r'-->\|"\d+ (\w+)"\| (\w+)', picture)
     assert len(arrows) > 10
@@ -298,10 +308,17 @@ def test_the_pictures_show_files_and_functions_that_are_there(mark: str) -> None
 
 
 def test_every_class_name_exists_once():
-    """A reader who looks for a class finds one. (A class may be defined twice in one file, for type checkers.)"""
+    """A reader who searches for a class finds exactly one. (A class may be defined twice in one file, for type
+    checkers.)
+    """
     files = defaultdict(set)
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                files[node.name].add(path.relative_to(ROOT).as_posix())
+        for name in facts(path).classes:
+            files[name].add(path.relative_to(ROOT).as_posix())
     assert {name: sorted(paths) for name, paths in files.items() if len(paths) > 1} == {}
+
+
+def test_only_data_classes_of_one_file_can_be_changed():
+    """Values that several files share are frozen, except for the survey that the studio is checking."""
+    mutable = set[str]().union(*(facts(path).mutable for path in FILES))
+    assert {name for name in mutable if not name.startswith("_")} == {"CheckedSurvey"}

@@ -12,7 +12,7 @@ from toolkit.survey.collector import _in_a_notebook
 
 @pytest.fixture
 def shown(monkeypatch):
-    """What is displayed, with a collection that is only pretended."""
+    """Return the displayed output for a simulated collection."""
     displayed = []
     collector = SimpleNamespace(name="the collector")
     monkeypatch.setattr(toolkit.survey.collector, "start", lambda *_, **__: collector)

@@ -35,11 +35,14 @@ def test_without_a_command_the_commands_are_listed(capsys):
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
-        ("reslts", "there is no command 'reslts': did you mean results? `toolkit --help` lists all of them"),
-        ("qqq", "there is no command 'qqq': `toolkit --help` lists all of them"),
-        ("results --databse x.db", "unknown: --databse x.db; did you mean --database? --help lists what there is"),
-        ("report a.md b.md", "unknown: b.md; --help lists what there is"),
-        ("--verson", "unknown: --verson; did you mean --version? --help lists what there is"),
+        ("reslts", "there is no command 'reslts'; did you mean results? `toolkit --help` lists all commands"),
+        ("qqq", "there is no command 'qqq'; `toolkit --help` lists all commands"),
+        (
+            "results --databse x.db",
+            "unknown arguments: --databse x.db; did you mean --database? --help lists all arguments",
+        ),
+        ("report a.md b.md", "unknown arguments: b.md; --help lists all arguments"),
+        ("--verson", "unknown arguments: --verson; did you mean --version? --help lists all arguments"),
     ],
 )
 def test_a_word_that_does_not_exist_is_answered_with_the_nearest(typed, answer, capsys):
@@ -98,7 +101,7 @@ nonsense; --nonsense
 
 @pytest.fixture
 def rubble(tmp_path, monkeypatch, capsys):
-    """Files as one may have them lying around, and one survey that is right."""
+    """A folder with typical files of a user, and one valid survey."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bytes.toml").write_bytes(bytes(range(256)))
@@ -118,7 +121,7 @@ def rubble(tmp_path, monkeypatch, capsys):
 def test_a_wrong_call_of_any_verb_is_a_sentence_and_no_traceback(typed, capsys):
     try:
         ended = main(shlex.split(typed))
-    except SystemExit as refused:  # argparse has said what is wrong
+    except SystemExit as refused:  # argparse has printed the error
         ended = refused.code
     shown = capsys.readouterr()
     assert ended == 2
@@ -159,7 +162,7 @@ def test_whoever_stops_a_verb_is_told_so_and_no_more(monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.usefixtures("rubble")
 def test_a_reader_who_has_seen_enough_is_no_error_of_python():
-    """`python -m toolkit check ok.toml | head -0`: nobody reads what is printed."""
+    """`python -m toolkit check ok.toml | head -0`: nobody reads the output."""
     call = [sys.executable, "-m", "toolkit", "check", "ok.toml"]
     read, write = os.pipe()
     os.close(read)

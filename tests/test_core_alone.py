@@ -1,5 +1,5 @@
-"""With numpy and scipy alone, as after `pip install privacy-survey-toolkit` without an extra: what can work
-does, and what cannot is one sentence that names the extra and the command.
+"""With numpy and scipy alone, as after `pip install privacy-survey-toolkit` without an extra, everything works that can
+work, and everything else raises one sentence with the extra and the command.
 """
 
 import ast
@@ -18,8 +18,8 @@ from toolkit.core import extras
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolkit"
 OURS = {package for packages in extras._EXTRAS.values() for package in packages}
-BROUGHT = OURS | {"IPython", "traitlets", "tqdm", "uvloop"}  # what those bring
-CHECKED = {  # modules that import a package of an extra, and who has asked for it before
+BROUGHT = OURS | {"IPython", "traitlets", "tqdm", "uvloop"}  # their dependencies
+CHECKED = {  # modules that import a package of an extra, and the module that checks for it first
     "show/": "toolkit/show/__init__.py",
     "learning/": "toolkit/learning/__init__.py",
     "core/postgres.py": "toolkit/budget/ledger.py",
@@ -30,7 +30,7 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
     "teaching/explorers/": "toolkit/teaching/explorers/__init__.py",
     "teaching/breaches.py": "toolkit/show/__init__.py",
 }
-GIVEN = {  # functions that get an object of the package
+GIVEN = {  # functions that receive an object of the package
     "frames/": "a frame",
     "core/extras.py": "nothing: without tqdm there is no bar",
 }
@@ -148,6 +148,8 @@ TYPED = {
     "codebook survey.toml book.html": None,
     "register survey.toml plan.toml": 2,
     "xlsform survey.toml form.xlsx": 2,
+    "web site survey.toml": None,
+    "form survey.toml form --for jspsych": None,
     "codebook survey.toml book.docx": "files",
     "paper survey.toml kit": "collect",
     "enter survey.toml kit/entry.csv --database sqlite:///paper.db": 2,
@@ -178,12 +180,12 @@ TYPED = {
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory):
-    """Runs a program where there is nothing but the standard library, numpy, scipy and the toolkit."""
+    """Run a program in an environment with only the standard library, numpy, scipy and the toolkit."""
     return running(tmp_path_factory.mktemp("alone"))
 
 
 def running(folder: Path, extra: str | None = None):
-    """Runs programs in a folder, with what an extra brings, if one is named."""
+    """Run programs in a folder, with the packages of an extra if one is named."""
     packages = folder / "packages"
     packages.mkdir()
     core_packages(packages)
@@ -275,7 +277,7 @@ def test_every_command_is_typed_here() -> None:
 
 
 def loose(path: Path) -> Iterator[str]:
-    """Imports of what comes with an extra, but for types, and for functions that have asked for it before."""
+    """Imports of optional packages occur only for types, and in functions that have checked for them before."""
     text = path.read_text()
     tree, asking = ast.parse(text), "check_extras(" in text
     for node in ast.walk(tree):

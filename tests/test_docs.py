@@ -1,4 +1,4 @@
-"""The pages of the site: what they name exists, what they show runs, and every public room is in the reference."""
+"""The documentation: names on its pages exist, its examples run, and every public module is in the reference."""
 
 import argparse
 import ast
@@ -19,7 +19,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import reference
-from links import faults
+from links import find_faults
 from tests.slowly import case, each
 from tests.test_docstrings import ROOMS
 from toolkit import Design, Zcdp, crosswise, forced, k_ary, kuk, mangat, plan, triangular, unrelated, warner
@@ -37,8 +37,9 @@ from toolkit.show.designing import options_against_k
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-# Words for a reader that run nothing here: what a peer would type, files, what `make` and pip do.
-NOT_RUN = {"r", "sql", "text"}
+# Lines that run nothing in the toolkit: commands of another person, files, `make` and pip, and web pages, which
+# tests/browser runs.
+NOT_RUN = {"html", "r", "sql", "text"}
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -46,14 +47,16 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 def typed(page: Path) -> list[str]:
-    """The lines of a page's shell blocks, without comments."""
+    """Return the lines of a page's shell blocks, without comments."""
     text = "".join(block for kind, block in blocks(page) if kind == "sh")
     return [line.partition("  #")[0].strip() for line in text.splitlines() if line.strip() and line.strip()[0] != "#"]
 
 
 @each(page=PAGES)
 def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
-    """Python as a session, which the doctests of README.md and docs/ run; shells as below."""
+    """Python examples run as a session, in the doctests of README.md and docs/; shell examples run in the test
+    below.
+    """
     for kind, block in blocks(page):
         if kind == "python":
             assert block.startswith(">>> "), block
@@ -63,18 +66,21 @@ def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
 
 @pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/start/install.md"])
 def test_the_first_command_of_a_newcomer_works_in_a_checkout(name: str) -> None:
-    """There is no version on the package index yet: a page that begins with it begins with an error."""
+    """There is no version on the package index yet, so a page that began with it would begin with an error."""
     first = (ROOT / name).read_text(encoding="utf-8").split("```sh\n")[1].splitlines()[0]
     assert first.startswith(("make lab", "pip install '.["))
 
 
 @pytest.mark.slow
 def test_what_a_page_has_a_shell_do_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each page in an empty folder, its lines one after the other; pip, jupyter and make are not tried here."""
+    """Each page runs in a folder of its own, which holds only what students handed in; pip, jupyter and make are not
+    run here.
+    """
     ran = 0
-    for page in (page for page in PAGES if page.name != "production.md"):  # tests/production does that
+    for page in (page for page in PAGES if page.name != "production.md"):  # tests/production does this
         folder = tmp_path / str(page.relative_to(ROOT)).replace("/", "-")
-        folder.mkdir()
+        (folder / "handed_in").mkdir(parents=True)
+        (folder / "handed_in" / "ann.toml").write_text('"P.1" = 1.1\n')
         monkeypatch.chdir(folder)
         for line in typed(page):
             program, *words = shlex.split(line)
@@ -88,12 +94,16 @@ def test_what_a_page_has_a_shell_do_is_done(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_lines_that_open_a_server_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The doctests leave them out, as a server takes seconds; in the order of the page, in an empty folder."""
+    """The doctests leave out these examples, because a server takes seconds; they run in the order of the page, in an
+    empty folder.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("toolkit.teaching.classroom.own_address", lambda: "127.0.0.2")
     left_out = [page for page in PAGES if "+SKIP" in page.read_text(encoding="utf-8")]
-    assert {page.name for page in left_out} == {"README.md", "class.md", "questionnaire.md"}
+    names_of_pages = {page.name for page in left_out}
+    assert names_of_pages == {"README.md", "class.md", "questionnaire.md", "synthetic.md"}
+    left_out = [page for page in left_out if page.name != "synthetic.md"]  # tests/curator/test_synthetic.py runs it
     for page in left_out:
         examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
         names: dict[str, object] = {}
@@ -120,7 +130,9 @@ def test_every_verb_and_target_that_is_named_exists() -> None:
 def test_calls_in_a_text_run_and_those_with_dots_take_what_they_are_given(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stands between backticks, of tables in their last column, by names of the page's session and those below."""
+    """Yield the text between backticks, in tables only that of the last column, with the names that the page's session
+    defines.
+    """
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"fit": MixedFit, "given": lambda **words: words}
     for example in doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8")):
@@ -141,7 +153,7 @@ def test_calls_in_a_text_run_and_those_with_dots_take_what_they_are_given(
 
 
 def stand_ins() -> dict[str, Any]:
-    """What the pages leave to the reader: names of the public rooms, and some data."""
+    """Return the names that pages take for granted: public modules, and some data."""
     names: dict[str, Any] = {}
     for room in ("toolkit", "toolkit.central", "toolkit.learning", "toolkit.analysis"):
         names |= {name: getattr(import_module(room), name) for name in import_module(room).__all__}
@@ -149,6 +161,11 @@ def stand_ins() -> dict[str, Any]:
     frame = pd.DataFrame({"x": rng.normal(size=n), "rr": rng.integers(0, 2, n), "y": rng.integers(0, 2, n)})
     frame["trust"] = rng.choice(["low", "medium", "high"], n)
     frame = frame.assign(report=frame["rr"], w=1.0, hours=40, pay=100, age=33, city="north", degree="law")
+    frame["age"] = rng.integers(18, 80, n)
+    frame["female"], frame["V"] = rng.integers(0, 2, (2, n))
+    crosswise, at_random = names["crosswise"], rng.random(n) < 0.2
+    reports = [crosswise(p).randomize(rng.random(n) < share, rng=rng) for p, share in (("0.1", 0.3), ("0.15", 0))]
+    frame["Y"], frame["A"] = np.where(at_random, rng.integers(0, 2, (2, n)), reports)
     ledger = names["Ledger"](Pure(100))
     names |= {"np": np, "frame": frame, "df": frame, "design": warner("3/4"), "sample": names["Sample"](weights="w")}
     names |= {"ledger": ledger, "curator": names["Curator"](frame, ledger, neighbors="replace")}
@@ -162,7 +179,7 @@ def stand_ins() -> dict[str, Any]:
 
 
 def named(text: str) -> object:
-    """What a dotted name stands for."""
+    """Return the object that a dotted name stands for."""
     parts = text.split(".")
     for end in range(len(parts), 0, -1):
         try:
@@ -177,7 +194,7 @@ def named(text: str) -> object:
 
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_every_formula_names_a_function_that_exists() -> None:
-    """In the last column of each table of mathematics.md, and wherever a page links a name."""
+    """The names are in the last column of each table of mathematics.md, and wherever a page links a name."""
     text = (ROOT / "docs" / "understand" / "mathematics.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| [^-]", line) and not line.endswith("| function |")]
     assert len(rows) > 45
@@ -202,7 +219,7 @@ def test_every_term_of_the_glossary_has_a_name_that_exists() -> None:
 
 
 def yes(design: Design) -> tuple[float, float, float]:
-    """s, f and epsilon of a yes/no design."""
+    """Return s, f and epsilon of a yes/no design."""
     return float(design.matrix[1, 1]), float(design.matrix[0, 1]), design.epsilon
 
 
@@ -224,7 +241,7 @@ def support_variance() -> float:
 
 
 def bit_share(at: float) -> float:
-    """How often an answer is told as 1."""
+    """Return how often an answer is reported as 1."""
     bit = numeric.one_bit((0, 1), 1)
     return float(bit._support_law.q) + bit._support_law.slope * at
 
@@ -235,11 +252,11 @@ def piecewise_variance(x: float) -> float:
 
 
 def hybrid_share(epsilon: float) -> float:
-    return float(numeric.hybrid((0, 1), epsilon).share)
+    return float(numeric.hybrid((0, 1), epsilon).window_probability)
 
 
 def wave_width() -> float:
-    """The window, as a part of the range."""
+    """Return the width of the window, as a share of the range."""
     wave = numeric.square_wave((0, 1), 1, points=4001)
     return wave.width / wave.steps
 
@@ -281,7 +298,7 @@ FORMULAS: dict[str, tuple[Callable[[], object], object]] = {
 
 @each(name=FORMULAS)
 def test_what_a_formula_says_is_what_is_computed(name: str) -> None:
-    """Weights are rounded to integers, numbers of people and windows to whole ones: within 1 % all the same."""
+    """Weights, numbers of people and windows are rounded to integers, so the values agree within 1 %."""
     computed, formula = FORMULAS[name]
     assert computed() == pytest.approx(formula, rel=0.01, abs=1e-6)
 
@@ -291,10 +308,10 @@ def test_every_package_is_in_the_reference_with_first_sentences() -> None:
     """Every package is in the reference and every name has a first sentence."""
     pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
     shown = set(re.findall(r"^```\{module\} (\S+)$", pages, flags=re.MULTILINE))
-    assert shown == set(reference.FACES)
+    assert shown == set(reference.PUBLIC_MODULES)
     assert {f"toolkit.{folder}" for folder in ROOMS} <= shown
-    for face in reference.FACES:
-        for name, value in reference.offered(face):
+    for face in reference.PUBLIC_MODULES:
+        for name, value in reference.public_objects(face):
             assert len(reference._first_sentence(value)) > 10, f"{face}.{name}"
 
 
@@ -307,19 +324,21 @@ def test_what_a_class_has_from_one_without_a_page_is_described_with_it(name: str
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_the_site_shows_values_and_names_what_has_no_text() -> None:
-    """What docs/conf.py does to signatures, to the tables of pandas, to letters that are links, and to folded cells."""
+    """Changes that docs/conf.py makes to signatures, to the tables of pandas, to letters that are links, and to folded
+    cells.
+    """
     site = runpy.run_path(str(ROOT / "docs" / "conf.py"))
     shown = {
-        value: site["shown"](None, "", "", value, None, given, None)[0]
+        value: site["edit_signature"](None, "", "", value, None, given, None)[0]
         for value, given in ((options_against_k, "(epsilon, *, ks=_OPTION_COUNTS)"), (AnswerCard, "(*args, **kwargs)"))
     }
     assert shown[options_against_k].startswith("(epsilon, *, ks=(2, 3, ")
     assert shown[AnswerCard] == "(question, *, language=None)"
     context = {"body": r'<th></th><a class="x" href="g.html#delta"><span><span class="m">\(\delta\)</span></span></a>'}
-    site["said"](None, "", "", context, None)
+    site["improve_html"](None, "", "", context, None)
     assert context["body"].startswith('<td></td><a class="x" href="g.html#delta" aria-label="delta"><span>')
     source = [(ROOT / "notebooks" / "01_why_anonymization_fails.ipynb").read_text(encoding="utf-8")]
-    site["prepare"](None, "notebooks/01_why_anonymization_fails", source)
+    site["rewrite_source"](None, "notebooks/01_why_anonymization_fails", source)
     assert source[0].count('"hide-input"') == source[0].count('"source_hidden": true') > 10
 
 
@@ -334,12 +353,12 @@ def test_pictures_of_the_first_page_are_small() -> None:
 
 
 def test_links_that_lead_nowhere_and_things_from_elsewhere_are_seen(tmp_path: Path) -> None:
-    """What `make docs` ends with."""
+    """The last step of `make docs`."""
     page = '<p id="here"><a href="b.html#there">x</a><a href="#here">y</a><a href="c.html">z</a><script src="https://x.example/a.js"></script>'
     (tmp_path / "a.html").write_text(page)
     (tmp_path / "b.html").write_text("<p>")
-    assert faults(tmp_path) == [
+    assert find_faults(tmp_path) == [
         "a.html: fetched from elsewhere: https://x.example/a.js",
-        "a.html: no such place: b.html#there",
+        "a.html: no such anchor: b.html#there",
         "a.html: no such file: c.html",
     ]

@@ -1,6 +1,6 @@
-"""Every public name explains itself as numpydoc asks: each parameter on its own line, what comes back, an example.
+"""Every public name is documented in numpydoc format: each parameter on its own line, the result, and an example.
 
-`PYTHONPATH=.make python tests/test_docstrings.py toolkit.local.oracles` lists what a face lacks.
+`PYTHONPATH=.make python tests/test_docstrings.py toolkit.local.oracles` lists the gaps of a module.
 """
 
 import inspect
@@ -14,7 +14,7 @@ import pytest
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import Validator, validate
 
-from reference import FACES, offered
+from reference import PUBLIC_MODULES, public_objects
 from toolkit.local import Randomizer
 
 ROOMS = [
@@ -29,7 +29,9 @@ EXCEPTIONS: dict[str, str] = {}
 
 
 def members(owner: type) -> Iterator[str]:
-    """Public methods and properties of a class, each where its description stands: as help() and the site find it."""
+    """Return the public methods and properties of a class, each with the class that documents it, as help() and the
+    site find it.
+    """
     kinds = (property, cached_property, classmethod, staticmethod)
     bases = [base for base in owner.__mro__ if base.__module__.startswith("toolkit.")]
     own = [
@@ -46,9 +48,11 @@ def members(owner: type) -> Iterator[str]:
 
 
 def public_names(face: str) -> dict[str, bool]:
-    """Dotted names that numpydoc can import: what a face offers, and the verbs of its classes, without an example."""
+    """Return dotted names that numpydoc can import: the public names of a module and the methods of its classes,
+    without examples.
+    """
     names: dict[str, bool] = {}
-    for _, value in offered(face):
+    for _, value in public_objects(face):
         if value.__module__.startswith("toolkit."):
             names[f"{value.__module__}.{value.__qualname__}"] = True  # type: ignore[attr-defined]
             if inspect.isclass(value):
@@ -57,7 +61,7 @@ def public_names(face: str) -> dict[str, bool]:
 
 
 def said_by_bases(name: str) -> set[str]:
-    """Parameters that the classes below a class describe: what all fits share is said once."""
+    """Return parameters that are documented in a base class for all of its subclasses."""
     found = Validator._load_obj(name)
     bases = found.__mro__[1:] if inspect.isclass(found) else ()
     ours = [f"{base.__module__}.{base.__qualname__}" for base in bases if base.__module__.startswith("toolkit.")]
@@ -71,7 +75,7 @@ def is_fault(name: str, kind: str, text: str) -> bool:
 
 
 def faults(face: str) -> dict[str, list[tuple[str, str]]]:
-    """What numpydoc finds wrong, by name."""
+    """Return the problems that numpydoc finds, by name."""
     wrong = {}
     for name, top in public_names(face).items():
         kinds = KINDS | {"EX01"} if top else KINDS
@@ -83,7 +87,7 @@ def faults(face: str) -> dict[str, list[tuple[str, str]]]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("face", PUBLIC_MODULES)
 def test_every_public_docstring_is_valid(face: str) -> None:
     assert not faults(face)
 
@@ -91,7 +95,8 @@ def test_every_public_docstring_is_valid(face: str) -> None:
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_help_shows_the_names_of_types_and_not_what_they_stand_for() -> None:
     """A signature with numpy's own unions in it fills a screen."""
-    values = {value for face in FACES for _, value in offered(face) if value.__module__.startswith("toolkit.")}
+    values = {value for module in PUBLIC_MODULES for _, value in public_objects(module)}
+    values = {value for value in values if value.__module__.startswith("toolkit.")}
     verbs = {
         one for value in values if inspect.isclass(value) for one in vars(value).values() if inspect.isfunction(one)
     }
@@ -102,7 +107,7 @@ def test_help_shows_the_names_of_types_and_not_what_they_stand_for() -> None:
 
 
 def test_abstract_methods_of_randomizers_say_what_comes_back() -> None:
-    """numpydoc asks that of a function that returns something, and an abstract method has no lines."""
+    """numpydoc requires this of a function that returns something, and an abstract method has no code to check."""
     found = [one for base in (Randomizer, *Randomizer.__bases__) for one in vars(base).values()]
     verbs = [one for one in found if inspect.isfunction(one) and one.__name__[0] != "_"]
     assert len(verbs) == 6
@@ -111,13 +116,13 @@ def test_abstract_methods_of_randomizers_say_what_comes_back() -> None:
 
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_the_faces_offer_what_was_counted() -> None:
-    assert len({name for face in FACES for name in public_names(face)}) >= 600
-    assert {f"toolkit.{room}" for room in ROOMS} <= set(FACES)
+    assert len({name for face in PUBLIC_MODULES for name in public_names(face)}) >= 600
+    assert {f"toolkit.{room}" for room in ROOMS} <= set(PUBLIC_MODULES)
     assert len(EXCEPTIONS) <= 10
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    for face in (face for face in FACES if face.startswith(tuple(sys.argv[1:]))):
+    for face in (face for face in PUBLIC_MODULES if face.startswith(tuple(sys.argv[1:]))):
         for name, errors in faults(face).items():
             sys.stdout.write("\n  ".join([name, *(f"{kind} {text}" for kind, text in errors)]) + "\n")

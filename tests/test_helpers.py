@@ -1,4 +1,4 @@
-"""What helpers of many rooms return, a line each, where no other test calls them by name."""
+"""The results of helpers of many modules, one line each, where no other test calls them by name."""
 
 import datetime as dt
 import math
@@ -14,23 +14,23 @@ from toolkit.analysis.homogeneity import rao_scott
 from toolkit.analysis.regression.covariates import right_side_without
 from toolkit.analysis.regression.rows import split_missing
 from toolkit.analysis.reports import cell_key
-from toolkit.budget.charges import add_charge, converted, price_of
+from toolkit.budget.charges import add_charge, convert_loss, price_of
 from toolkit.central.release import constant_diagonal
 from toolkit.central.robust.releases import SmoothSensitivity
 from toolkit.central.selection import Exponential, PermuteAndFlip
 from toolkit.central.sensitivity import covariance, sqrt_rounded_up
 from toolkit.core.checks import explain_call
-from toolkit.core.inference.digits import fixed
+from toolkit.core.inference.digits import format_fixed
 from toolkit.core.inference.fit import format_p
-from toolkit.core.inference.intervals import imbens_manski
-from toolkit.learning.tables import examples
+from toolkit.core.inference.intervals import imbens_manski_quantile
+from toolkit.learning.tables import make_examples
 from toolkit.local.matrix.encoding import as_labels, codes_are_ambiguous, yes_no_codes
 from toolkit.local.matrix.tables import join_labels
 from toolkit.studio.folder import fingerprint
-from toolkit.survey.consent.wheel import filled
+from toolkit.survey.consent.wheel import fill_slots
 from toolkit.survey.plan import _round_up
-from toolkit.survey.questions.strict_json import plain_data
-from toolkit.survey.results.survey_results import _percent
+from toolkit.survey.questions.declaring import plain_data
+from toolkit.survey.results.survey_results import _format_percent
 from toolkit.survey.serving.access import access_promise
 from toolkit.texts.figures import format_lower_chance, format_margin, format_three_digits, format_upper_chance
 from toolkit.texts.multilingual import character_name, find_unquotable, isolate_slots, visible_form
@@ -43,29 +43,32 @@ TABLE = [
     (right_side_without("cheated * age + C(town)", ("cheated",)), "1 + age + C(town)"),
     ([split_missing("refuse"), split_missing((9, "refused"))], [("refuse", ()), ("drop", (9, "refused"))]),
     ([cell_key("Yes "), cell_key("1")], [cell_key("yes"), cell_key(1.0)]),
-    (converted(Pure(0.5), ceiling=Zcdp(1)), Zcdp(0.125)),
-    (converted(Pure(0.5), ceiling=Approx(1, 1e-6)), Approx(0.5, 0.0)),
+    (convert_loss(Pure(0.5), ceiling=Zcdp(1)), Zcdp(0.125)),
+    (convert_loss(Pure(0.5), ceiling=Approx(1, 1e-6)), Approx(0.5, 0.0)),
     (price_of(Exponential.for_epsilon(1), ceiling=Zcdp(1)), (Pure(1.0), Zcdp(0.125))),
     (price_of(PermuteAndFlip.for_epsilon(1), ceiling=Zcdp(1)), (Pure(1.0), Zcdp(0.5))),
     (add_charge(Pure(0.1), Pure(0.2), ceiling=Pure(0.3)), (Pure(0.2), Pure(0.3))),
     (constant_diagonal(2.0, 2).tolist(), [[2.0, 0.0], [0.0, 2.0]]),
     ([sqrt_rounded_up(4), float(sqrt_rounded_up(2))], [2, math.sqrt(2)]),
     (covariance((0, 1), (0, 10), 50, neighbors="replace").l1, Fraction(1, 5)),
-    ([fixed(-12.345, 1, " %"), fixed(-0.04, 1, " %"), fixed(NAN, 1, " %")], ["−12.3 %", "0.0 %", "—"]),
+    (
+        [format_fixed(-12.345, 1, " %"), format_fixed(-0.04, 1, " %"), format_fixed(NAN, 1, " %")],
+        ["−12.3 %", "0.0 %", "—"],
+    ),
     ([format_p(p) for p in (0.0261, 3.03e-13, 0.0, 1.0)], ["p = 0.026", "p = 3e-13", "p < 1e-300", "p = 1"]),
-    ([round(imbens_manski(width, 0.95), 4) for width in (0.0, 100.0)], [1.96, 1.6449]),
+    ([round(imbens_manski_quantile(width, 0.95), 4) for width in (0.0, 100.0)], [1.96, 1.6449]),
     (as_labels(np.array([1, 0]), (1, "undisclosed")).tolist(), ["undisclosed", 1]),
     ([codes_are_ambiguous(one) for one in (("1", "2"), ("0", "1"), ("yes", "no"))], [True, False, True]),
     ([yes_no_codes(("no", "Yes")), yes_no_codes(("different", "same"))], [{True: 1, False: 0}, None]),
     (join_labels(("no", "yes"), ("a", "b")), ["no / a", "no / b", "yes / a", "yes / b"]),
     (fingerprint(b"")[:8], "e3b0c442"),
-    (filled("Tap “{label}”.", label="{label}"), "Tap “{label}”."),
-    (filled("Tap “{label}”.", label="Yes”. Tap “No"), "Tap “Yes’. Tap ‘No”."),
+    (fill_slots("Tap “{label}”.", label="{label}"), "Tap “{label}”."),
+    (fill_slots("Tap “{label}”.", label="Yes”. Tap “No"), "Tap “Yes’. Tap ‘No”."),
     ([_round_up(number) for number in (3.141, 12.01, 0.0312, 123.4)], ["3.2", "13", "0.032", "124"]),
-    ([_percent(part, 606) for part in (604, 606, 1)], ["99.7 %", "100 %", "0.2 %"]),
+    ([_format_percent(part, 606) for part in (604, 606, 1)], ["99.7 %", "100 %", "0.2 %"]),
     (
         access_promise("blind", 8).split(". ")[-1],
-        "Of 60 people, on average up to 48 are alone with theirs after 8 waves, if looked at while they answer.",
+        "Of 60 people, on average up to 48 have a unique pattern after 8 waves, if somebody looks while they answer.",
     ),
     (
         plain_data({1: (Fraction(1, 2), Fraction(3)), "day": dt.date(2026, 12, 1)}),
@@ -98,7 +101,7 @@ def test_an_estimator_is_spelled_as_it_is_written() -> None:
 
 
 def test_rao_and_scott_hardly_change_a_simple_random_sample() -> None:
-    """Of a simple random sample Rao and Scott correct nothing but the one."""
+    """For a simple random sample, the correction of Rao and Scott is one."""
     table = np.array([[0.15, 0.35], [0.2, 0.3]])
     alike = (np.diag(table.ravel()) - np.outer(table, table)) / 100
     said = "<TableTest p = 0.2944: statistic 1.1111, df (1.0, 99.0), Rao and Scott's F of the reports, X² = 1.0989>"
@@ -121,6 +124,6 @@ def test_a_call_that_does_not_fit_is_answered_in_words() -> None:
 
 
 def test_a_text_names_the_column_of_the_targets() -> None:
-    both = examples(pd.DataFrame({"age": [21, 34], "cheated": ["no", "yes"]}), "cheated")
+    both = make_examples(pd.DataFrame({"age": [21, 34], "cheated": ["no", "yes"]}), "cheated")
     batches = [(cells.tolist(), column.cells()) for cells, column in both.read_batches()]
     assert (both.rows.names, batches) == (("age",), [([[21.0], [34.0]], ["no", "yes"])])

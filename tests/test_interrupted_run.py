@@ -1,4 +1,4 @@
-"""A test run that is interrupted leaves no program behind."""
+"""An interrupted test run leaves no program behind."""
 
 import os
 import shutil
@@ -45,7 +45,7 @@ def test_an_interrupted_run_leaves_no_program(tmp_path: Path, workers: tuple[str
     try:
         _wait_until(lambda: len(list(tmp_path.glob("*.pid"))) == (2 if workers else 1))
         programs = [int(path.stem) for path in tmp_path.glob("*.pid")]
-        # A terminal sends Ctrl-C to the whole group of processes; `kill` and `make` signal one.
+        # A terminal sends Ctrl-C to the whole group of processes; `kill` and `make` signal only one.
         os.killpg(run.pid, ending) if ending is signal.SIGINT else run.send_signal(ending)
         assert run.wait(120) == pytest.ExitCode.INTERRUPTED
         _wait_until(lambda: not any(psutil.pid_exists(program) for program in programs))

@@ -1,4 +1,4 @@
-"""The language of the package: names, docstrings and messages, and the values that docstrings promise."""
+"""The language of the package: names, docstrings and messages, and the values that docstrings list."""
 
 import ast
 import doctest
@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from functools import cache
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -14,23 +15,28 @@ from typing import Any
 import pytest
 
 from api import own_members
-from reference import FACES, offered
+from reference import PUBLIC_MODULES, public_objects
 
 ROOT = Path(__file__).parents[1]
-TREES = {
-    path.relative_to(ROOT / "toolkit").as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted((ROOT / "toolkit").rglob("*.py"))
-}
 
-# Words that stood for values of many kinds. A name says which kind: `message`, `observed`, `sample`, `loglike`.
+# Words that stood for values of many kinds. A name says which kind it is: `message`, `observed`, `sample`, `loglike`.
 FORBIDDEN = {"told", "said", "seen", "listed", "written", "drawn", "reach", "climb", "height", "lean", "bend"}
 
 # Heights in the usual sense: of a picture, a tree, or a table of polars.
 HEIGHTS = {"show/canvas.py", "show/findings.py", "show/widgets/explorer.py", "teaching/attacks/gallery.py"}
 
 
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the parsed files of the package."""
+    files = sorted((ROOT / "toolkit").rglob("*.py"))
+    return {
+        path.relative_to(ROOT / "toolkit").as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in files
+    }
+
+
 def names(tree: ast.Module) -> Iterator[str]:
-    """The functions, parameters and attributes that a file defines."""
+    """Return the functions, parameters and attributes that a file defines."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name
@@ -46,7 +52,7 @@ def names(tree: ast.Module) -> Iterator[str]:
 def test_names_say_what_they_stand_for() -> None:
     found = {
         file: {name.strip("_") for name in names(tree)} & FORBIDDEN - ({"height"} if file in HEIGHTS else set())
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
     }
     assert {file: sorted(left) for file, left in found.items() if left} == {}
 
@@ -58,10 +64,10 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
 
 
 def test_a_docstring_begins_with_what_the_thing_is() -> None:
-    """Not with "Of …", which leaves the reader to guess the noun."""
+    """A docstring does not begin with "Of …", which leaves the reader to guess the noun."""
     found = {
         file: [text.partition("\n")[0] for text in docstrings(tree) if text.startswith("Of ")]
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
     }
     assert {file: lines for file, lines in found.items() if lines} == {}
 
@@ -73,7 +79,7 @@ def refusals(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def test_no_message_lacks_its_consequence() -> None:
-    for file, tree in TREES.items():
+    for file, tree in trees().items():
         for call in refusals(tree):
             texts = [part.value for part in call.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
             assert all(text.strip() for text in texts), f"{file}:{call.lineno}"
@@ -81,7 +87,7 @@ def test_no_message_lacks_its_consequence() -> None:
 
 Choice = tuple[str, Any, str, list[str]]
 
-# Calls of methods whose docstrings have no example: after the examples of which function, and the call.
+# Calls of methods whose docstrings have no example: the function whose examples run first, and the call.
 CALLS = {
     "LogisticFit.test": ("logistic", "fit.test(sides=1)"),
     "LinearFit.test": ("linear", "fit.test(sides=1)"),
@@ -92,7 +98,7 @@ CALLS = {
 
 def choices() -> Iterator[Choice]:
     """Each public function with a parameter whose docstring lists texts: its name, itself, the parameter, the texts."""
-    for name, value in {name: value for face in FACES for name, value in offered(face)}.items():
+    for name, value in {name: value for face in PUBLIC_MODULES for name, value in public_objects(face)}.items():
         members = own_members(value) if inspect.isclass(value) else set()
         inner = [(f"{name}.{member}", inspect.getattr_static(value, member)) for member in sorted(members)]
         for path, described in [(name, value), *inner]:
@@ -102,7 +108,9 @@ def choices() -> Iterator[Choice]:
 
 
 def example(described: Any, wanted: str | None = None) -> tuple[dict[str, Any], ast.Call | None]:
-    """Run the examples of a docstring up to the first call of that function; return its names and the call."""
+    """Run the examples of a docstring up to the first call of this function; return the session's names and the
+    call.
+    """
     scope = dict(vars(import_module(described.__module__)))
     for line in doctest.DocTestParser().get_examples(inspect.getdoc(described) or ""):
         tree = ast.parse(line.source)
@@ -115,7 +123,9 @@ def example(described: Any, wanted: str | None = None) -> tuple[dict[str, Any], 
 
 
 def broken_rule(scope: dict[str, Any], call: ast.Call, parameter: str, text: str) -> str:
-    """The rule that the call breaks with this text, as its error says it; empty if it breaks none."""
+    """Return the rule that the call violates with this text, according to its error message; empty if it
+    violates none.
+    """
     function = eval(ast.unparse(call.func), dict(scope))  # noqa: S307  our own examples
     before = list(inspect.signature(function).parameters).index(parameter)
     keywords = [word for word in call.keywords if word.arg != parameter]
@@ -131,7 +141,7 @@ def broken_rule(scope: dict[str, Any], call: ast.Call, parameter: str, text: str
 @pytest.mark.filterwarnings("ignore")
 def test_functions_take_the_texts_that_their_docstrings_list() -> None:
     accepted, wrong = 0, []
-    public = {name: value for face in FACES for name, value in offered(face)}
+    public = {name: value for face in PUBLIC_MODULES for name, value in public_objects(face)}
     for name, described, parameter, texts in choices():
         if name in CALLS:
             scope, _ = example(public[CALLS[name][0]])

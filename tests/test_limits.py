@@ -1,4 +1,4 @@
-"""Limits, at their edge: the last that is taken, and the first that is refused."""
+"""Limits: the largest accepted and the smallest rejected value."""
 
 import math
 from argparse import ArgumentTypeError
@@ -26,7 +26,7 @@ from toolkit.frames.sums import Bounds, parse_axes
 from toolkit.learning.tables import checked_limits
 from toolkit.local.calibration import check_odds, checked_epsilon
 from toolkit.local.matrix.encoding import _to_common_type, checked_times
-from toolkit.local.matrix.moments import scored_option
+from toolkit.local.matrix.moments import scored_option_code
 from toolkit.local.matrix.tables import check_table
 from toolkit.local.numeric.grid import AnswerGrid, checked_bounds, laplace_browser_data
 from toolkit.local.questions import _labels_for_table
@@ -64,7 +64,7 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "codes as floats": (lambda code: _to_common_type(np.array([float(code)]), "codes"), 2**53 - 1, 2**53),
     "noise in a browser": (lambda scale: laplace_browser_data(Fraction(scale), Fraction(1)), 2**43 - 1, 2**43),
     "options of a table": (lambda size: _labels_for_table(size, ""), 2048, 2049),
-    "options with scores": (lambda size: scored_option(tuple(range(size)), None), 2048, 2049),
+    "options with scores": (lambda size: scored_option_code(tuple(range(size)), None), 2048, 2049),
     "high answers": (lambda high: checked_bounds((0, high)), GREAT, GREAT + 1),
     "low answers": (lambda low: checked_bounds((low, 0)), -GREAT, -GREAT - 1),
     "steps": (lambda steps: AnswerGrid(Fraction(0), Fraction(1), steps), 2**16, 2**16 + 1),

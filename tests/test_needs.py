@@ -1,4 +1,4 @@
-"""On a machine without Chromium or PostgreSQL two lines say what was left out, and in CI it is a failure."""
+"""On a machine without Chromium or PostgreSQL, two lines name the skipped tests; in CI they fail."""
 
 import os
 import subprocess

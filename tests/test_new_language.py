@@ -1,4 +1,4 @@
-"""A language is its files, and no other edit: one that nobody speaks is added beside English, in a copy."""
+"""A language consists only of its files: an invented one is added next to English, in a copy."""
 
 import os
 import re
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CODE = "qaa"  # of those that ISO 639-2 leaves to whoever needs one
+CODE = "qaa"  # from the codes that ISO 639-2 reserves for local use
 SIGN = "·"
-SIGNS = ("decimal", "comma", "thousands", "grouped_from")  # what numbers are written with stays as it is
+SIGNS = ("decimal", "comma", "thousands", "grouped_from")  # the format of numbers stays as it is
 
 CHAIN = """
 import sys
@@ -44,7 +44,7 @@ assert headings(tried) == {code: f"REHEARSAL{sign}: Exams"}, headings(tried)
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """The package and its tests, with a language more: English with a sign at the end of every text."""
+    """The package and its tests with an additional language: English with a sign at the end of every text."""
     folder = tmp_path_factory.mktemp("language")
     for name in ("toolkit", "tests", "data"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -69,7 +69,7 @@ def run(copy: Path, *arguments: str) -> None:
 
 @pytest.mark.slow
 def test_an_added_language_reaches_page_promise_preview_and_rehearsal(copy):
-    """A language that is added goes from a survey file to page promise preview and rehearsal."""
+    """An added language works from the survey file to the page, the promise, the preview and the rehearsal."""
     run(copy, "-c", CHAIN, CODE, SIGN)
 
 

@@ -1,9 +1,10 @@
-"""Asserts that bite: with one formula of the toolkit changed, a cell of a notebook that a reader sees fails by
-its own assert, not only by a saved output that differs. For each mechanism that a notebook teaches there are two
-standard changes: no noise, and half the noise.
+"""Asserts in notebooks are effective: if one formula of the toolkit is changed, a visible cell of a notebook fails by
+its own assert, and not only by a saved output that differs. For each mechanism that a notebook teaches there are two
+standard mutants: no noise, and half the noise.
 
-Each notebook runs once, as plain Python without a kernel: of its code cells those that are needed. Where it first calls
-a function that a mutant changes, in a cell that this mutant needs, a child process goes on with the mutant's words.
+Each notebook runs once, as plain Python without a kernel, and only the code cells that are needed. Before the first
+call of a function that a mutant changes, in a cell that this mutant needs, a child process takes over and continues
+with the mutant's code.
 """
 
 import ast
@@ -35,8 +36,8 @@ BUILT_ON = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One place in one module of the toolkit, what stands there, what the mutant has instead, and the cell of the
-    notebook that notices (or several, apart by spaces): only what it needs is run before it.
+    """One position in one module of the toolkit, the original code, the mutant's code, and the cell of the notebook
+    that detects it (or several, separated by spaces). Only the cells that this cell needs are run before it.
     """
 
     notebook: str
@@ -182,22 +183,22 @@ MUTANTS = {
     "10: smooth noise left out": Mutant(
         "10",
         "toolkit.central.robust.releases",
-        "lambda away: self.noise.tail(away, summary.smooth_sensitivity)",
-        "lambda away: self.noise.tail(away, summary.smooth_sensitivity / 10**9)",
+        "lambda y: self.noise.tail(y, summary.smooth_sensitivity)",
+        "lambda y: self.noise.tail(y, summary.smooth_sensitivity / 10**9)",
         "drawn-check",
     ),
     "10: half the smooth noise": Mutant(
         "10",
         "toolkit.central.robust.releases",
-        "lambda away: self.noise.tail(away, summary.smooth_sensitivity)",
-        "lambda away: self.noise.tail(away, summary.smooth_sensitivity / 2)",
+        "lambda y: self.noise.tail(y, summary.smooth_sensitivity)",
+        "lambda y: self.noise.tail(y, summary.smooth_sensitivity / 2)",
         "drawn-check",
     ),
     "10: a release that smooths too little": Mutant(
         "10",
         "toolkit.central.robust.releases",
-        "exp_enclosure(self.noise.smoothness, digits)",
-        "exp_enclosure(2 * self.noise.smoothness, digits)",
+        "exp_minus_enclosure(self.noise.smoothness, digits)",
+        "exp_minus_enclosure(2 * self.noise.smoothness, digits)",
         "drawn-check",
     ),
     "10: a power law too narrow": Mutant(
@@ -316,8 +317,9 @@ MUTANTS = {
     "11: weights without noise": Mutant(
         "11",
         "toolkit.learning.perturbation",
-        "np.zeros(self.size), self.tolerance)\n        return np.asarray(self.mechanism._perturb(weights, rng))",
-        "np.zeros(self.size), self.tolerance)\n        return np.asarray(weights)",
+        "np.zeros(self.size), self.tolerance\n        )\n        "
+        "return np.asarray(self.mechanism._perturb(weights, rng))",
+        "np.zeros(self.size), self.tolerance\n        )\n        return np.asarray(weights)",
         "blank-check",
     ),
     "11: steps with a tenth of the noise": Mutant(
@@ -336,6 +338,13 @@ MUTANTS = {
     ),
     "11: moments without noise": Mutant(
         "11", "toolkit.learning.moments", "self.mechanism._perturb(sums, rng)", "sums", "pca-below-check"
+    ),
+    "11: half the noise in standard errors": Mutant(
+        "11",
+        "toolkit.learning.moment_equations",
+        "half = self.moments.sigma**2 / 2",
+        "half = self.moments.sigma**2 / 8",
+        "regression-table",
     ),
     "11: moments with half the noise": Mutant(
         "11",
@@ -372,6 +381,13 @@ MUTANTS = {
         "return self.rows_per_person - 1 + smallest_threshold(",
         "keys-below-check",
     ),
+    "14: weighted counts with half the sampling variance": Mutant(
+        "14",
+        "toolkit.central.weighted",
+        "np.maximum(squares, least) - gain",
+        "0.5 * np.maximum(squares, least) - gain",
+        "weights-below-check",
+    ),
     "14: agreeing tables without noise": Mutant(
         "14",
         "toolkit.central.publishing.agreeing",
@@ -382,8 +398,8 @@ MUTANTS = {
     "14: agreeing tables with half the noise": Mutant(
         "14",
         "toolkit.central.publishing.agreeing",
-        "return tuple(Laplace.for_epsilon(budget, sens",
-        "return tuple(Laplace.for_epsilon(2 * budget, sens",
+        "return Laplace.for_epsilon(loss.amount, sens",
+        "return Laplace.for_epsilon(2 * loss.amount, sens",
         "margins-below-check",
     ),
     "14: quantiles at 20 epsilon": Mutant(
@@ -615,8 +631,8 @@ MUTANTS = {
     "05: a gain without its square": Mutant(
         "05",
         "toolkit.planning.split",
-        "return (self.largest / max(self.one_random.values())) ** 2",
-        "return self.largest / max(self.one_random.values())",
+        "return (self.largest / max(self.one_question_margins.values())) ** 2",
+        "return self.largest / max(self.one_question_margins.values())",
         "cell-23",
     ),
     "06: everybody who is invited answers": Mutant(
@@ -736,10 +752,10 @@ MUTANTS = {
     ),
 }
 
-# Two standard changes, in three notebooks each.
+# Two standard mutants, in three notebooks each.
 _COUNTS = {"without noise": "10**9", "with half the noise": "2"}
 _CHOICES = {
-    "without noise": "int(np.argmin(odds.gaps(slice(None))))",
+    "without noise": "int(np.argmin(odds.score_gaps(slice(None))))",
     "at twice epsilon": "_draw_index(Odds(odds.scores, 2 * odds.rate, odds.base), source)",
 }
 MUTANTS |= {
@@ -771,8 +787,8 @@ UNCHANGED = {f"nothing is changed in {number}": number for number in sorted({one
 
 
 def _functions_of_mutants(module: str, mutants: dict[str, Mutant]) -> dict[Place, CodeType]:
-    """The functions of a module that mutants change, with their words beside the toolkit's: `is_mutant` says which
-    hold. What a mutant replaces must stand there once.
+    """Return the functions of a module that mutants change, with the mutants' code next to the original; `is_mutant`
+    selects the code. The original code of a mutant must occur exactly once.
     """
     path = Path(importlib.import_module(module).__file__)
     source = path.read_text(encoding="utf-8")
@@ -788,7 +804,7 @@ def _functions_of_mutants(module: str, mutants: dict[str, Mutant]) -> dict[Place
             raise LookupError(f"{mutant.here!r} must stand in a function of {module}: adapt the mutant")
         for i in differing:
             is_mutant = ast.parse(f"if is_mutant({name!r}): pass").body[0]
-            is_mutant.body = [*after[i].body, ast.Return()]  # and nothing of ours after it
+            is_mutant.body = [*after[i].body, ast.Return()]  # and no code of the toolkit after it
             ours[i].body.insert(0, is_mutant)
         changed.update(differing)
     lines = {min(one.lineno for one in (ours[i], *ours[i].decorator_list)) for i in changed}
@@ -797,7 +813,7 @@ def _functions_of_mutants(module: str, mutants: dict[str, Mutant]) -> dict[Place
 
 
 def _definitions(tree: ast.Module | ast.ClassDef) -> list[ast.FunctionDef]:
-    """Of a module and its classes; what stands in a function is part of it."""
+    """Return the functions of a module and its classes; nested functions belong to their outer function."""
     found: list[ast.FunctionDef] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
@@ -808,7 +824,7 @@ def _definitions(tree: ast.Module | ast.ClassDef) -> list[ast.FunctionDef]:
 
 
 def _codes(body: CodeType) -> Iterator[CodeType]:
-    """Likewise, when compiled."""
+    """Return the same for compiled code."""
     for inside in body.co_consts:
         if isinstance(inside, CodeType):
             yield from (inside,) if inside.co_flags & CO_OPTIMIZED else _codes(inside)
@@ -819,7 +835,7 @@ def _place(code: CodeType) -> Place:
 
 
 def _bound() -> Bound:
-    """All functions of the toolkit that are imported, by where they are written: wherever they are bound."""
+    """Return all imported functions of the toolkit by their definition, wherever they are bound."""
     found: Bound = {}
     for one in gc.get_objects():
         if type(one) is FunctionType and "toolkit" in one.__code__.co_filename:
@@ -828,7 +844,7 @@ def _bound() -> Bound:
 
 
 def _change(mutants: dict[str, Mutant], bound: Bound) -> None:
-    """Give functions their mutants' words beside their own."""
+    """Give functions the code of their mutants next to their own."""
     for module in {mutant.module for mutant in mutants.values()}:
         own = {name: mutant for name, mutant in mutants.items() if mutant.module == module}
         for place, code in _functions_of_mutants(module, own).items():
@@ -837,7 +853,7 @@ def _change(mutants: dict[str, Mutant], bound: Bound) -> None:
 
 
 def _needed(cells: list[dict[str, Any]], chosen: set[str]) -> set[str]:
-    """These cells, and those before them that bind a name which they or one of those need."""
+    """Return these cells and all earlier cells that bind a name which one of them needs."""
     assert chosen <= {cell["id"] for cell in cells}
     kept, names = set[str](), set[str]()
     for cell in reversed(cells):
@@ -849,7 +865,7 @@ def _needed(cells: list[dict[str, Any]], chosen: set[str]) -> set[str]:
 
 
 def _names(source: str) -> tuple[set[str], set[str]]:
-    """What a cell needs, and what it binds: variables, functions and imports."""
+    """Return the names that a cell needs and the names that it binds: variables, functions and imports."""
     loads, stores = set(), set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Name):
@@ -871,8 +887,8 @@ def _run(cell: dict[str, Any], names: dict[str, object]) -> None:
 
 
 class Reader:
-    """One notebook: its cells one after the other, without a change, and from where a mutant differs on in a child of
-    its own. A mutant that never ends is ended.
+    """A runner for one notebook, which executes its cells in order without changes, and forks a child for each mutant
+    before the first difference. Mutants that never end are stopped.
     """
 
     def __init__(self, number: str, chosen: list[str], cells: list[dict[str, Any]], bound: Bound) -> None:
@@ -883,10 +899,11 @@ class Reader:
         _change({name: mutants[name] for name in self.left}, bound)
         builtins.is_mutant = self.is_mutant  # type: ignore[attr-defined]
         own = os.getpid()
-        os.getpid = lambda: own  # what stays in its process goes on in the child: no other uses it
+        # objects that remain in this process are also in the child, which no other process uses
+        os.getpid = lambda: own
 
     def is_mutant(self, name: str) -> bool:
-        """Whether this process has a mutant's words: from where it could first differ a child has."""
+        """Return whether this process runs a mutant's code, which only children do."""
         if name in self.left and self.here in self.cells[name]:
             self.left.remove(name)
             if (child := os.fork()) == 0:
@@ -897,8 +914,8 @@ class Reader:
         return self.name == name
 
     def read(self, cells: list[dict[str, Any]], names: dict[str, object]) -> dict[str, str]:
-        """The cell of the notebook that fails, with what, and where the error was raised. What fails in a folded
-        cell, a check or a solution, no reader sees: it does not count.
+        """Return the cell of the notebook that fails, the error, and where it was raised. Failures in folded cells,
+        checks and solutions do not count, because readers do not see them.
         """
         for cell in cells:
             if cell["id"] not in self.cells.get(self.name, set().union(*self.cells.values())):
@@ -910,15 +927,15 @@ class Reader:
                 if {"check", "solution"} & set(cell["metadata"].get("tags", [])):
                     continue
                 files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-                # `attempt` is an assert of the notebook: it compares the toolkit with the student's function.
+                # `attempt` is an assert of the notebook, because it compares the toolkit with the student's function.
                 raised = [file for file in files if not file.endswith("toolkit/teaching/attempts.py")][-1]
                 return {"cell": cell["id"], "error": type(error).__name__, "in": raised, "said": str(error)[:200]}
         return {"cell": "", "error": "", "in": "", "said": "no cell failed"}
 
 
 def _all_failures(chosen: list[str]) -> None:
-    """A line for each mutant and for each notebook without one, which is read by a child, for time: forked after all is
-    imported that the notebooks and the mutants name.
+    """Print a line for each mutant and for each notebook without one; children read the notebooks, and are forked after
+    all modules that the notebooks and the mutants name are imported, to save time.
     """
     os.chdir(FOLDER)
     numbers = {UNCHANGED[name] if name in UNCHANGED else MUTANTS[name].notebook for name in chosen}
@@ -942,7 +959,7 @@ def _all_failures(chosen: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def failures(request) -> dict[str, dict[str, str]]:
-    """Of all mutants that are chosen to be tried, by one process, which has no threads."""
+    """Return the results of all selected mutants, from one process, which has no threads."""
     items = [item for item in request.session.items if item.path == Path(__file__) and "failures" in item.fixturenames]
     environment = os.environ | {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, __file__, *(item.callspec.params["name"] for item in items)]
@@ -951,7 +968,7 @@ def failures(request) -> dict[str, dict[str, str]]:
 
 
 def test_what_a_change_replaces_stands_once_in_its_module():
-    """So that a new name in the toolkit is noticed by the fast tests, too."""
+    """This test is fast, so that a renamed function in the toolkit is noticed by the fast tests, too."""
     counts = {
         name: inspect.getsource(importlib.import_module(one.module)).count(one.here) for name, one in MUTANTS.items()
     }

@@ -1,5 +1,5 @@
-"""How notebooks are written, and that their saved outputs are real. What the outputs say is compared by
-nbval.
+"""Rules for the form of notebooks, and checks that their saved outputs are real. nbval compares the contents of the
+outputs.
 """
 
 import ast
@@ -23,7 +23,7 @@ import pytest
 from nbclient import NotebookClient
 
 from freeze import KERNEL, WIDGET, freeze
-from reference import FACES
+from reference import PUBLIC_MODULES
 from toolkit.core import extras
 from toolkit.survey.serving.background import list_servers
 
@@ -41,7 +41,7 @@ def pytest_generate_tests(metafunc):
 
 @functools.cache
 def book(path):
-    """A notebook, read once for all tests: none of them changes it."""
+    """Return a notebook, which is read once for all tests; none of them changes it."""
     return nbformat.read(path, as_version=4)
 
 
@@ -73,7 +73,7 @@ def test_the_first_notebooks_exist_and_names_sort_them():
 
 
 def test_prose_and_code_alternate_strictly_from_prose_to_prose(cells):
-    """A folded check may stand directly behind what it checks."""
+    """A folded check may stand directly after the cell that it checks."""
     kinds = [
         cell.cell_type
         for before, cell in itertools.pairwise([None, *cells])
@@ -96,7 +96,7 @@ def test_the_first_cell_has_the_title_and_says_what_you_will_do(cells):
 
 
 def test_code_cells_are_short_and_narrow(cells):
-    """Imports aside, which are as many as they are."""
+    """This does not apply to imports, which may have any length."""
     sizes = [len(lines_of(cell)) for cell in code_of(cells)[1:]]
     assert max(sizes) <= 12
     assert statistics.median(sizes) <= 6
@@ -113,7 +113,7 @@ def test_code_prints_nothing_defines_nothing_and_imports_at_the_top_only(cells):
 
 
 def test_a_student_s_function_is_short_and_compared_with_the_toolkit(cells):
-    """What the student writes is one short function that the next cell holds against the toolkit."""
+    """A student writes one short function, which the next cell compares with the toolkit."""
     code = code_of(cells)
     for cell, after in itertools.pairwise(code):
         if "yours" in cell.metadata.get("tags", []):
@@ -124,7 +124,9 @@ def test_a_student_s_function_is_short_and_compared_with_the_toolkit(cells):
             assert "assert " in after.source
 
 
-@pytest.mark.parametrize("number", ["01", "02", "03", "04", "05", "06", "07", "09", "10", "12", "16"])
+@pytest.mark.parametrize(
+    "number", ["01", "02", "03", "04", "05", "06", "07", "09", "10", "11", "12", "13", "14", "15", "16"]
+)
 def test_in_the_notebooks_of_the_ideas_the_student_writes_one_down(number):
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
     cells = book(path).cells
@@ -135,7 +137,7 @@ def test_code_uses_public_names_of_the_toolkit_only(cells):
     modules = [
         node.module for node in ast.walk(ast.parse(code_of(cells)[0].source)) if isinstance(node, ast.ImportFrom)
     ]
-    assert [module for module in modules if module.startswith("toolkit.") and module not in FACES] == []
+    assert [module for module in modules if module.startswith("toolkit.") and module not in PUBLIC_MODULES] == []
     private = re.compile(r"(?<!\d)\._[a-z]")
     assert [cell.source for cell in code_of(cells) if private.search(cell.source)] == []
 
@@ -167,7 +169,7 @@ def test_each_widget_stands_under_a_question(cells):
 
 
 def test_every_picture_has_words_for_those_who_do_not_see_it(cells):
-    """JupyterLab shows the HTML of an output rather than its image, which it would give no words."""
+    """JupyterLab shows the HTML of an output instead of its image, to which it would give no alternative text."""
     for data in bundles_of(cells):
         if "image/png" in data:
             image = r'<img alt="([^"]+)" width="\d+" height="\d+" src="data:image/png;base64,([^"]+)"'
@@ -177,7 +179,7 @@ def test_every_picture_has_words_for_those_who_do_not_see_it(cells):
 
 
 def test_notebook_03_shows_pictures_a_table_and_the_explorer():
-    """The randomized response notebook shows pictures a table and the explorer."""
+    """The notebook on randomized response shows pictures, a table and the explorer."""
     bundles = bundles_of(book(FOLDER / "03_randomized_response.ipynb").cells)
     assert sum("<Picture" in data["text/plain"] for data in bundles) >= 5
     assert sum("text/html" in data for data in bundles) >= 5
@@ -190,7 +192,7 @@ def test_pictures_in_prose_have_an_alternative_text(cells):
 
 
 def test_no_line_of_prose_begins_as_a_comment_of_the_site(cells):
-    """MyST leaves out a line that begins with a per cent sign."""
+    """MyST omits lines that begin with a percent sign."""
     assert [cell.id for cell in cells if cell.cell_type == "markdown" and re.search(r"(?m)^\s*%", cell.source)] == []
 
 
@@ -268,12 +270,12 @@ def test_outputs_tell_nothing_of_the_machine_the_time_or_the_run(path, cells):
 
 
 def digits_of(number):
-    """How many significant digits a number with a point or an exponent is written with."""
+    """Return the number of significant digits of a number with a point or an exponent."""
     return len(re.sub(r"[eE].*", "", number).replace(",", "").replace(".", "").strip("-0"))
 
 
 def test_outputs_have_no_digits_that_depend_on_the_processor(cells):
-    """About six significant digits, none of more than seven; whole numbers are exact."""
+    """Numbers have about six significant digits, and none has more than seven; whole numbers are exact."""
     numbers = ("-0.00123", "22,026.47", "3.53e-12", "3519750.0")
     assert [digits_of(number) for number in numbers] == [3, 7, 3, 6]
     for data in bundles_of(cells):
@@ -284,7 +286,9 @@ def test_outputs_have_no_digits_that_depend_on_the_processor(cells):
 
 
 def test_they_are_run_with_no_more_than_readers_are_told_to_install():
-    """With a wheel and the extras that it names: `make test` takes away what all others bring (see `compared`)."""
+    """Notebooks run with a wheel and the extras that they name: `make test` removes the packages of all other extras
+    (see `compared`).
+    """
     said = (FOLDER.parent / "docs" / "start" / "install.md").read_text(encoding="utf-8")
     named = re.search(r"pip install '\.\[([a-z,]+)\]'", said)[1].split(",")
     others = {module for name, modules in extras._EXTRAS.items() if name not in named for module in modules}
@@ -298,7 +302,9 @@ def test_tags_that_switch_the_comparison_off_are_absent(cells):
 
 
 def test_a_notebook_stays_small(path):
-    """Mostly pictures, each there twice: with words for JupyterLab, and plainly for other readers."""
+    """Most outputs are pictures, and each is stored twice: with alternative text for JupyterLab, and plainly for other
+    readers.
+    """
     text = path.read_text(encoding="utf-8")
     assert len(text) < 600_000
     assert len(BITS.sub("", text)) < 115_000
@@ -311,8 +317,8 @@ def test_the_folders_readme_lists_every_notebook():
 
 @pytest.mark.slow
 def test_freezing_again_changes_no_byte_and_gives_what_is_saved(tmp_path):
-    """Of one notebook, for time: nbval compares the outputs of all. Pixels may differ between machines
-    (fonts, compression), so against the saved file pictures are left out.
+    """The test uses one notebook to save time, because nbval compares the outputs of all. Pixels may differ between
+    machines (fonts, compression), so pictures are left out of the comparison with the saved file.
     """
     path = FOLDER / "00_start_here.ipynb"
     place = tmp_path / path.name
@@ -336,10 +342,10 @@ TIES = "import importlib.util, numpy as np; [importlib.util.find_spec('polars'),
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    """What nbval prints about five notebooks, and the folder in which it ran.
+    """Return the output of nbval on five notebooks, and the folder in which it ran.
 
-    It runs as in `make elsewhere`: equal values are sorted in random order and optional packages are missing, which
-    the last notebook shows.
+    It runs as in `make elsewhere`: equal values are sorted in random order and optional packages are missing, which the
+    last notebook shows.
     """
     folder = tmp_path_factory.mktemp("compared")
     shutil.copy(FOLDER.parent / "conftest.py", folder)
@@ -362,7 +368,7 @@ def compared(tmp_path_factory):
 
 @pytest.mark.slow
 def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(compared):
-    """nbval alone lets the third of these pass; the conftest.py of the project rejects it."""
+    """nbval alone would accept the third of these; the conftest.py of the project rejects it."""
     said, _ = compared
     assert "1 failed, 3 passed, 1 error" in said
     assert "stripped.ipynb must be run top to bottom in a fresh kernel" in said
@@ -377,7 +383,7 @@ def test_a_server_of_a_killed_kernel_is_ended(compared):
 
 
 def done(path, **settings):
-    """The names of a notebook after its last cell, run as plain Python, with other values of some."""
+    """Return the names of a notebook after its last cell, run as plain Python, with other values for some names."""
     names = {}
     for cell in code_of(book(path).cells):
         source = cell.source
@@ -389,14 +395,14 @@ def done(path, **settings):
 
 @pytest.mark.slow
 def test_a_shown_ledger_has_budget_left_after_run_all(monkeypatch):
-    """A ledger that is shown has something left when a reader comes after run all."""
+    """A displayed ledger has some budget left when a reader arrives after "run all"."""
     monkeypatch.chdir(FOLDER)
     assert done(FOLDER / "05_choosing_a_budget.ipynb")["ledger"].remaining.epsilon > 0
 
 
 @pytest.mark.slow
 def test_a_shown_collection_stays_open_until_the_kernel_ends(tmp_path, monkeypatch):
-    """In the same run: what it shows is what is saved, but for pixels."""
+    """This is tested in the same run: the displayed outputs equal the saved ones, except for pixels."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     saved = book(FOLDER / "08_collecting_answers.ipynb")
     run = copy.deepcopy(saved)
@@ -409,7 +415,7 @@ def test_a_shown_collection_stays_open_until_the_kernel_ends(tmp_path, monkeypat
 
 
 def told(cells):
-    """What outputs say, without pixels and without what lives in a browser only."""
+    """Return the text of outputs, without pixels and without content that exists only in a browser."""
     return [
         {kind: without_pictures(str(text)) for kind, text in data.items() if kind != WIDGET}
         for data in bundles_of(cells)
@@ -428,8 +434,8 @@ def test_a_class_below_ten_sees_its_estimate_when_the_last_has_answered(people, 
 
 
 def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
-    """A ledger that `show_ledger` shows, and a collection that shows itself: from there on only others are
-    charged or closed.
+    """The notebook has a ledger that `show_ledger` shows, and a collection that shows itself; later cells charge and
+    close only others.
     """
     shown = set()
     for cell in code_of(cells):
@@ -449,8 +455,8 @@ def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
 
 
 def ends(pid):
-    """Whether a process is at its end: it has let go of its lock, and may take a moment to leave, or for its
-    parent to notice.
+    """Return whether a process has ended: it has released its lock, but may take a moment to exit or to be noticed by
+    its parent.
     """
     end = time.monotonic() + 60
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
@@ -465,7 +471,7 @@ def without_pictures(text):
 
 
 def mapped():
-    """Notebook and heading of every entry in the map of the lectures: a number, then headings in quotes;
+    """Return the notebook and the heading of every entry in the map of the lectures: a number, then headings in quotes;
     details in brackets.
     """
     for row in (FOLDER / "README.md").read_text(encoding="utf-8").partition("## Where each idea")[2].splitlines():
@@ -493,7 +499,9 @@ def test_the_map_of_the_lectures_leads_to_headings_that_exist():
 
 
 def test_120_of_141_ideas_are_asserted_where_the_table_says():
-    """Seen by a reader, or folded behind what it checks; what only a solution holds, or words alone, does not count."""
+    """Code counts if readers see it or if it is folded after the cell that it checks; solutions and prose do
+    not count.
+    """
     with (FOLDER / "teaching" / "ideas.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [int(row["number"]) for row in rows] == list(range(1, 142))

@@ -1,4 +1,4 @@
-"""Files beside the code: they say what is so, and agree with each other."""
+"""Files next to the code: their statements are true, and they agree with each other."""
 
 import re
 import tomllib
@@ -12,10 +12,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_the_version_is_the_same_in_all_files() -> None:
-    """The version is written once and the citation and the changelog have it."""
+    """The version is written once, and the citation, the recipe and the changelog (without ".dev") agree with it."""
     assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "toolkit.__version__"}
     assert f"\nversion: {toolkit.__version__}\n" in (ROOT / "CITATION.cff").read_text()
-    assert f"## {toolkit.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"## {toolkit.__version__.partition('.dev')[0]}" in (ROOT / "CHANGELOG.md").read_text()
     assert f'set version = "{toolkit.__version__}"' in (ROOT / "conda" / "meta.yaml").read_text()
 
 
@@ -41,7 +41,9 @@ PAGES = [page for page in sorted(ROOT.glob("**/*.md")) if not MADE & set(page.pa
 
 @each(page=PAGES)
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
-    """As in a checkout, so in the source distribution, which holds the same files; no link leaves them."""
+    """The links hold in a checkout and in the source distribution, which contains the same files; no link leads
+    outside.
+    """
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in link:
@@ -55,7 +57,7 @@ def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
 
 
 def headings(page: Path) -> list[str]:
-    """The names that a page's headings get where it is shown: small letters, spaces as hyphens, no signs."""
+    """Return the anchors of a page's headings: lower case, hyphens for spaces, no punctuation."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
     return [re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles]
 
@@ -74,7 +76,7 @@ def test_every_dependency_has_its_reason_in_a_line() -> None:
 
 
 def test_the_places_where_new_things_go_are_there() -> None:
-    """Every path in the table "Where do I put …": below the package, or below the repository."""
+    """Return every path in the table "Where do I put …", relative to the package or to the repository."""
     table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Where do I put")[2].partition("\n## ")[0]
     paths = [path for path in re.findall(r"`([^`\s]+)`", table) if "/" in path and "NN_" not in path]
     assert len(paths) > 20

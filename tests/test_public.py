@@ -1,4 +1,4 @@
-"""The public names, and what `import toolkit` costs."""
+"""The public names, and the cost of `import toolkit`."""
 
 import os
 import subprocess

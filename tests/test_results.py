@@ -1,5 +1,5 @@
-"""A result is numbers: nothing that can be reached from one is a frame or has a row for each person, and each
-can be pickled and copied, and is the same afterwards.
+"""Results consist of numbers: no frame and no array with one entry per person can be reached from a result, and each
+result can be pickled and copied without changing.
 """
 
 import copy
@@ -29,7 +29,7 @@ from toolkit.central.robust import Huber
 from toolkit.central.stream import RunningTotal
 from toolkit.core.estimate import Estimate
 from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA, PrivateSVC
-from toolkit.local.catalogue import example, makers
+from toolkit.local.catalogue import make_example, makers
 
 ROWS, MARK = 613, "a name that is in no result"
 ENGINES: dict[str, Callable[[pd.DataFrame], Any]] = {
@@ -136,8 +136,8 @@ def asked() -> pd.DataFrame:
     return frame
 
 
-# Findings and fits themselves hold the reports that they were made from: pairs of questions are counted when
-# they are asked for, and margins are averaged over people. What they hand out holds none.
+# Findings and fits themselves hold the reports that they were made from: pairs of questions are counted on demand, and
+# margins are averages over people. The objects that they return hold no reports.
 ANALYSED: dict[str, Callable[[], Any]] = {
     "findings": lambda: (
         estimates(
@@ -174,7 +174,7 @@ def fit(covariates: Any = None) -> Any:
 
 
 def drawn(name: str) -> Estimate:
-    design, rng = example(name), np.random.default_rng(5)
+    design, rng = make_example(name), np.random.default_rng(5)
     options, low, high = (getattr(design, part, None) for part in ("options", "low", "high"))
     if name == "tick_boxes":
         truth: Any = rng.random((ROWS, len(options))) < 0.5
@@ -195,8 +195,8 @@ LEARNED: dict[str, Callable[[], Any]] = {
 
 
 def reachable(result: object) -> Iterator[tuple[str, object]]:
-    """Everything that can be reached, with the way to it; not what is a module's own, or a class."""
-    seen, ahead = dict[int, object](), [("result", result)]  # what was seen lives, so that no id comes again
+    """Yield everything that can be reached, with the path to it, except for the contents of modules and classes."""
+    seen, ahead = dict[int, object](), [("result", result)]  # visited objects are kept alive, so that no id is reused
     while ahead:
         way, one = ahead.pop()
         if id(one) in seen or isinstance(one, types.ModuleType | type | types.CodeType):
@@ -212,7 +212,7 @@ def reachable(result: object) -> Iterator[tuple[str, object]]:
 
 
 def rows_in(result: object, rows: int = ROWS) -> list[str]:
-    """Frames and columns, and whatever has as many entries as there are rows."""
+    """Return frames, columns and anything else with as many entries as there are rows."""
     found = []
     for way, one in reachable(result):
         engine = type(one).__module__.split(".")[0] in ("pandas", "polars", "pyarrow", "duckdb", "_duckdb")
@@ -225,7 +225,7 @@ def rows_in(result: object, rows: int = ROWS) -> list[str]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two results say the same, field by field; functions by what they are called."""
+    """Return whether two results are equal, field by field; functions are compared by name."""
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):
@@ -304,7 +304,7 @@ def test_other_results_are_numbers_and_come_back_from_a_pickle(make) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(makers()))
 def test_estimates_of_every_design_survive_a_pickle(name) -> None:
-    """The estimate of every design is numbers and comes back from a pickle."""
+    """The estimate of every design consists of numbers and can be restored from a pickle."""
     check(drawn(name))
 
 

@@ -1,4 +1,4 @@
-"""The mode in which the toolkit computes as on another processor: what it moves, and what it leaves alone."""
+"""The mode in which the toolkit computes as on another processor: which values it changes, and which it does not."""
 
 import os
 import subprocess
@@ -70,7 +70,7 @@ def test_what_every_processor_computes_exactly_stays(rounding: ModuleType) -> No
 
 
 def test_a_sum_moves_by_a_unit_of_its_terms(rounding: ModuleType) -> None:
-    """1/3 + 1/7 - 1/3 - 1/7 may be 0 or 1e-17, as the order of addition decides."""
+    """1/3 + 1/7 - 1/3 - 1/7 may be 0 or 1e-17, depending on the order of addition."""
     terms = np.array([1 / 3, 1 / 7, -1 / 3, -1 / 7])
     unit = np.spacing(np.abs(terms).sum())
     for moved in (rounding.add_up(terms, "sum"), rounding.multiply_matrices(terms, np.full(4, 3.0)) / 3):

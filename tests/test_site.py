@@ -1,5 +1,5 @@
-"""The course in a browser: the notebooks import and check their answers in a Python that lacks what Pyodide lacks, and
-the site is built with the wheel and the notebooks in it.
+"""The course in a browser: the notebooks can be imported and check answers in a Python without the modules that Pyodide
+lacks, and the site is built with the wheel and the notebooks.
 """
 
 import ast
@@ -22,8 +22,9 @@ FOLDER = ROOT / "notebooks"
 RUN = [path for path in sorted(FOLDER.glob("*.ipynb")) if path.name[:2] not in ("08", "15")]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-# Modules: what cannot be imported in Pyodide 314.0.7 (tried), what Pyodide 0.29 has only as a package of its own, and
-# what the notebooks need not have. Calls: processes, threads, sockets and hard links, as tried in Pyodide 314.0.7.
+# Modules: those that cannot be imported in Pyodide 314.0.7 (tested), those that Pyodide 0.29 has only as separate
+# packages, and those that the notebooks need not have. Calls: processes, threads, sockets and hard links, as tested in
+# Pyodide 314.0.7.
 BLOCK = """
 import sys
 GONE = {"_hashlib", "pwd", "grp", "resource", "syslog", "readline", "curses", "dbm", "tkinter", "venv", "ensurepip"}
@@ -78,7 +79,7 @@ print(os.path.exists("budget.db-stream-claims"))
 
 
 def imports(path):
-    """The import statements of a notebook."""
+    """Return the import statements of a notebook."""
     cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
     nodes = [node for cell in cells for node in ast.walk(ast.parse("".join(cell["source"])))]
     return "\n".join(ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
@@ -107,14 +108,14 @@ def test_a_stream_with_a_file_begins_where_files_have_one_name_each(tmp_path):
 
 @pytest.mark.slow
 def test_what_the_notebooks_import_comes_with_the_extra_of_the_course():
-    """What Binder, Colab and the site install; `collect` is for 08 and 15, which need a server."""
+    """Return the packages that Binder, Colab and the site install; `collect` is for 08 and 15, which need a server."""
     brought = {
         Requirement(line).name.replace("scikit-learn", "sklearn") for line in PROJECT["optional-dependencies"]["course"]
     }
     brought |= {Requirement(line).name for line in PROJECT["dependencies"]} | {
         "toolkit",
         "IPython",
-    }  # ipywidgets brings it
+    }  # a dependency of ipywidgets
     modules = {
         name for path in RUN for name in re.findall(r"^(?:import|from) (\w+)", imports(path), flags=re.MULTILINE)
     }
@@ -143,13 +144,13 @@ def site(tmp_path_factory):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     folder = tmp_path_factory.mktemp("site")
-    module.site(folder, "student")
+    module.build_site(folder, "student")
     return folder
 
 
 @pytest.mark.slow
 def test_the_site_contains_wheel_notebooks_and_widgets(site):
-    """The site holds the wheel the notebooks and the parts that draw widgets."""
+    """The site contains the wheel, the notebooks and the scripts that draw widgets."""
     index = json.loads((site / "pypi" / "all.json").read_text())
     assert {"privacy-survey-toolkit", "anywidget", "comm", "formulaic", "ipywidgets"} <= set(index)
     (wheel,) = (site / "pypi").glob("privacy_survey_toolkit-*.whl")

@@ -1,4 +1,4 @@
-"""What a type checker says of a user's script: it passes, and what it says is of use."""
+"""The messages of a type checker on a user's script: correct scripts pass, and messages about errors are helpful."""
 
 import json
 import re
@@ -61,7 +61,7 @@ questions = [
 ]
 survey = Survey("Exams", questions, consent="We are a university.")
 reveal_type(survey.plan(1000))  # SurveyPlan
-reveal_type(survey.plan(wishes={"cheated": {"margin": 0.05}}))  # PeopleNeeded
+reveal_type(survey.plan(goals={"cheated": {"margin": 0.05}}))  # PeopleNeeded
 """
 EXPECTED = {
     place: line.split("  # ")[1]
@@ -107,7 +107,7 @@ def test_the_script_passes_pyright_and_every_result_has_its_type(script: Path) -
 
 @pytest.mark.slow
 def test_the_script_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """So that what is checked is what is written: the calls are those of a user, and not only well typed."""
+    """The checked calls are the calls of a user, so they must run as well as pass the type checker."""
     kinds = dict[int, str]()
     exec(SCRIPT, {"reveal_type": lambda value: kinds.setdefault(len(kinds), type(value).__name__)})  # noqa: S102
     assert [kind in expected for kind, expected in zip(kinds.values(), EXPECTED.values(), strict=True)].count(

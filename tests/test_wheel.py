@@ -1,5 +1,5 @@
-"""What is installed is what was written: a source distribution and from it a wheel are built, and the wheel
-is used in an empty folder where there is no checkout.
+"""The installed package equals the source: a source distribution and a wheel are built, and the wheel is used in an
+empty folder without a checkout.
 """
 
 import os
@@ -39,13 +39,13 @@ BUILD = "import setuptools.build_meta as b, sys; getattr(b, sys.argv[1])(sys.arg
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    """A copy of the checkout, without what was made in it."""
+    """Return a copy of the checkout, without generated files."""
     return shutil.copytree(ROOT, tmp_path_factory.mktemp("checkout") / "copy", ignore=MADE)
 
 
 @pytest.fixture(scope="module")
 def setuptools(tmp_path_factory):
-    """The newest setuptools, which pip fetches, as it does when anybody builds a wheel."""
+    """Return the newest setuptools, which pip downloads for every build of a wheel."""
     folder = tmp_path_factory.mktemp("setuptools")
     fetch = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "setuptools>=77"]
     done = subprocess.run(fetch, capture_output=True, text=True, timeout=300, check=False)
@@ -66,7 +66,7 @@ def built(what, setuptools, source, target):
 
 @pytest.fixture(scope="module")
 def unpacked(source, setuptools, tmp_path_factory):
-    """The source distribution, unpacked."""
+    """Return the unpacked source distribution."""
     folder = tmp_path_factory.mktemp("sdist")
     with tarfile.open(built("sdist", setuptools, source, folder)) as packed:
         packed.extractall(folder, filter="data")
@@ -75,7 +75,7 @@ def unpacked(source, setuptools, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def environment(unpacked, setuptools, tmp_path_factory):
-    """An empty environment with numpy, scipy and the wheel, which is made from the source distribution."""
+    """Return an empty environment with numpy, scipy and the wheel, which is built from the source distribution."""
     folder = tmp_path_factory.mktemp("wheel")
     wheel = built("wheel", setuptools, unpacked, folder)
     venv.create(folder / "venv", with_pip=False, symlinks=True)
@@ -88,14 +88,14 @@ def environment(unpacked, setuptools, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(environment):
-    """Where the toolkit is in it."""
+    """Return the folder of the toolkit in this environment."""
     (site,) = (environment / "lib").glob("python*/site-packages")
     return site
 
 
 @pytest.fixture
 def run(installed, tmp_path):
-    """Runs a verb of the wheel in an empty folder."""
+    """Return a function that runs a command of the wheel in an empty folder."""
 
     def run(*arguments):
         call = [sys.executable, "-m", "toolkit.command", *arguments]
@@ -113,7 +113,8 @@ def alone(installed):
 
 
 def test_the_source_distribution_holds_what_the_repository_holds(source, unpacked):
-    files = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    # A build compiles the module that setup.py imports, and may keep it in the copy.
+    files = {path.relative_to(source) for path in source.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     assert {str(file) for file in files if not (unpacked / file).is_file()} == set()
     for name in ("Makefile", "tests/test_wheel.py", "notebooks/00_start_here.ipynb", "data/campus.toml"):
         assert (unpacked / name).is_file()
@@ -132,7 +133,9 @@ def test_in_an_empty_environment_it_is_imported_and_its_command_answers(environm
 
 
 def test_what_the_package_index_shows_leads_to_no_file_beside_it(installed):
-    """The README's links to files of the repository are its words there, until an address is decided on."""
+    """In the wheel, the README's links to files of the repository are plain text until the repository has an
+    address.
+    """
     (about,) = installed.glob("*.dist-info/METADATA")
     text = about.read_text(encoding="utf-8")
     assert "If you come from another tool, see the tables of equivalents." in text
@@ -163,6 +166,38 @@ def test_the_wheel_is_what_runs_and_it_carries_every_file_of_the_package(install
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {file for file in files if not (installed / file).is_file()} == set()
+
+
+def test_the_wheel_has_neither_the_key_nor_the_solutions(installed, tmp_path):
+    """A copy for teachers is refused, and the message says where it is made."""
+    names = {path.name for path in (installed / "toolkit").rglob("*")}
+    assert not names & {
+        "answers.toml",
+        "exams.toml",
+        "questions.toml",
+        "slides.toml",
+        "make_data.py",
+        "make_attack_data.py",
+    }
+    course = installed / "toolkit" / "teaching" / "starter"
+    texts = [path.read_text(encoding="utf-8") for path in course.rglob("*") if path.suffix in (".ipynb", ".md")]
+    assert len(texts) > 18
+    everything = "\n".join(texts)
+    assert "<details>" not in everything
+    assert "answer key (for teachers)" not in everything
+    assert "A sample report, in short" not in everything
+    hidden = 0
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if {"solution", "yours"} & set(cell.metadata.get("tags", [])):
+                assert max(cell.source.splitlines()[1:], key=len) not in everything
+                hidden += 1
+    assert hidden > 60
+    call = [sys.executable, "-m", "toolkit.command", "notebooks", "desk", "--teacher"]
+    done = subprocess.run(call, cwd=tmp_path, env=alone(installed), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "in a checkout of the project, `make teacher DIR=…` writes it" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_survey_is_begun_and_checked_in_an_empty_folder(run):

@@ -1,5 +1,5 @@
-"""Calls that people get wrong are answered with the rule, what was received, the consequence and the remedy,
-under the public name; and the remedy is right.
+"""Frequent wrong calls raise errors with the rule, the received value, the consequence and the remedy, under the public
+name; and the remedy works.
 """
 
 import doctest
@@ -31,9 +31,10 @@ ROOMS = ("", ".analysis", ".central", ".central.stream", ".core", ".learning", "
 
 
 def _world() -> dict[str, Any]:
-    """What the calls speak of: a frame of 200 people, their reports, and what was made of them."""
+    """Return the objects that the calls use: a frame of 200 people, their reports, and results computed from them."""
     rng, design = np.random.default_rng(1), forced("1/6", "1/6")
     truth = rng.random(200) < 0.3
+    count_rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {
             "x": rng.integers(0, 100, 200),
@@ -48,6 +49,8 @@ def _world() -> dict[str, Any]:
             "trust": np.arange(200) % 5 + 1,
             "report": np.where(design.randomize(truth, rng), "yes", "no"),
             "day": pd.date_range("2026-01-01", periods=200),
+            "list": np.resize(["control", "fraud", "bribes"], 200),
+            "count": count_rng.binomial(3, 0.4, 200) + (np.arange(200) % 3 > 0) * (count_rng.random(200) < 0.4),
         }
     )
     coded = frame.assign(report=np.where(frame.report == "no", 1, 2))
@@ -68,7 +71,7 @@ def _world() -> dict[str, Any]:
 
 
 def said(call: str) -> Any:
-    """What comes of a call of this file, written as people write it."""
+    """Return the result of a call of this file, as a user would write it."""
     return eval(call, dict(WORLD))  # noqa: S307
 
 
@@ -83,7 +86,7 @@ RELATIONS = ("one person's record", "one person coming or going", "Ledger(Pure(1
 CUT = "bounds=(0, 100), epsilon=1"
 
 DATES = ("column day must hold numbers, got dates", "bands(*edges)", "days since a public day")
-# The call, and words that its answer must hold.
+# The call, and words that its error message must contain.
 REFUSED: dict[str, tuple[str, ...]] = {
     "Curator(frame, 1.0)": ("`Curator` needs `neighbors`, got none", *RELATIONS),
     "Curator(frame, Ledger(Pure(1.0)))": ("`Curator` needs `neighbors`", *RELATIONS),
@@ -214,7 +217,7 @@ def test_nothing_is_written_where_there_is_no_folder(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-# The call, and a right one that must give the same.
+# The call, and a correct call with the same result.
 ACCEPTED = {
     "design.estimate(['Yes', 'No ']).value": "design.estimate(['yes', 'no']).value",
     "estimates(frame, {'report': design}, sample=Sample(weights='w'))['report'].value": (
@@ -286,7 +289,7 @@ def test_who_takes_the_warning_for_an_error_pays_nothing() -> None:
 
 
 def _callables() -> dict[str, Any]:
-    """Every public function and class, by name, and the methods of classes."""
+    """Return every public function and class by name, and the methods of classes."""
     found = {}
     for room in ROOMS:
         for name, value in _public(room).items():
@@ -300,7 +303,9 @@ def _callables() -> dict[str, Any]:
 
 
 def _example(called: Any) -> str | None:
-    """The call that is advised when an argument is not known; None where Python itself answers."""
+    """Return the call that an error message about an unknown argument recommends, or None if Python itself raises the
+    error.
+    """
     try:
         called(an_argument_that_is_not_there=1)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""How much is done, in calls of functions: the same on a fast, a slow and a busy machine."""
+"""The amount of work, in calls of functions: it is the same on a fast, a slow and a busy machine."""
 
 import gc
 import sys
@@ -7,8 +7,8 @@ from typing import Any
 
 
 def calls(run: Callable[[], Any]) -> int:
-    """How many functions, Python's and C's, are called while it runs in this thread; what the collection of garbage
-    calls is not its work.
+    """Return the number of calls of Python and C functions in this thread while a block runs, without the calls of
+    garbage collection.
     """
     count = 0
 

@@ -1,7 +1,7 @@
 """Ask sensitive questions privately, and publish statistics privately.
 
-A design is a matrix, a mechanism is a noise law, a loss is a value, an estimate is a number with its error;
-the ledger is the only thing that remembers.
+A design is a matrix, a mechanism is a noise law, a loss is a value, and an estimate is a number with its error; only
+the ledger has state.
 
     >>> from toolkit import warner
     >>> design = warner(p="3/4")  # with probability 3/4 the truth, else the opposite
@@ -17,7 +17,7 @@ table), `toolkit.budget` (the ledger), `toolkit.curator` (statistics of a confid
 
 import lazy_loader
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 # A folder is loaded when one of its names is first used; the names are in `__init__.pyi`.
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)

@@ -41,14 +41,14 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _signs(values: Any) -> Any:
-    """Plus or minus one for each value: its magnitude and the seed decide between away from zero and towards it."""
+    """Return plus or minus one for each value: its magnitude and the seed decide whether it moves away from zero."""
     mixed = (np.abs(values).view(np.uint64) ^ _SEED) * _ODD
     mixed = (mixed ^ (mixed >> np.uint64(29))) * _ODD
     return np.where(mixed >> np.uint64(63), 1.0, -1.0) * np.where(values < 0, -1.0, 1.0)
 
 
 def _is_short(values: Any) -> Any:
-    """Whether numbers are whole or short binary fractions, with which every processor computes exactly."""
+    """Return whether each number is whole or a short binary fraction, with which every processor computes exactly."""
     scaled = np.asarray(values, float) * 1024
     return ~np.isfinite(scaled) | ((scaled == np.rint(scaled)) & (np.abs(scaled) < 2.0**50))
 
@@ -58,7 +58,7 @@ def _is_floats(value: Any) -> bool:
 
 
 def move(value: Any) -> Any:
-    """Move floats by one unit in the last place, in place where an array is a function's `out`."""
+    """Move floats by one unit in the last place; an array that owns its data is changed in place, as `out` requires."""
     if isinstance(value, tuple):
         parts = [move(part) for part in value]
         return tuple(parts) if type(value) is tuple else type(value)(*parts)
@@ -94,7 +94,7 @@ def multiply_matrices(left: Any, right: Any) -> Any:
     with np.errstate(all="ignore"):
         magnitude = np.abs(left) @ np.abs(right)
         terms = (left != 0).astype(float) @ (right != 0).astype(float)
-    # Two products are added with one rounding or two, unless one side has only signs.
+    # Processors add two products with one or two roundings, unless one factor consists of signs only.
     signs = any(np.isin(side, (-1, 0, 1)).all() for side in (left, right))
     return _move_sum(value, magnitude, terms if signs else terms + (terms > 1))
 
@@ -122,7 +122,7 @@ def add(values: Any, start: Any = 0) -> Any:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Puts the functions above around the calls and products of a module."""
+    """Wrap the calls and products of a module in the functions above."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.modules: dict[str, str] = {}
@@ -168,12 +168,12 @@ class _Rewriter(ast.NodeTransformer):
 
 
 class _Loader(SourceFileLoader):
-    """Compiles rewritten modules, once for all processes: Python's own cache holds the modules as they are."""
+    """Compile rewritten modules once for all processes; Python's own cache holds the original modules."""
 
     def get_code(self, fullname: str) -> Any:
         cache = _CACHE / f"{fullname}-{Path(self.path).stat().st_mtime_ns}"
         try:
-            return marshal.loads(cache.read_bytes())  # noqa: S302  what this file wrote
+            return marshal.loads(cache.read_bytes())  # noqa: S302  written below
         except (OSError, EOFError, ValueError):
             tree = ast.parse(self.get_data(self.path))
             code = compile(_Rewriter(tree).visit(tree), self.path, "exec", dont_inherit=True)

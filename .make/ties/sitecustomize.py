@@ -1,8 +1,8 @@
-"""Python reads this when it starts, where PYTHONPATH names this folder: NumPy's sorts then put equals in
-random order, as another processor puts them in another; the stable ones stay as they are.
+"""Make NumPy's sorts put equal values in random order, as another processor might; stable sorts are not changed.
 
-`make test` runs the notebooks so: an output that rests on an order of equals differs from the saved one. They
-have no more than what docs/start/install.md tells readers to install: what the other extras bring is not there.
+Python imports this file at start-up if PYTHONPATH names its folder. `make test` runs the notebooks in this way: an
+output that depends on the order of equal values then differs from the saved output. The notebooks also get only the
+extras that docs/start/install.md tells readers to install: the packages of other extras cannot be imported.
 """
 
 import sys
@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-_ABSENT = ("docx", "dp_accounting", "duckdb", "openpyxl", "polars", "pyarrow", "pyreadstat")
+_HIDDEN_PACKAGES = ("docx", "dp_accounting", "duckdb", "jax", "mbi", "openpyxl", "polars", "pyarrow", "pyreadstat")
 
 
-class _Installed(PathFinder):
+class _HidingFinder(PathFinder):
     @classmethod
     def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:
-        return None if fullname.partition(".")[0] in _ABSENT else super().find_spec(fullname, path, target)
+        return None if fullname.partition(".")[0] in _HIDDEN_PACKAGES else super().find_spec(fullname, path, target)
 
 
-sys.meta_path[sys.meta_path.index(PathFinder)] = _Installed
+sys.meta_path[sys.meta_path.index(PathFinder)] = _HidingFinder
 
 _RNG = np.random.default_rng()
 _argsort = np.argsort
@@ -38,12 +38,12 @@ def _random_ties(a: Any, axis: int | None = -1, kind: Any = None, order: Any = N
 
 def _sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, **more: Any) -> Any:
     values = np.ravel(a) if axis is None else np.asanyarray(a)
-    places = _random_ties(values, -1 if axis is None else axis, kind, order, **more)
-    return np.take_along_axis(values, places, -1 if axis is None else axis)
+    indices = _random_ties(values, -1 if axis is None else axis, kind, order, **more)
+    return np.take_along_axis(values, indices, -1 if axis is None else axis)
 
 
 def _argpartition(a: Any, _kth: Any, axis: int | None = -1, _kind: Any = None, order: Any = None) -> Any:
-    """What is sorted is partitioned."""
+    """Sort instead, because a sorted array is also partitioned."""
     return _random_ties(a, axis, None, order)
 
 

@@ -1,14 +1,14 @@
 #!/bin/sh
-# A standalone Spark on one machine: a master and two workers, with what the toolkit asks of a cluster.
+# Run a standalone Spark cluster on one machine: a master and two workers.
 #
 #   sh docs/cluster/spark.sh start FOLDER    prints the master's address when both workers have joined
 #   sh docs/cluster/spark.sh stop FOLDER
 #
-# It takes the Spark that PySpark brings along (PYTHON, or python3, says which) and the system's Java
-# (Debian and Ubuntu: apt-get install default-jre-headless). FOLDER holds logs and what Spark spills: as confidential
-# as the data, so it is made for its owner alone.
+# The script uses the Spark of the PySpark that is installed for $PYTHON (python3 by default), and the system's Java
+# (Debian and Ubuntu: apt-get install default-jre-headless). FOLDER gets logs and spilled data, which are as confidential
+# as the data themselves, so only its owner can read it.
 set -eu
-folder=${2:?a folder for logs and spills}
+folder=${2:?a folder for logs and spilled data must be given}
 home=$("${PYTHON:-python3}" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))')
 port=${SPARK_MASTER_PORT:-7077}
 export SPARK_LOCAL_IP=127.0.0.1 SPARK_LOCAL_DIRS="$folder/spill" SPARK_WORKER_DIR="$folder/work"
@@ -40,7 +40,7 @@ stop)
     done
     ;;
 *)
-    echo "start or stop" >&2
+    echo "usage: spark.sh start|stop FOLDER" >&2
     exit 2
     ;;
 esac

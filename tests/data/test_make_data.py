@@ -58,9 +58,12 @@ def test_the_planted_share_is_estimated_within_two_errors(survey):
 def test_every_epsilon_that_others_chose_has_its_source():
     with (FOLDER / "epsilons.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert rows
-    assert [row["who"] for row in rows if not (row["source"] and float(row["epsilon"]) > 0)] == []
-    assert [float(row["epsilon"]) for row in rows] == sorted(float(row["epsilon"]) for row in rows)
+    assert len(rows) == len({row["who"] for row in rows}) == 45
+    assert [row["who"] for row in rows if not (row["source"] and row["published"].startswith("20"))] == []
+    assert {row["kind"] for row in rows} == {"local", "central", "varies"}
+    assert min(float(row["epsilon"] or row["rho"] or "inf") for row in rows) > 0
+    epsilons = [float(row["epsilon"] or "inf") for row in rows]  # rows without an epsilon come last
+    assert epsilons == sorted(epsilons)
 
 
 def test_every_published_study_has_its_source_and_as_many_people_as_it_asked():

@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def table() -> str:
+def list_files() -> str:
     """Return one section per folder with one line per file."""
     parts = []
     for folder in sorted({path.parent for path in (ROOT / "toolkit").rglob("*.py")}):
@@ -24,4 +24,4 @@ def _first_paragraph(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    print(table())
+    print(list_files())
