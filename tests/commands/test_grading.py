@@ -2,11 +2,13 @@
 
 import csv
 import os
+import warnings
 
 import pytest
 
 from tests.teaching.test_notebook_grading import BELIEF, LIMIT, RIGHT, answer_cell, write
 from toolkit.command import main
+from toolkit.teaching.checking import Mark
 
 PROJECT = '"P.1" = ["ln(57/17)", "2 ln(57/17)"]\n"P.2" = [4116, 10290]\n"P.3" = [0.12, 0.92, 0.089]\n"P.4" = [4, 5]'
 ANSWERS = [answer_cell(name, repr(answer)) for name, answer in RIGHT.items()]
@@ -76,6 +78,37 @@ def test_files_of_all_kinds_get_a_line(empty, capsys, monkeypatch):
     }
     assert rows["a, b/05.ipynb"] == ["0", "0", "0", "0", "0", "0", ""]
     assert "0 of 13 points." in (empty / "back" / "a, b" / "05.ipynb.md").read_text()
+
+
+def test_names_and_messages_of_students_have_no_effect_elsewhere(empty, capsys, monkeypatch):
+    """Neither in a spreadsheet, nor in a page of feedback, nor in the terminal; and a warning is printed once."""
+    message = "stopped: Wrong: ![](http://x.test/a.png) <img src=x> \\[b](c)."
+
+    def marks(hand_in, seed, options):
+        warnings.warn("only by Python", RuntimeWarning, stacklevel=2)
+        return [Mark("P.1", 0, 2, message)]
+
+    monkeypatch.setattr("toolkit.commands.grading._grade_one", marks)
+    for name in (" =1+1.toml", "x\n- **P.1**: 2 of 2.toml", "\x1b[2J.toml"):
+        (empty / name).write_text("")
+    assert main(["grade", ".", "--feedback", "back"]) == 0
+    told = capsys.readouterr()
+    assert told.err == "only by Python\n"
+    assert [row[0] for row in csv.reader(told.out.splitlines())][1:] == [
+        "?[2J.toml",
+        "'=1+1.toml",
+        "x - **P.1**: 2 of 2.toml",
+    ]
+    pages = sorted(page.read_text() for page in (empty / "back").iterdir())
+    assert [page.splitlines()[0] for page in pages] == [
+        "# =1+1.toml",
+        "# ?\\[2J.toml",
+        "# x - **P.1**: 2 of 2.toml",
+    ]
+    expected = r"- **P.1**: 0 of 2. stopped: Wrong: !\[](http://x.test/a.png) \<img src=x> \\\[b](c)."
+    assert [page.splitlines()[4:] for page in pages] == [[expected]] * 3
+    assert main(["grade", "."]) == 1, "the folder of the pages has no hand-in"
+    assert "\x1b" not in capsys.readouterr().err
 
 
 def test_a_limit_that_is_not_positive_is_refused(capsys):

@@ -11,7 +11,7 @@ from tests.teaching.key import KEY, right
 from toolkit.teaching import grade, grading
 from toolkit.teaching.grading import grade_notebook, notebook_prefix, possible_marks
 from toolkit.teaching.student_cells import function_name
-from toolkit.teaching.submissions import SubmittedNotebook, read_submission
+from toolkit.teaching.submissions import SubmittedNotebook, _warn_if_unprotected, read_submission
 
 ROOT = Path(__file__).parents[2]
 LIMIT = """
@@ -114,7 +114,10 @@ done = [
     tried(lambda: pathlib.Path("/proc/%d/environ" % os.getppid()).read_bytes()),
     "HIDDEN_PASSWORD" in os.environ,
 ]
+secret = str(outside.joinpath("secret.txt")).encode()
 native = [libc.fork() >= 0, libc.kill(os.getppid(), 0) == 0, libc.open(KEY.encode(), 0) >= 0]
+native += [libc.chmod(secret, 0o666) == 0, libc.utimensat(-100, secret, None, 0) == 0]
+native += [libc.setpriority(0, os.getppid(), 10) == 0, libc.shmget(0, 4096, 0o1600) >= 0]
 pathlib.Path("mine.txt").write_text("a file in its own folder is allowed")
 """
 
@@ -145,7 +148,7 @@ def test_code_reads_and_changes_nothing_outside_of_its_process(hostile, tmp_path
     assert answers["05.1"] == [str([False] * 13)]
     assert answers["05.3"] == [True]
     if os.uname().sysname == "Linux" and os.uname().machine in ("x86_64", "aarch64"):
-        assert answers["05.2"] == [str([False] * 3)]
+        assert answers["05.2"] == [str([False] * 7)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["05.ipynb", "secret.txt"]
     assert (tmp_path / "secret.txt").read_text() == "not for students"
 
@@ -204,6 +207,20 @@ def test_what_is_no_notebook_is_refused(tmp_path, contents):
     (tmp_path / "05.ipynb").write_text(contents)
     with pytest.raises(ValueError, match="a hand-in must be a notebook"):
         read_submission(tmp_path / "05.ipynb")
+
+
+def test_a_notebook_with_more_code_than_the_course_has_is_refused(tmp_path):
+    """Parsing six megabytes of short statements takes a minute and gigabytes, in the teacher's own process."""
+    path = write(tmp_path / "05.ipynb", "a=1\n" * 50_000)
+    with pytest.raises(ValueError, match="must have at most 200,000 characters, got 200,0"):
+        read_submission(path)
+
+
+def test_a_kernel_that_does_not_confine_the_code_is_reported():
+    _warn_if_unprotected(["limits", "landlock", "seccomp", "hook"])
+    for layers, missing in ((["limits", "landlock", "hook"], "seccomp"), (["hook"], "Landlock and seccomp")):
+        with pytest.warns(RuntimeWarning, match=rf"\(without {missing}\), but only by Python"):
+            _warn_if_unprotected(layers)
 
 
 def test_links_and_other_notebooks_are_refused(tmp_path):

@@ -23,6 +23,13 @@ def test_what_is_no_number_is_none(written):
     assert parse_number(written) is None
 
 
+def test_the_exponent_of_a_number_is_not_expanded(monkeypatch):
+    """A fraction with the value "1e999999999" has a billion digits, and would stop the grading of a class."""
+    monkeypatch.setattr("toolkit.teaching.checking.Fraction", None)
+    assert parse_number("1e999999999") is parse_number("ln 1e999999999") is parse_number("nan") is None
+    assert parse_number("2.5e-3") == 0.0025
+
+
 def test_a_step_more_or_less_in_the_last_digit_counts_and_two_do_not():
     right = round_to_digits(3362, 3)
     assert right in nearby_roundings(3364, 3)

@@ -3,7 +3,9 @@
 import csv
 import io
 import os
+import re
 import secrets
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,8 +72,15 @@ def _grade(options: Options) -> int:
     if options.seed is None and any(hand_in.path.suffix.lower() == ".ipynb" for hand_in in hand_ins):
         print_error(f"hidden cases: repeat them with --seed {seed}")
     echo(_csv_line(["file", *(f"{mark.exercise} (of {mark.max_points})" for mark in columns), "points", "remark"]))
+    warned = set[str]()
     for hand_in in hand_ins:
-        marks = _grade_one(hand_in, seed, options)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            marks = _grade_one(hand_in, seed, options)
+        for message in dict.fromkeys(str(warning.message) for warning in caught):
+            if message not in warned:
+                print_error(message)
+            warned.add(message)
         points = {mark.exercise: mark.points for mark in marks}
         cells = [str(points.get(mark.exercise, "")) for mark in columns]
         total = "" if hand_in.remark else str(sum(points.values()))
@@ -170,23 +179,33 @@ def _report(hand_in: _HandIn, marks: list[Mark], folder: str | None) -> None:
     if folder is None:
         lines = [f"{mark.exercise}: {mark.message}" for mark in marks if mark.points < mark.max_points]
         for line in [hand_in.remark] if hand_in.remark else lines:
-            print_error(f"{hand_in.name}: {line}")
+            print_error(_one_line(f"{hand_in.name}: {line}"))
         return
     page = Path(folder) / f"{hand_in.name}.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     points, possible = sum(mark.points for mark in marks), sum(mark.max_points for mark in marks)
-    lines = [f"- **{mark.exercise}**: {mark.points} of {mark.max_points}. {mark.message}" for mark in marks]
-    summary = hand_in.remark or f"{points} of {possible} points."
-    page.write_text("\n".join([f"# {hand_in.name}", "", summary, "", *lines, ""]), encoding="utf-8")
+    lines = [f"- **{mark.exercise}**: {mark.points} of {mark.max_points}. {_plain(mark.message)}" for mark in marks]
+    summary = _plain(hand_in.remark) or f"{points} of {possible} points."
+    page.write_text("\n".join([f"# {_plain(hand_in.name)}", "", summary, "", *lines, ""]), encoding="utf-8")
 
 
 def _csv_line(cells: list[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow([" ".join(cell.split()) for cell in cells])
+    csv.writer(line, lineterminator="").writerow(map(_one_line, cells))
     return line.getvalue()
+
+
+def _one_line(text: str) -> str:
+    """Return a text, which may be a student's, as one line of printable characters."""
+    return "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
+
+
+def _plain(text: str) -> str:
+    """Return a text as one line of Markdown without links, images and HTML."""
+    return re.sub(r"[\\<\[]", r"\\\g<0>", _one_line(text))
 
 
 def _spreadsheet_text(text: str) -> str:
     """Return a file's name, with an apostrophe in front if a spreadsheet would interpret it as a formula."""
-    printable = "".join(character if character.isprintable() else "?" for character in text)
-    return f"'{printable}" if printable.startswith(("=", "+", "-", "@")) else printable
+    line = _one_line(text)
+    return f"'{line}" if line.startswith(("=", "+", "-", "@")) else line

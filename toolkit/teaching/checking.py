@@ -96,7 +96,13 @@ def _parse_numeral(text: str) -> float:
         sign, factor, name, argument = match.groups()
         value = (math.log if name in ("ln", "log") else math.sqrt)(_parse_numeral(argument))
         return (-1.0 if sign else 1.0) * (_parse_numeral(factor) if factor else 1.0) * value
-    return float(text) if "inf" in text else float(Fraction(text))
+    if "inf" in text:
+        return float(text)
+    # The exponent of a Fraction is expanded: "1e999999999" would have a billion digits.
+    value = float(Fraction(text)) if "/" in text else float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def normalize_word(answer: object) -> str:

@@ -2,7 +2,8 @@
 
 Up to three layers are used, depending on the system: limits of the operating system (POSIX), Landlock and a seccomp
 filter (Linux), and an audit hook that rejects Python calls with effects outside the process (everywhere). They stop
-mistakes and simple attacks. On systems other than Linux, only the hook protects files, and it does not stop an expert.
+mistakes and simple attacks. Without Landlock and the filter, only the hook protects files, and it does not stop an
+expert; `submissions.py` then warns.
 """
 
 import ctypes
@@ -149,11 +150,29 @@ def _apply_landlock(read_roots: list[str], write_roots: list[str]) -> bool:
 
 _FORBIDDEN_CALLS = {
     # fork, vfork, execve, kill, tkill, rt_sigqueueinfo, socket, connect, bind, ptrace, setrlimit, setsid, setpgid,
-    # execveat, process_vm_readv, process_vm_writev, bpf, unshare, setns, mount, then those of all processors
-    "x86_64": (57, 58, 59, 62, 200, 129, 41, 42, 49, 101, 160, 112, 109, 322, 310, 311, 321, 272, 308, 165),
-    "aarch64": (221, 129, 130, 138, 198, 203, 200, 117, 164, 157, 154, 281, 270, 271, 280, 97, 268, 40),
+    # execveat, process_vm_readv, process_vm_writev, bpf, unshare, setns, mount;
+    # the modes, owners, times and attributes of files, which Landlock does not protect: chmod, fchmod, chown, fchown,
+    # lchown, utime, utimes, futimesat, fchownat, fchmodat, utimensat, setxattr, lsetxattr, fsetxattr, removexattr,
+    # lremovexattr, fremovexattr;
+    # the priorities and processors of other processes: setpriority, sched_setparam, sched_setscheduler,
+    # sched_setaffinity, sched_setattr, ioprio_set, migrate_pages, move_pages;
+    # memory that outlives this process: shmget, semget, msgget, mq_open, add_key, request_key, keyctl;
+    # then those of all processors
+    "x86_64": (
+        *(57, 58, 59, 62, 200, 129, 41, 42, 49, 101, 160, 112, 109, 322, 310, 311, 321, 272, 308, 165),
+        *(90, 91, 92, 93, 94, 132, 235, 261, 260, 268, 280, 188, 189, 190, 197, 198, 199),
+        *(141, 142, 144, 203, 314, 251, 256, 279),
+        *(29, 64, 68, 240, 248, 249, 250),
+    ),
+    "aarch64": (
+        *(221, 129, 130, 138, 198, 203, 200, 117, 164, 157, 154, 281, 270, 271, 280, 97, 268, 40),
+        *(52, 53, 54, 55, 88, 5, 6, 7, 14, 15, 16),
+        *(140, 118, 119, 122, 274, 30, 238, 239),
+        *(194, 190, 186, 180, 217, 218, 219),
+    ),
 }
-_FORBIDDEN_EVERYWHERE = (424, 425, 434)  # pidfd_send_signal, io_uring_setup, pidfd_open
+# pidfd_send_signal, io_uring_setup, pidfd_open, process_madvise, fchmodat2, setxattrat, removexattrat, file_setattr
+_FORBIDDEN_EVERYWHERE = (424, 425, 434, 440, 452, 463, 466, 469)
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _PRLIMIT = {"x86_64": 302, "aarch64": 261}
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +34,8 @@ from toolkit.teaching.hidden_cases import HiddenCase, Seed
 
 LARGEST_FILE = 50 * 2**20
 """The largest notebook that is read, in bytes."""
+LARGEST_CODE = 200_000
+"""The longest code of a notebook, in characters; a notebook of the course has at most 25,000."""
 _LONGEST_LINE = 32 * 2**20
 _STARTS = 4  # the largest number of processes for one notebook
 _START_SECONDS = 300  # importing the toolkit takes two seconds, and much longer on a busy machine
@@ -96,6 +99,9 @@ def read_submission(path: Path) -> SubmittedNotebook:
         sources = ["".join(cell["source"]) for cell in cells]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         reject(expected, "other contents", "save the notebook again and hand in this file")
+    if (length := sum(map(len, sources))) > LARGEST_CODE:
+        consequence = "parsing it takes too much time and memory"
+        reject(f"the code of a notebook must have at most {LARGEST_CODE:,} characters", f"{length:,}", consequence)
     return SubmittedNotebook(tuple(_without_magics(source) for source in sources))
 
 
@@ -199,14 +205,27 @@ def _run_process(items: list[dict[str, Any]], seconds: float) -> list[Json]:
     """Return the results of one process: all of them, or those up to and including the first item without a result."""
     results: list[Json] = []
     with _started_process(items, seconds) as lines:
-        if (problem := _read_line(lines, _START_SECONDS)[1]) is not None:
+        started, problem = _read_line(lines, _START_SECONDS)
+        if problem is not None:
             reject("the process for the students' code must start", problem, "nothing was graded", OSError)
+        _warn_if_unprotected(started["layers"])
         while len(results) < len(items):
             result, problem = _read_line(lines, seconds)
             results.append({"error": problem} if problem is not None else result)
             if problem is not None:
                 break
     return results
+
+
+def _warn_if_unprotected(layers: list[str]) -> None:
+    """Warn if the kernel lacks a layer without which only Python keeps a student's code from files and programs."""
+    missing = " and ".join(name for name in ("Landlock", "seccomp") if name.lower() not in layers)
+    if missing:
+        message = (
+            f"The code of students is not confined by the system's kernel (without {missing}), but only by Python, which "
+            "does not stop an expert. Grade on a machine that holds no other data."
+        )
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 @contextlib.contextmanager
