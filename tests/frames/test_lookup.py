@@ -1,5 +1,7 @@
 """Public joins: each row keeps its place, types follow from the public table, and what multiplies rows is refused."""
 
+import datetime
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -87,6 +89,33 @@ def test_joins_that_multiply_rows_or_read_queries_are_refused() -> None:
         with_lookup(PEOPLE, SCHOOLS.assign(school=[1, 2]), on="school")
     with pytest.raises(TypeError, match="must be in memory, got duckdb"):
         with_lookup(duckdb.sql("select 'a' as school"), SCHOOLS, on="school")
+
+
+def test_keys_that_the_column_cannot_distinguish_are_refused() -> None:
+    """A column of 32 bits has 16,777,216 but not 16,777,217: a row would get the values of either key."""
+    schools = pd.DataFrame({"k": [16_777_216.0, 16_777_217.0], "v": [10, 20]})
+    for dtype in (np.float32, "Float32"):
+        people = pd.DataFrame({"k": pd.array([16_777_216.0, 1.0], dtype=dtype)})
+        with pytest.raises(ValueError, match="differ from the others in the type of the frame's column, got 1 rep"):
+            with_lookup(people, schools, on="k")
+    assert column(with_lookup(schools[["k"]], schools, on="k"), "v") == [10, 20]
+
+
+def test_dates_are_no_keys_of_datetimes() -> None:
+    """They would match nobody, without an error."""
+    days = pd.DataFrame({"k": [datetime.date(2024, 1, 1)], "v": [10]})
+    moments = pd.DataFrame({"k": pd.to_datetime(["2024-01-01"])})
+    with pytest.raises(TypeError, match=r"k holds dates with a time, got a date in `lookup`"):
+        with_lookup(moments, days, on="k")
+    assert column(with_lookup(moments, moments.assign(v=10), on="k"), "v") == [10]
+    assert column(with_lookup(days[["k"]], days, on="k"), "v") == [10]
+
+
+def test_no_column_of_the_frame_is_replaced() -> None:
+    """For pandas, the labels 1 and True are equal, and so are 1 and 1.0."""
+    for label in (True, 1.0):
+        with pytest.raises(TypeError, match="names that are text or whole numbers"):
+            with_lookup(pd.DataFrame({"k": [1], 1: [2]}), pd.DataFrame({"k": [1], label: [5]}), on="k")
 
 
 def test_a_join_with_confidential_rows_is_refused_with_the_reason() -> None:

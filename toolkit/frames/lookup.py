@@ -64,6 +64,10 @@ def with_lookup(frame: DataFrame, lookup: DataFrame, on: Label) -> Any:
         rule, consequence = "`lookup` must be a table of the same library as `frame`", "convert the lookup table"
         reject(rule, f"{public._engine_name} and {confidential._engine_name}", consequence, TypeError)
     column, targets = confidential.column(on), _public_keys(public, on)
+    if None in public.labels:
+        # For pandas, the labels 1 and True are the same: the column would replace one of the frame.
+        rule = "the columns of `lookup` must have names that are text or whole numbers"
+        reject(rule, "another label", "rename this column", TypeError)
     shared = [name for name, label in zip(public.names, public.labels, strict=True) if label in confidential.labels]
     if len(shared) > 1:
         remedy = "rename or drop the others in the lookup table"
@@ -100,7 +104,15 @@ def _stored_keys(keys: list[Any], column: Column) -> list[Any]:
     """Return the keys in the form in which the confidential column stores its values."""
     parsed = [values.parse_value(key, "a key") for key in keys]
     values.check_kinds(parsed, column.kind, column.name)
-    return [values.to_stored_value(value, column.kind, column.name) for value in parsed]
+    if column.kind.name == "moment" and any(isinstance(value, cells.Day) for value in parsed):
+        remedy = "a date matches no datetime; make the column of the frame dates, or write datetimes"
+        reject(f"{column.name} holds {column.kind.description}", "a date in `lookup`", remedy, TypeError)
+    stored = [values.to_stored_value(value, column.kind, column.name) for value in parsed]
+    if (n_repetitions := len(stored) - len(set(stored))) > 0:
+        rule = "each key must differ from the others in the type of the frame's column"
+        consequence = f"{column.name} cannot distinguish them, because it has fewer digits; round the keys of `lookup`"
+        reject(rule, f"{n_repetitions} repetitions", consequence)
+    return stored
 
 
 def _join_pandas(table: Any, public: Any, added: list[int], codes: Codes) -> Any:

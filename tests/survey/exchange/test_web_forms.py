@@ -79,6 +79,23 @@ def test_surveyjs_asks_plain_questions_itself_and_shows_no_way_back(tmp_path):
     assert (questions["age"]["min"], questions["age"]["max"], questions["age"]["step"]) == (18, 99, 1)
 
 
+def test_a_condition_of_surveyjs_keeps_apostrophes(tmp_path):
+    """In a text between double quotation marks, SurveyJS takes an apostrophe for the end of the text."""
+    options = ["Master's", "a \\ b", "other\\"]
+    faculties = Question("faculty", "Faculty?", options=options)
+    for chosen in (options[:2], options[2:]):
+        question = Question("stolen", "Stolen?", design=crosswise("1/4"), mode="physical", show_if={"faculty": chosen})
+        asked = survey(faculties, question)
+        if chosen == options[2:]:
+            with pytest.raises(ValueError, match="must not end with a backslash"):
+                write_web_form(asked, tmp_path, "surveyjs")
+        else:
+            write_web_form(asked, tmp_path, "surveyjs")
+    elements = [page["elements"][0] for page in exported(tmp_path, "model")["pages"]]
+    assert elements[-1]["visibleIf"] == r"""{faculty} anyof ["Master\'s", "a \ b"]"""
+
+
+
 def test_markup_in_a_text_has_no_effect(tmp_path):
     hostile = "</title><img src=x onerror=alert(1)>{x}"
     write_web_form(Survey(hostile, [cheated()], consent=hostile), tmp_path, "surveyjs")

@@ -1,6 +1,7 @@
 """Forms for other programs, in which answers are randomized in the browser before the program has them."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -217,7 +218,10 @@ def _surveyjs_question(question: Mapping[str, Any], *, is_own: bool) -> dict[str
 
     SurveyJS shows plain questions; but a list of ticks would be lost if it is empty.
     """
-    conditions = [f"{{{name}}} anyof {json.dumps(options)}" for name, options in question["show_if"].items()]
+    conditions = [
+        f"{{{name}}} anyof [{', '.join(map(_surveyjs_value, options))}]"
+        for name, options in question["show_if"].items()
+    ]
     base = {"name": question["name"], "isRequired": question["required"], "visibleIf": " and ".join(conditions)}
     base = {key: value for key, value in base.items() if value != ""}
     if not is_own:
@@ -231,6 +235,22 @@ def _surveyjs_question(question: Mapping[str, Any], *, is_own: bool) -> dict[str
         return {"type": "text", "inputType": "number", "step": 1 if question["whole"] else "any", **limits, **base}
     choices = [{"value": option["value"], "text": option["label"]} for option in question["options"]]
     return {"type": "radiogroup", "choices": choices, **base}
+
+
+def _surveyjs_value(option: object) -> str:
+    r"""Return an option in an expression of SurveyJS, where both kinds of quotation marks end a text.
+
+    If the expression is invalid, SurveyJS asks the question of everybody.
+
+    >>> print(_surveyjs_value("Master's"), _surveyjs_value(2))
+    "Master\'s" 2
+    """
+    if not isinstance(option, str):
+        return json.dumps(option)
+    if option.endswith("\\"):
+        reject("an option in a condition of SurveyJS must not end with a backslash", repr(option), "rename it")
+    escaped = re.sub("[\"']", r"\\\g<0>", option)
+    return f'"{escaped}"'
 
 
 def _jspsych_exports(survey: Survey, language: str) -> dict[str, Any]:
