@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 from tests.analysis.latent.own_likelihood import check
 from toolkit import analysis
 from toolkit.analysis.sampling.replicates import Replicates
+from toolkit.analysis.sampling.sample import Sample
 
 pytestmark = pytest.mark.slow
 N = 700
@@ -234,6 +235,18 @@ def test_known_shares_go_with_weights_and_replicates() -> None:
     sample = Replicates.given("w", [*columns], kind="JK1")
     jackknife = analysis.lie_detector("y ~ region + x", data | columns, sample=sample, **model)
     assert jackknife.se == pytest.approx(fit.se, rel=0.15)
+
+
+def test_known_shares_with_a_sample_are_those_with_its_columns() -> None:
+    """The clusters also determine how exactly the known shares hold in the sample: here, x hardly varies in a ward."""
+    data = liars(6, 1200)
+    order = np.argsort(data["x"], kind="stable")
+    data = {name: column[order] for name, column in data.items()} | {"ward": np.arange(1200) // 30}
+    model = {"p": LIE, "group": "g", "known": {"region": KNOWN}}
+    by_columns = analysis.lie_detector("y ~ region + x", data, clusters="ward", **model)
+    by_sample = analysis.lie_detector("y ~ region + x", data, sample=Sample(clusters="ward"), **model)
+    assert by_sample.value == pytest.approx(by_columns.value, rel=1e-6)
+    assert by_sample.se == pytest.approx(by_columns.se, rel=1e-6)
 
 
 def test_known_shares_are_checked() -> None:

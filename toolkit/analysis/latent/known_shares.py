@@ -55,7 +55,7 @@ class KnownShareTerm:
 
     def with_sampling_variance(self, eta: Array, people: People) -> Self:
         """Return the term with the sampling variance of the mean predictions at these linear predictors."""
-        sampling = replace(people, sample_rows=None).variance_of_sum(self.contributions(eta, people))
+        sampling = people.variance_of_sum(self.contributions(eta, people))
         least = _LEAST_VARIANCE * (np.diag(self.covariance) - self.given_variance)
         return replace(self, covariance=sampling + np.diag(self.given_variance + least))
 
