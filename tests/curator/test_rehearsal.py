@@ -118,6 +118,8 @@ def test_what_cannot_be_rehearsed_is_an_error() -> None:
         keeper.rehearse(OLD, "mean", "pay", bounds=BOUNDS, missing="drop")
     with pytest.raises(TypeError, match="`epsilon` must be a list, got int"):
         keeper.rehearse(OLD, "mean", "pay", bounds=BOUNDS, epsilon=1, missing="drop")
+    arrays = keeper.rehearse(OLD, "mean", "pay", bounds=BOUNDS, epsilon=np.array([0.5, 1]), missing="drop", runs=1)
+    assert arrays.prices == ("epsilon 0.5", "epsilon 1")
     with pytest.raises(ValueError, match="`bounds` must not be empty"):
         keeper.rehearse(OLD, "mean", "pay", bounds=[], epsilon=[1], missing="drop")
 

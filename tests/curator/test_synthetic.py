@@ -1,6 +1,7 @@
 """Synthetic tables: what is measured and charged. The tests of the model and its rows are in `with_mbi.py`."""
 
 import pickle
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.needs import run_with_packages
 from toolkit import MISSING, OTHER, Curator, Ledger, Zcdp, bands
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.extras import MissingExtraError
+from toolkit.curator import synthetic
 from toolkit.curator.synthetic import SyntheticTable
 
 COLUMNS: dict[str, Any] = {"region": [*REGIONS, OTHER], "sex": SEXES, "age": bands(18, 40, 90)}
@@ -72,6 +74,7 @@ def test_it_is_one_charge_with_a_document(tmp_path: Path) -> None:
         ({"sex": SEXES, "region": ["north", "north"]}, "must be distinct"),
         ({"sex": SEXES, "region": []}, "must be distinct keys, at least one"),
         ({"sex": SEXES, "region": ["(all)"]}, "a key must not be called"),
+        ({"sex": SEXES, "region": ["north", "other", OTHER]}, "region must differ in the synthetic rows"),
         ({"sex": SEXES, "job": ["a"]}, "job"),
         ({"age": range(1500), "id": range(1500)}, "must have at most 1,000,000 cells, got 2,253,000 cells"),
     ],
@@ -90,6 +93,23 @@ def test_a_missing_extra_is_named_before_any_charge(monkeypatch: pytest.MonkeyPa
     with pytest.raises(MissingExtraError, match=r"run pip install 'privacy-survey-toolkit\[synthetic\]'"):
         keeper.synthesize(COLUMNS, epsilon=1)
     assert keeper.ledger.entries() == ()
+
+
+def test_threads_do_not_restore_the_seeded_state_of_each_other() -> None:
+    """A second thread waits until the first has restored NumPy's global generator."""
+    before, entered = np.random.get_state()[1].tolist(), threading.Event()  # noqa: NPY002
+
+    def enter() -> None:
+        with synthetic._global_seed(2):
+            entered.set()
+
+    second = threading.Thread(target=enter)
+    with synthetic._global_seed(1):
+        second.start()
+        assert not entered.wait(0.05)
+    second.join()
+    assert entered.is_set()
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
 
 
 @pytest.mark.slow

@@ -138,7 +138,11 @@ def rehearse_release(
     """Release a statistic of a public frame `runs` times for each choice of bounds and each price."""
     n_runs = check_integer(runs, "runs")
     choices = _check_list(bounds, "bounds", "write bounds=[(0, 50), (0, 100)]")
-    given = {name: _check_list(amounts, name, f"write {name}=[0.1, 1]") for name, amounts in prices.items() if amounts}
+    given = {
+        name: _check_list(amounts, name, f"write {name}=[0.1, 1]")
+        for name, amounts in prices.items()
+        if amounts is not None
+    }
     if not given:
         reject("`epsilon` or `rho` must list prices", "none", "write epsilon=[0.1, 1]")
     offers = [{name: amount} for name, amounts in given.items() for amount in amounts]

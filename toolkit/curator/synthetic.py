@@ -6,6 +6,7 @@ alone.
 """
 
 import hashlib
+import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,8 @@ _MAX_STEPS, _TOLERANCE = 10_000, 1e-9
 # With a smaller standard deviation, the noise is mostly rounded to 0, and the fit would divide by nearly 0.
 _LEAST_SD = 0.25
 
+_SEEDING = threading.Lock()
+
 _NOTES = (
     "a row is counted if it has one of the given options in every column",
     "only these counts were measured; other statistics of the synthetic rows come from a model and have no interval",
@@ -48,7 +51,7 @@ class SyntheticTable:
     """The result of `Curator.synthesize`: measured counts, and rows that fit them.
 
     The rows are drawn from the model when they are first used, with random numbers that are derived from the measured
-    counts. So they do not change if they are computed again from the same counts.
+    counts. So they do not change if the same versions of mbi and JAX compute them again on the same computer.
 
     Parameters
     ----------
@@ -155,6 +158,12 @@ def _parse_columns(query: Query, columns: object) -> tuple[dict[Label, list[Any]
         label: [_row_value(*option) for option in zip(values, axis.items, axis.labels, strict=True)]
         for (label, values), axis in zip(given.items(), axes, strict=True)
     }
+    for axis, values in zip(axes, options.values(), strict=True):
+        texts = [value for value in values if isinstance(value, str)]
+        if len(set(texts)) < len(texts):
+            rule = f"the options of {axis.name} must differ in the synthetic rows"
+            remedy = "a range or OTHER has the name of another option, such as 'other'; rename this option"
+            reject(rule, "repetitions", remedy)
     return options, axes
 
 
@@ -190,10 +199,14 @@ def _library() -> Iterator[Any]:
 
 @contextmanager
 def _global_seed(seed: int) -> Iterator[None]:
-    """Seed NumPy's global generator, with which mbi draws rows, and restore its state at the end of the block."""
-    state = np.random.get_state()  # noqa: NPY002
-    np.random.seed(seed)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(state)  # noqa: NPY002
+    """Seed NumPy's global generator, with which mbi draws rows, and restore its state at the end of the block.
+
+    Threads wait for each other: otherwise one of them would restore the seeded state of another.
+    """
+    with _SEEDING:
+        state = np.random.get_state()  # noqa: NPY002
+        np.random.seed(seed)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            np.random.set_state(state)  # noqa: NPY002
