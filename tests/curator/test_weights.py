@@ -1,5 +1,6 @@
 """The weights of a curator: arguments that are refused before any charge, and what a missing weight counts as."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ def curator(frame: Any = FRAME, neighbors: str = "replace", ceiling: Any = None,
         ({"weights": "nothing"}, "must be one of"),
         ({"weights": "g"}, "numbers"),
         ({"deff": 0}, "`deff` must be above 0"),
+        ({"deff": 10**400}, "`deff` must be between 1/1,000,000 and 1,000,000, got another number"),
+        ({"deff": Fraction(1, 10**400)}, "`deff` must be between"),
     ],
 )
 def test_wrong_arguments_are_refused_with_the_reason(arguments: dict[str, Any], message: str) -> None:

@@ -1,6 +1,7 @@
 """`Weights`: the column of a sample's weights, clipped to public bounds, and the design effect if it is public."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NoReturn
 
 from toolkit.core.arrays import Label
@@ -12,6 +13,8 @@ _CALIBRATED = (
     "weights calibrated on the data (raked, poststratified, adjusted for nonresponse) depend on other people's rows: "
     "one person's row then moves many weights, and the noise hides only its own; use the weights of the sampling design"
 )
+
+_MAX_DEFF = 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,7 @@ class Weights:
         if limits.low < 0:
             reject("`weight_bounds` must not be negative", low, "write weight_bounds=(0, 50)")
         variable = Variable(label, limits, limits.low, column.name, f"missing weights counted as {low}")
-        return cls(variable, None if deff is None else float(check_positive(deff, "deff")))
+        return cls(variable, None if deff is None else _design_effect(deff))
 
     @property
     def description(self) -> str:
@@ -61,6 +64,14 @@ class Weights:
     def largest(self) -> float:
         """The largest weight on the grid."""
         return float(self.variable.limits.high_steps * self.variable.limits.step)
+
+
+def _design_effect(deff: Number) -> float:
+    amount = check_positive(deff, "deff")
+    if not Fraction(1, _MAX_DEFF) <= amount <= _MAX_DEFF:
+        rule = f"`deff` must be between 1/{_MAX_DEFF:,} and {_MAX_DEFF:,}"
+        reject(rule, "another number", "it is the variance divided by that of a simple random sample")
+    return float(amount)
 
 
 def reject_weights() -> NoReturn:
