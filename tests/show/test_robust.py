@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.central.robust import Huber, Mean, Median, Tukey
+from toolkit.central.robust import Huber, Mean, Median, Tukey, smooth_sensitivity
 from toolkit.show import robust
 
 
@@ -34,6 +34,18 @@ def test_the_local_sensitivity_jumps_and_the_smooth_one_is_never_below_it():
     local, smooth = (line.get_ydata() for line in ax.lines[:2])
     assert np.all(np.asarray(local) <= np.asarray(smooth))
     assert max(smooth) <= 100
+
+
+def test_the_highest_point_of_the_divided_curve_is_the_smooth_sensitivity():
+    values, bounds = [2, 4, 5, 7, 9], (0, 10)
+    ax = robust.smoothing(values, bounds=bounds, beta=0.1, max_changes=5)
+    within, divided, best = (np.asarray(line.get_ydata()) for line in ax.lines)
+    assert within.tolist() == [2, 4, 5, 7, 9, 10]
+    assert divided == pytest.approx(within * np.exp(-0.1 * np.arange(6)))
+    assert best[0] == divided.max() == pytest.approx(smooth_sensitivity("median", values, bounds=bounds, beta=0.1))
+    assert "it is largest at k = 5: 6.07, the smooth sensitivity" in repr(ax)
+    with pytest.raises(ValueError, match="`max_changes` must reach"):
+        robust.smoothing(values, bounds=bounds, beta=0.1, max_changes=2)
 
 
 def test_too_many_and_none_are_refused():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.central.stream import RunningTotal
+from toolkit.central.stream import RunningTotal, Tree
 from toolkit.central.stream.comparison import NAMES
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.show import stream
@@ -36,3 +36,27 @@ def test_what_was_published_is_drawn_with_intervals_and_the_truth():
     assert "5 published numbers, 95 % intervals up to ± " in repr(ax)
     with pytest.raises(ValueError, match="`estimates` must not be empty"):
         stream.published_totals([])
+
+
+def test_the_blocks_that_are_added_up_cover_each_period_once():
+    """After period 12, a tree of threes over 13 periods adds a block of 9 and one of 3."""
+    ax = stream.blocks(Tree(13, branches=3, levels=3), 12)
+    styles = {patch.get_label(): patch.get_facecolor() for patch in ax.patches if patch.get_label()}
+    assert sorted(styles) == ["added up", "complete", "not yet complete"]
+    spans = {label: [] for label in styles}
+    for patch in ax.patches:
+        label = next(label for label, colour in styles.items() if colour == patch.get_facecolor())
+        spans[label].append((patch.get_x() + 0.44, patch.get_x() + patch.get_width() - 0.44))
+    assert sorted(spans["added up"]) == [pytest.approx((1, 9)), pytest.approx((10, 12))]
+    assert spans["not yet complete"] == [pytest.approx((13, 13))]
+    assert len(ax.patches) == 13 + 4 + 1
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["single periods", "blocks of 3", "blocks of 9"]
+    assert "the sum of 2 blocks: periods 1 to 9, 10 to 12" in repr(ax)
+
+
+def test_blocks_are_those_of_a_period_of_a_tree_over_all_periods():
+    assert "the sum of 1 block: periods 1>" in repr(stream.blocks(Tree(4, branches=2, levels=2), 1))
+    with pytest.raises(ValueError, match="must be a period of the tree"):
+        stream.blocks(Tree(4), 5)
+    with pytest.raises(ValueError, match="must have no window"):
+        stream.blocks(Tree(4, window=2), 1)

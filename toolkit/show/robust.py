@@ -8,9 +8,22 @@ from matplotlib.axes import Axes
 
 from toolkit.central.robust.estimators import MEstimator
 from toolkit.central.robust.influence import influence
+from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.smooth import local_sensitivity, smooth_sensitivity
-from toolkit.core.checks import Number, check_bounds, check_choice, reject
-from toolkit.show.canvas import BLUE, GREY, ORANGE, SKY, VERMILLION, axes, document_figure, draw_curves, finish, percent
+from toolkit.core.checks import Number, check_bounds, check_choice, check_integer, float_array, reject
+from toolkit.show.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    axes,
+    document_figure,
+    draw_curves,
+    finish,
+    percent,
+)
 
 _CURVE_STYLES = ((BLUE, "-", "o"), (VERMILLION, "--", "s"), (ORANGE, "-.", "D"), (SKY, ":", "^"))
 _X_LABELS = {"epsilon": "ε", "people": "people", "C": "C"}
@@ -198,3 +211,54 @@ def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Numbe
     local, smooth = (f"{min(sensitivities):.3g} to {max(sensitivities):.3g}" for sensitivities in lines.values())
     alt = f"one value moves from {low:g} to {high:g}: the local sensitivity of the median goes from {local}, "
     return finish(ax, "One value moves", f"{alt}the smooth from {smooth}, the global is {high - low:g}")
+
+
+@document_figure
+def smoothing(
+    values: Any, *, bounds: tuple[Number, Number], beta: Number, max_changes: int = 30, ax: Axes | None = None
+) -> Axes:
+    """Draw how the smooth sensitivity of the median results from the changes of more and more people.
+
+    The first curve is the largest local sensitivity after at most k people have changed. The second curve is the first,
+    divided by e**(beta k). Its highest point is the smooth sensitivity, which must be at a k of at most `max_changes`.
+
+    Parameters
+    ----------
+    values : array_like
+        An odd number of assumed values, never real data.
+    bounds : tuple of numbers
+        The lowest and the highest possible value.
+    beta : number
+        The smoothness of the smooth sensitivity.
+    max_changes : int, default 30
+        The largest number of people who change.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.robust.smoothing([20, 40, 45, 50, 70], bounds=(0, 100), beta=0.5, max_changes=5)
+    <Picture: largest local sensitivity of the median after k changes: from 5 at k = 0 to 100 at k = 5; divided by
+    e^(0.5 k) it is largest at k = 2: 20.2, the smooth sensitivity>
+    """
+    low, high = map(float, check_bounds(bounds))
+    numbers = np.sort(np.clip(float_array(values, "values"), low, high))
+    largest_k = min(check_integer(max_changes, "max_changes"), len(numbers))
+    statistic = RankStatistic.from_name("median", len(numbers))
+    changes = np.arange(largest_k + 1)
+    within = np.asarray(statistic._sensitivities(numbers, low, high, largest_k)) / statistic.divisor
+    discounted = within * np.exp(-float(beta) * changes)
+    best = int(np.argmax(discounted))
+    smooth = smooth_sensitivity("median", numbers, bounds=bounds, beta=beta)
+    if discounted[best] < smooth * (1 - 1e-9):
+        rule = "`max_changes` must reach the number of changes at which the smooth sensitivity is attained"
+        reject(rule, max_changes, "the highest point of the curve would not be the smooth sensitivity")
+    ax = axes(ax, width=7.2)
+    ax.plot(changes, within, color=BLUE, marker="o", markersize=4, linewidth=2, label="after k changes")
+    label = "divided by $e^{β k}$"
+    ax.plot(changes, discounted, color=ORANGE, linestyle="--", marker="D", markersize=4, linewidth=2, label=label)
+    ax.plot([best], [discounted[best]], "o", color=INK, fillstyle="none", markersize=13, label="smooth sensitivity")
+    ax.set(xlabel="people who change first, k", ylabel="how far one more person\nmoves the median", ylim=(0, None))
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    alt = f"largest local sensitivity of the median after k changes: from {within[0]:.3g} at k = 0 to {within[-1]:.3g} "
+    alt += f"at k = {largest_k}; divided by e^({float(beta):.3g} k) it is largest at k = {best}: "
+    return finish(ax, "What could happen if k people changed", f"{alt}{discounted[best]:.3g}, the smooth sensitivity")

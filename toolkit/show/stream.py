@@ -1,11 +1,14 @@
-"""Figures of running totals: errors by number of periods, and the published totals."""
+"""Figures of running totals: errors by number of periods, the published totals, and the blocks of a tree."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from toolkit.central.stream.comparison import NAMES, crossing, error
+from toolkit.central.stream.trees import Tree
 from toolkit.core.checks import check_integer, float_array, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
@@ -14,6 +17,12 @@ from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, 
 SHARE, FRESH, BINARY, BELOW, BEST, ROOT, EQUAL = NAMES
 _STYLES = {SHARE: (GREY, ":"), FRESH: (BLUE, "-"), BINARY: (VERMILLION, "--"), BELOW: (ORANGE, "-.")}
 _STYLES |= {BEST: (INK, "-"), ROOT: (SKY, "--"), EQUAL: (SKY, "-")}
+
+_BLOCK_STYLES: dict[str, dict[str, Any]] = {
+    "added up": {"facecolor": ORANGE, "edgecolor": INK},
+    "complete": {"facecolor": SKY, "alpha": 0.45},
+    "not yet complete": {"facecolor": "none", "edgecolor": GREY, "linestyle": ":"},
+}
 
 
 @document_figure
@@ -89,3 +98,52 @@ def published_totals(
     ax.legend(frameon=False, loc="upper left")
     alt = f"{len(periods):,} published numbers, 95 % intervals up to ± {margin.max():.3g}"
     return finish(ax, "Published every period", alt)
+
+
+@document_figure
+def blocks(tree: Tree, period: int, *, ax: Axes | None = None) -> Axes:
+    """Draw the blocks of a tree, and highlight those whose noisy sums add up to the total after a period.
+
+    Blocks that are not complete after this period are drawn with dotted lines: no published number uses them yet.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree over all periods so far, without a window.
+    period : int
+        The period, counted from 1.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> from toolkit.central.stream import Tree
+    >>> show.stream.blocks(Tree(12, branches=2, levels=4), 12)
+    <Picture: a tree over 12 periods: the total after period 12 is the sum of 2 blocks: periods 1 to 8, 9 to 12>
+    """
+    if tree.window is not None:
+        reject("`tree` must have no window", tree.window, "a total over a window also subtracts blocks")
+    last = check_integer(period, "period")
+    if last > tree.periods:
+        reject("`period` must be a period of the tree", last, f"the tree has {tree.periods:,} periods")
+    added, _ = tree.terms(last)
+    ax, sizes = axes(ax, width=8.6, height=1.1 + 0.5 * tree.levels), [tree.branches**j for j in range(tree.levels)]
+    drawn_kinds = set[str]()
+    for level, size in enumerate(sizes):
+        for index in range(tree.periods // size):
+            end = (index + 1) * size
+            kind = "added up" if (level, index) in added else "complete" if end <= last else "not yet complete"
+            corner, label = (index * size + 0.56, level - 0.36), None if kind in drawn_kinds else kind
+            ax.add_patch(Rectangle(corner, size - 0.12, 0.72, label=label, **_BLOCK_STYLES[kind]))
+            drawn_kinds.add(kind)
+    ax.axvline(last + 0.5, color=INK, linewidth=1.5)
+    ax.set_yticks(range(tree.levels), ["single periods" if size == 1 else f"blocks of {size:,}" for size in sizes])
+    ax.tick_params(axis="y", length=0)
+    ax.set(xlim=(0.4, tree.periods + 0.6), ylim=(-0.6, tree.levels - 0.4), xlabel="period")
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    spans = sorted((index * sizes[level] + 1, (index + 1) * sizes[level]) for level, index in added)
+    texts = ", ".join(f"{first}" if first == end else f"{first} to {end}" for first, end in spans)
+    count = f"{len(spans)} block{'' if len(spans) == 1 else 's'}"
+    alt = (
+        f"a tree over {tree.periods:,} periods: the total after period {last:,} is the sum of {count}: periods {texts}"
+    )
+    return finish(ax, f"The total after period {last:,}: {count}, each with its own noise", alt)
