@@ -100,6 +100,17 @@ def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> 
     assert survey(faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated())
 
 
+def test_a_page_has_neighbors_that_do_not_depend_on_one_another() -> None:
+    first, second = (Question(name, f"{name}?", options=["a", "b"], page="you") for name in ("first", "second"))
+    assert survey(first, second, cheated())
+    assert survey(faculty(), first, Question("third", "Third?", options=["a", "b"], show_if=LAW, page="you"), cheated())
+    message = "question 'second': questions with the same `page` must be neighbors, got 'cheated' between: move it"
+    refused(message, first, cheated(), second)
+    third = Question("third", "Third?", bounds=(0, 1), show_if={"first": ["a"]}, page="you")
+    refused("'third': `show_if` must name a question on an earlier page, got 'first' on", first, second, third)
+    assert survey(first, second, Question("third", "Third?", bounds=(0, 1), show_if={"first": ["a"]}), cheated())
+
+
 def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
     twin = Question("direct", "HAVE you ever cheated, on an exam!", options=["no", "yes"])
     message = "must not have the text of a randomized question"

@@ -59,6 +59,7 @@ IN_QUESTIONS = {
     "instructions": {**ONE, "instructions": "Toss."},
     "anchor": {**ONE, "anchor": "c"},
     "show_if": {**ONE, "show_if": {"z": ["a"]}},
+    "page": {**HIDDEN, "page": "you"},
     "required": {**HIDDEN, "required": False},
     "bounds": {"name": "q", "text": "Q?", "bounds": [1, 0]},
     "bounds of whole numbers": {"name": "q", "text": "Q?", "bounds": [0, 0.5], "whole": True},

@@ -117,6 +117,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an anchor that is a truth value": ({"options": [1, 2], "anchor": True}, "must be one of the options"),
     "show_if as a string": ({"free_text": True, "show_if": {"faculty": "law"}}, "a list of options"),
     "an empty show_if": ({"free_text": True, "show_if": {}}, "`show_if` must be a mapping from question to options"),
+    "a page of a design": (
+        {"design": warner(p="2/3"), "page": "you"},
+        "`page` must be left out of a randomized question, which has a page to itself, got a page: its odds",
+    ),
+    "a page without a name": ({"free_text": True, "page": ""}, "`page` must not be empty"),
+    "a page by number": ({"free_text": True, "page": 1}, "`page` must be a string, got int"),
     "required as a word": ({"free_text": True, "required": "no"}, "true or false"),
     "a design that is none": ({"design": "warner"}, "must be a randomizer"),
     "other options than the design's": (

@@ -171,12 +171,22 @@ def test_questions_that_depend_on_one_another_move_together():
     assert question_units([*ORDERED, both, last], ["a", "d"]) == ([[0, 1, 2, 3], [4]], [0, 1])
 
 
+def test_questions_on_one_page_move_together_with_those_that_they_depend_on():
+    alone = Question("d", "D?", options=["x", "y"])
+    paged = [Question(name, f"{name}?", bounds=(0, 1), page="p") for name in "ef"]
+    after = Question("g", "G?", bounds=(0, 1), page="p", show_if={"a": ["x"]})
+    assert question_units([alone, *paged], random_order=True) == ([[0], [1, 2]], [0, 1])
+    units = [[0, 2, 4, 5, 6], [1], [3]]
+    assert question_units([*ORDERED, alone, *paged, after], random_order=True) == (units, [0, 1, 2])
+    assert question_units([*ORDERED, alone, *paged], ["c", "d"]) == ([[0], [1], [2], [3], [4], [5]], [1, 3])
+
+
 ORDERS = [
     *((order, None) for order in (True, False, ["a", "c"], ("a", "c"))),
     *((wrong, "must be true or false, or a list") for wrong in ("a", 1, None)),
     (["a"], "two or more questions, each once, got 1"),
     (["a", "a"], "each once, got repeated names"),
-    (["a", "b"], "got 'b', which has `show_if`: .* name that question"),
+    (["a", "b"], "got 'b', which follows another: .* name that one"),
     (["a", "z"], "got 'z', which is not a question"),
     (["a", 1], "`random_order` must be a string, got int"),
 ]

@@ -108,6 +108,16 @@ def test_conditions_refer_to_questions_by_index():
     assert found["work"]["show_if"] == found["cheated"]["show_if"] == []
 
 
+def test_a_page_states_once_that_its_questions_are_not_protected():
+    """The page's script shows the note; each question keeps its other paragraphs."""
+    age = Question("age", "How old?", bounds=(0, 99), help="In years.", page="you")
+    found = items(CHEATED, WORK, age)
+    assert found["age"]["page"] == "you"
+    assert "page" not in found["work"]
+    assert [text["en"] for _, text in found["age"]["before"]] == ["In years."]
+    assert [text["en"][:13] for _, text in found["work"]["before"]] == ["This question"]
+
+
 KINDS = {
     "choice": (CHEATED, [0, 1], None, "Please give an answer first."),
     "ticks": (

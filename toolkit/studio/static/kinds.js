@@ -45,6 +45,7 @@ export function protect(question, on) {
   const kind = kindOf(question);
   if (on) {
     delete question.required;
+    delete question.page;
     question.design = kind === "likert" ? { likert: { points: question.options.length, epsilon: 1 } } : { [firstDesign(kind)]: { epsilon: 1 } };
     if (kind === "yesno" || kind === "likert") delete question.options;
     delete question.multiple;

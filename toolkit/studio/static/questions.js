@@ -92,6 +92,8 @@ function editor(question, i, data, kind) {
     !isProtected(question) && toggle(t("Must be answered"), question.required !== false, (on) => change(() => (on ? delete question.required : (question.required = false)))),
     field(t("Name of its column in the results"), input(question.name, (value) => change(() => (question.name = value)), { "data-key": at("name"), spellcheck: "false" }),
       { at: at("name"), hint: t("Small letters, digits and _.") }),
+    !isProtected(question) && field(t("Its page"), input(question.page ?? "", (value) => change(() => (value ? (question.page = value) : delete question.page)), { "data-key": at("page") }),
+      { at: at("page"), hint: t("Neighboring plain questions with the same word here are asked on one page. Nobody reads the word.") }),
     condition(question, i, data),
   ];
   return h("div", { class: "editor" }, ...parts, h("details", {}, h("summary", {}, t("More")), ...rest.filter(Boolean)), tools(question, i, data));

@@ -191,6 +191,22 @@ def check_conditions(questions: Sequence[Question]) -> None:
                 _check_condition(question, questions[names.index(name)], options)
 
 
+def check_pages(questions: Sequence[Question]) -> None:
+    """Reject a page whose questions are not neighbors, or that depend on an answer on the same page."""
+    for index, question in enumerate(questions):
+        earlier = [other.name for other in questions[:index] if other.page == question.page]
+        if question.page is None or not earlier:
+            continue
+        previous = questions[index - 1].name
+        with error_location(question=question.name):
+            if earlier[-1] != previous:
+                why = "move it, or give one of them another page"
+                reject_field("page", "questions with the same `page` must be neighbors", f"{previous!r} between", why)
+            if name := next((name for name in question.show_if or () if name in earlier), None):
+                rule = "`show_if` must name a question on an earlier page"
+                reject_field("show_if", rule, f"{name!r} on the same page", "its answer is not known yet")
+
+
 def _check_condition(question: Question, other: Question, options: Sequence[str | int]) -> None:
     name = other.name
     if other.randomized:

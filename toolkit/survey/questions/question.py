@@ -101,6 +101,9 @@ class Question:
     random_order : bool
         Whether the options are shown in random order. The phone draws the order for each person, and neither stores nor
         sends it. An option for declining to answer keeps its position.
+    page : str, optional
+        A name that neighboring plain questions share; they are then asked together on one page, which does not show
+        the name. A randomized question always has a page to itself.
     innocent : mapping, optional
         {"born": "jan-apr"}: in mode "physical", the innocent question of a crosswise, triangular or unrelated design
         asks whether somebody's birthday is in these months. The share of such birthdays is computed from the number of
@@ -141,6 +144,7 @@ class Question:
     memo: Memo | None = dataclasses.field(init=False, default=None)
     whole: bool = declare_field(checks.checked_whole_flag, False, omit_default=True)
     random_order: bool = declare_field(checks.checked_random_order, False, omit_default=True)
+    page: str | None = declare_field(checks.checked_page, None)
     innocent: FieldType[Mapping[str, str] | None, Frozen[str, str] | None] = declare_field(
         checks.checked_innocent, None
     )

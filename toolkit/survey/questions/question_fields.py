@@ -21,7 +21,7 @@ from toolkit.local.questionnaire import Likert, likert
 from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
 from toolkit.survey.questions.errors import SurveyError, error_location
-from toolkit.texts.multilingual import Frozen, Text, checked_words
+from toolkit.texts.multilingual import Frozen, Text, checked_string, checked_words
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER
 
 MOST_OPTIONS = 1000
@@ -250,6 +250,16 @@ def checked_random_order(value: object, name: str, question: Any) -> bool:
     if checked_flag(value, name) and not question.options:
         reject("`random_order` needs a question with options", "another kind", "there is nothing to order")
     return bool(value)
+
+
+def checked_page(value: object, name: str, question: Any) -> str | None:
+    """Check and return the page of a plain question; a protected question has a page to itself."""
+    if value is None:
+        return None
+    if question.randomized:
+        why = "its odds and its report are shown beside it: leave `page` out"
+        reject("`page` must be left out of a randomized question, which has a page to itself", "a page", why)
+    return checked_string(value, name, 40)
 
 
 def checked_innocent(value: object, _name: str, question: Any) -> Frozen[str, str] | None:

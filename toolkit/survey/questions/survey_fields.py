@@ -198,17 +198,18 @@ def checked_random_order(value: object, name: str, survey: Any) -> bool | tuple[
     heads = [survey.questions[unit[0]].name for unit in _components(survey.questions)]
     if strange := [question for question in names if question not in heads]:
         is_question = strange[0] in [question.name for question in survey.questions]
-        received = f"{strange[0]!r}"[:60] + (", which has `show_if`" if is_question else ", which is not a question")
-        moves = "it moves together with the question that it depends on: name that question instead"
+        received = f"{strange[0]!r}"[:60] + (", which follows another" if is_question else ", which is not a question")
+        moves = "it moves with the question that it depends on, or with the first on its page: name that one instead"
         why = moves if is_question else "correct the name"
-        reject("`random_order` must name questions of the survey without `show_if`", received, why)
+        reject("`random_order` must name questions of the survey that move by themselves", received, why)
     return tuple(names)
 
 
 def question_units(questions: Sequence[Any], random_order: bool | Sequence[str]) -> tuple[list[list[int]], list[int]]:
     """Return lists of indices of questions that stay together, and the indices of the lists that are in random order.
 
-    A question and those that depend on it through `show_if` stay together, in their order.
+    A question, those that depend on it through `show_if`, and all questions on their pages stay together, in their
+    order.
     """
     moving = [
         unit
@@ -221,15 +222,17 @@ def question_units(questions: Sequence[Any], random_order: bool | Sequence[str])
 
 
 def _components(questions: Sequence[Any]) -> list[list[int]]:
-    """Return the indices of questions that depend on one another, without the question that draws the arm."""
+    """Return indices of questions that depend on one another or share a page, without the question about the arm."""
 
-    def names_in(unit: Sequence[int]) -> set[str]:
-        return {questions[index].name for index in unit}
+    def is_joined(unit: Sequence[int], question: Any) -> bool:
+        others = [questions[index] for index in unit]
+        on_page = question.page is not None and question.page in [other.page for other in others]
+        return on_page or any(other.name in (question.show_if or ()) for other in others)
 
     components: list[list[int]] = []
     for index, question in enumerate(questions):
         if question.draw_probabilities is None:
-            joined = [unit for unit in components if not names_in(unit).isdisjoint(question.show_if or ())]
+            joined = [unit for unit in components if is_joined(unit, question)]
             components = [unit for unit in components if unit not in joined]
             components.append([*chain.from_iterable(joined), index])
     return sorted(map(sorted, components))

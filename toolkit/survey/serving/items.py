@@ -177,7 +177,8 @@ def _legend_texts(question: Item, words: Words) -> dict[str, str]:
 
 def _paragraphs(question: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
     """Return the paragraphs between a question and its field, as pairs of kind and text by language."""
-    paragraphs = [("note", question.get("help")), ("note", note), ("lead", question.get("instructions"))]
+    note_texts = None if "page" in question else note  # a page shows the note once, for all its questions
+    paragraphs = [("note", question.get("help")), ("note", note_texts), ("lead", question.get("instructions"))]
     paragraphs += [("lead", question.get("warning")), ("odds", _odds_texts(question))]
     return [(kind, text) for kind, text in paragraphs if text is not None]
 

@@ -33,8 +33,9 @@ export function sheet(survey, shelf, attic) {
     const truth = answer(item);
     return truth === undefined || item.mode !== "auto" ? truth : randomized(item, truth, source(item), recall(item));
   };
+  const asked = () => order.map((i) => survey.questions[i]).filter((item) => visible(item) && !item.weights);
   return {
-    key, answer, value, memory,
+    key, answer, value, memory, asked,
     begun: () => drawn || lasting.read(),
     // Reserve this wave's report for this page; false if another page has made it.
     seal() {
@@ -74,7 +75,7 @@ export function sheet(survey, shelf, attic) {
     },
     practised: () => over || !survey.intro.length || shelf.write("practised", (over = [understood])),
     intro: () => (before ? [] : survey.intro),
-    asked: () => order.map((i) => survey.questions[i]).filter((item) => visible(item) && !item.weights),
+    page: (item) => (item.page ? asked().filter(({ page }) => page === item.page) : [item]), // all items on its screen
     // The body of the report, byte for byte.
     body(token) {
       const answers = {};

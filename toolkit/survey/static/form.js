@@ -19,7 +19,8 @@ let current = "consent"; // the screen, with its question after a colon
 
 const items = () => app.sheet.intro().concat(app.sheet.asked());
 
-const steps = () => ["consent"].concat(...items().map((item) => item.screens), "review");
+const first = (item) => app.sheet.page(item)[0];
+const steps = () => ["consent"].concat(...items().map((item) => (first(item) === item ? item.screens : [])), "review");
 const place = (screen) => steps().indexOf(screen);
 
 function next() {
@@ -36,7 +37,9 @@ function go(screen) {
 // Show a screen, or the screen that must precede it.
 function show(screen) {
   const open = items().find((item) => app.sheet.answer(item) === undefined);
-  const due = open ? "ask:" + open.name : "review";
+  const due = open ? "ask:" + first(open).name : "review";
+  const meant = items().find(({ name }) => screen === "ask:" + name); // it may be asked on the page of another
+  if (meant) screen = "ask:" + first(meant).name;
   if (/^(sending|end)$/.test(current)) screen = current; // nobody can go back: the answers are deleted
   else if (!consented || place(screen) < 0) screen = "consent";
   else if (place(screen) > place(due)) screen = due;
@@ -46,7 +49,8 @@ function show(screen) {
   const [n, of] = [place(screen) + 1, steps().length];
   const item = items().find((one) => one.name === about);
   if (survey.questions.includes(item)) app.sheet.practised();
-  const step = n > 0 && make("progress", { max: of, value: n, "aria-label": say("step", { n, of }) });
+  app.step = say("step", { n, of });
+  const step = n > 0 && make("progress", { max: of, value: n, "aria-label": app.step });
   const offline = consented || survey.access !== "blind"; // a blind token needs the network
   display(screens[name](app, item), step, footer(survey, name, offline && !survey.intro.includes(item)));
 }

@@ -141,18 +141,15 @@ export const screens = {
     row(button("not_part", decline, ""), button("take_part", takePart)),
   ],
 
-  ask({ sheet, next, go }, item) {
+  ask(app, item) {
+    const { sheet, next, go } = app;
     const asked = sheet.asked();
+    const together = sheet.page(item);
+    if (together.length > 1) return page(app, together);
     const turn = item.tries && item.tries[Math.min(sheet.tries(), item.tries.length - 1)];
-    const field = (item.field ? typed : boxes)(turn || item, sheet.answer(item));
-    const problem = make("p", { class: "error", role: "alert", id: "problem" });
-    const complain = (words) => {
-      problem.textContent = words;
-      entitle(words);
-      group.querySelectorAll("[type=text], textarea").forEach((one) => one.setAttribute("aria-invalid", words !== ""));
-    };
+    const { elements, problem, complain, read: answered } = answerable(turn || item, sheet.answer(item));
     const proceed = button("continue", () => {
-      const read = field.read();
+      const read = answered();
       if (typeof read === "string") return complain(read);
       if (turn) {
         const right = read[0] === turn.right;
@@ -172,12 +169,11 @@ export const screens = {
       outcome.focus();
     };
     const keydown = (event) => event.key === "Enter" && event.target.tagName === "INPUT" && proceed.click();
-    const answering = [...field.elements, problem, row(back("back"), proceed)];
-    const place = { n: asked.indexOf(item) + 1, of: asked.length };
-    const count = make("span", { class: "count" }, say(item.heading, place));
-    const group = make("fieldset", { keydown, "aria-describedby": "problem", input: () => complain("") },
+    const answering = [...elements, row(back("back"), proceed)];
+    const group = make("fieldset", { keydown, "aria-describedby": problem.id, input: () => complain("") },
       turn && sheet.tries() === 1 && lead("wrong_once"),
-      make("legend", {}, heading(turn ? turn.legend : item.legend, count, " ")),
+      make("legend", {}, heading(turn ? turn.legend : item.legend, numbered(item, asked), " ")),
+      item.page && note("plain_note"),
       ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(text, "odds")) : p(text, kind))),
       ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering));
     return [group];
@@ -222,6 +218,43 @@ export const screens = {
   ],
 };
 
+const numbered = (item, asked) =>
+  make("span", { class: "count" }, say(item.heading, { n: asked.indexOf(item) + 1, of: asked.length }));
+
+// The field of a question with a paragraph for errors.
+function answerable(item, before, id = "problem") {
+  const { elements, read } = (item.field ? typed : boxes)(item, before);
+  const inputs = elements.flatMap((one) => [...(one ? one.querySelectorAll("input, textarea") : [])]);
+  const problem = make("p", { class: "error", role: "alert", id });
+  const complain = (words) => {
+    problem.textContent = words;
+    entitle(words);
+    inputs.filter((one) => one.matches("[type=text], textarea")).forEach((one) => one.setAttribute("aria-invalid", words !== ""));
+  };
+  return { elements: [...elements, problem], inputs, problem, complain, read };
+}
+
+// Plain questions on one page.
+function page({ sheet, next, step }, items) {
+  const fields = items.map((item, i) => answerable(item, sheet.answer(item), "problem" + i));
+  const proceed = button("continue", () => {
+    const read = fields.map((field) => field.read());
+    const wrong = read.map((one) => (typeof one === "string" ? one : ""));
+    fields.forEach((field, i) => field.complain(wrong[i]));
+    const first = wrong.findIndex(Boolean);
+    if (first < 0) return items.forEach((item, i) => sheet.put(item, read[i][0])) || next();
+    entitle(wrong[first]);
+    fields[first].inputs[0].focus();
+  });
+  const keydown = (event) => event.key === "Enter" && event.target.tagName === "INPUT" && proceed.click();
+  const groups = items.map((item, i) =>
+    make("fieldset", { keydown, "aria-describedby": fields[i].problem.id, input: () => fields[i].complain("") },
+      make("legend", {}, make("h2", {}, numbered(item, sheet.asked()), " ", say(item.legend))),
+      ...item.before.map(([kind, text]) => p(text, kind)),
+      ...fields[i].elements));
+  return [make("h1", { tabindex: -1 }, step), note("plain_notes"), ...groups, row(back("back"), proceed)];
+}
+
 // The randomized report.
 const drawn = (sheet, item) => [
   item.turns && wheel(item, item.randomizer.weights[sheet.answer(item)], item.reports, sheet.draw(item)),
@@ -253,7 +286,7 @@ function boxes(item, before) {
   const end = item.choices.length; // the index of "none of these" or "no answer"
   const ticked = before === null && many ? [] : [].concat(before === null || String(before) === "" ? end : before);
   // Under a random name no browser restores an answer.
-  const kind = { type: many ? "checkbox" : "radio", name: "group" + performance.now(), autocomplete: "off" };
+  const kind = { type: many ? "checkbox" : "radio", name: "group" + item.name + performance.now(), autocomplete: "off" };
   const inputs = item.labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
   item.order = item.order || shuffled(inputs, item.mixed); // on this page only
   const change = ({ target }) => {
