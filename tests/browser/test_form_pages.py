@@ -1,9 +1,12 @@
 """Several plain questions on one page, and conditions on plain answers that change on the way."""
 
+import json
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_form_axe import NIGHT, look
+from tests.browser.test_form_secrecy import traffic
 from toolkit import warner
 from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
@@ -107,3 +110,68 @@ def test_a_page_of_questions_breaks_no_rule_of_wcag(phone, name):
     look(person.page)
     person.press(words["continue"])
     look(person.page)
+
+
+MARKUP = "</script><img src=x onerror=alert(1)>{answer:work}&lt;$&"
+PLACES = {"arts": {"en": MARKUP, "de": MARKUP}, "law": {"en": "a law school", "de": "einer Rechtsschule"}}
+TOLD = Survey(
+    {"en": "Campus", "de": "Campus"},
+    [
+        Question("work", {"en": "Do you work?", "de": "Arbeiten Sie?"}, options=["no", "yes"]),
+        Question("faculty", {"en": "Where?", "de": "Wo?"}, options=list(PLACES), labels=PLACES),
+        Question(
+            "cheated",
+            {"en": "Cheated in {answer:faculty}?", "de": "Betrug in {answer:faculty}?"},
+            help={"en": "You work: {answer:work}.", "de": "Arbeit: {answer:work}."},
+            design=warner("3/4"),
+        ),
+    ],
+    consent={"en": "Stop.", "de": "Halt."},
+    languages=("en", "de"),
+    **PLAIN,
+)
+
+
+def test_an_answer_is_inserted_as_text_in_the_language_of_the_page(phone):
+    """Markup and braces in a label stay as they are, and a changed answer changes the text."""
+    person = phone(TOLD, locale="en").begin().choose("Yes").choose(MARKUP)
+    expect(person.page.locator("h1")).to_contain_text(f"Cheated in \u2068{MARKUP}\u2069?")
+    person.reads("You work: \u2068Yes\u2069.")
+    assert person.page.locator("img").count() == 0
+    person.page.go_back()
+    person.choose("a law school").reads("Cheated in \u2068a law school\u2069?").choose("No").press("Next")
+    person.sees("Before you send").reads("Cheated in \u2068a law school\u2069?")
+    words = page_words_by_language(["de"])["de"]
+    german = phone(TOLD, locale="de").open().press(words["take_part"])
+    for label in ("Ja", "einer Rechtsschule"):
+        german.page.get_by_label(label, exact=True).check()
+        german.press(words["continue"])
+    german.reads("Betrug in \u2068einer Rechtsschule\u2069?", "Arbeit: \u2068Ja\u2069.")
+
+
+def test_the_consent_shows_an_ellipsis_in_place_of_an_answer(phone):
+    person = phone(TOLD, locale="en").open()
+    person.page.get_by_label("More: What can be learned").click()
+    person.reads("Cheated in …?")
+    assert "{answer" not in person.page.inner_text("body")
+
+
+def test_no_byte_depends_on_the_truth_on_pages_with_conditions_and_inserted_answers(phone):
+    """(Yes, changed) and (no, kept) give the same report: all requests, and all that is stored before and after."""
+    questions = [*asked()[:3], Question("cheated", "How? 4 {answer:work}", design=warner("3/4")), *asked()[4:]]
+    survey = Survey("Campus", questions, consent="Stop.", **PLAIN)
+    seen = []
+    for answer, word in (("Yes", 0), ("No", 2)):
+        person = phone(survey)
+        person.page.add_init_script("window.pinned = [];")
+        person.begin(words=[word]).pin([])
+        fill(person, q1="Yes", q2="20").choose(answer).press("Next")
+        fill(person, q5="38", q6="Yes", q7="No").sees("Before you send")
+        person.page.locator("button.link").first.click()
+        fill(person, q1="No").sees("Before you send").pin(None)
+        kept = {name: value for name, value in person.kept().items() if ":words" not in name}  # encrypted in a real tab
+        person.press("Send").sees("Thank you")
+        port = person.site.url.split(":")[2].strip("/")
+        seen.append(json.dumps([traffic(person), kept, person.kept()]).replace(port, "port"))
+    assert seen[0] == seen[1]
+    assert '\\"cheated\\":0' in seen[0]

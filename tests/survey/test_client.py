@@ -18,7 +18,7 @@ def test_the_page_stays_below_its_size_limits():
     station = {"station.js", "worker.js"}
     sizes = {name: len(client.asset(name)) for name in client.FILE_NAMES}
     packed = {name: len(gzip.compress(client.asset(name))) for name in client.FILE_NAMES}
-    assert sum(size for name, size in sizes.items() if name not in station) < 54_000, sizes
+    assert sum(size for name, size in sizes.items() if name not in station) < 55_000, sizes
     assert sum(size for name, size in packed.items() if name not in station) < 22_000, packed
     assert sum(packed[name] for name in station) < 6_500, packed
 

@@ -161,8 +161,8 @@ class Survey:
     random_order : bool or sequence of str
         Whether the questions are asked in random order, or the names of two or more questions whose positions are
         shuffled. The phone draws the order for each person, and neither stores nor sends it. A question with `show_if`
-        stays after the question that it depends on, and questions on the same page stay together. On paper the order is
-        that of `questions`.
+        stays after the question that it depends on, as does a question with an inserted answer, and questions on the
+        same page stay together. On paper the order is that of `questions`.
 
     Examples
     --------
@@ -250,7 +250,13 @@ class Survey:
         linter.check_labels(self.questions, self.languages, self.words)
         linter.check_claims(prose, self.questions, self.words)
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
-        for check in (linter.check_conditions, linter.check_pages, linter.check_leaks, linter.check_size):
+        for check in (
+            linter.check_conditions,
+            linter.check_insertions,
+            linter.check_pages,
+            linter.check_leaks,
+            linter.check_size,
+        ):
             check(self.questions)
         for version in [self] if self.field is None else [self, station_version(self)]:
             linter.check_wheels(version.questions)

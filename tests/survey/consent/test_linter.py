@@ -111,6 +111,54 @@ def test_a_page_has_neighbors_that_do_not_depend_on_one_another() -> None:
     assert survey(first, second, Question("third", "Third?", bounds=(0, 1), show_if={"first": ["a"]}), cheated())
 
 
+def test_a_text_inserts_only_earlier_plain_answers_that_all_its_readers_have_given() -> None:
+    why = Question("why", "Why {answer:faculty}?", options=["a", "b"])
+    hidden = Question("cheated", "Cheated in {answer:faculty}?", design=warner("2/3"))
+    assert survey(faculty(), why, hidden).questions[2].inserted_names == ("faculty",)
+    message = r"question 'why': {answer:…} must name a question before this one, got 'faculty': its answer is not known"
+    refused(message, why, faculty())
+    refused(
+        "must not name a randomized question, got 'faculty': .* show the true answer",
+        Question("faculty", "Law?", design=warner("2/3")),
+        why,
+    )
+    for kind in ({"bounds": (0, 9)}, {"options": ["a", "b"], "multiple": True}):
+        refused("must name a plain single-choice question", Question("faculty", "Where?", **kind), why)
+    refused(
+        "single-choice question, got 'arm'", Question("why", "{answer:arm}?", bounds=(0, 1)), arms={"a": 0.5, "b": 0.5}
+    )
+    neighbors = [Question(one.name, one.text, options=one.options, page="p") for one in (faculty(), why)]
+    refused("must name a question on an earlier page, got 'faculty'", *neighbors)
+    refused("must have answered 'faculty', got people who may not", faculty(required=False), why)
+    course = Question("course", "Course?", options=["a", "b"], show_if=LAW)
+    after = {"text": "Why {answer:course}?", "options": ["a", "b"]}
+    assert survey(faculty(), course, Question("why", **after, show_if=LAW))
+    assert survey(faculty(required=False), Question("why", why.text, options=["a", "b"], show_if=LAW))
+    refused("must have answered 'course'", faculty(), course, Question("why", **after))
+    refused(
+        "must have answered 'course'", faculty(), course, Question("why", **after, show_if={"faculty": ["arts", "law"]})
+    )
+    many = Question("many", "Which?", options=[*range(501)])
+    refused("at most 1000 versions", many, faculty(), Question("why", "{answer:many} {answer:faculty}", bounds=(0, 1)))
+    braces = Question("note", "Note?", free_text=True, warning="Not {answer:faculty}.")
+    refused("only `text` and `help` can contain {answer:…}, got 'faculty'", faculty(), braces)
+    assert survey(faculty(), Question("note", "{faculty} {answer}?", options=["a", "b"]))  # these are only braces
+
+
+def test_a_question_with_a_permanent_answer_has_one_text() -> None:
+    memo = Question("cheated", "In {answer:faculty}?", design=MEMO)
+    with pytest.raises(SurveyError, match="a question with a memo must have the same text for everybody"):
+        Survey("Exams", [faculty(), memo], consent="Why.", waves=2, ceiling=9)
+
+
+def test_an_inserted_answer_does_not_make_a_plain_twin_of_a_randomized_question() -> None:
+    deed = Question("deed", "Which?", options=["a", "b"], labels={"b": "cheated on an exam"})
+    direct = Question("direct", "Have you ever {answer:deed}?", options=["no", "yes"])
+    refused("'direct': a plain question must not have the text of a randomized question", deed, direct, cheated())
+    other = Question("other", "Have you often {answer:deed}?", options=["no", "yes"])
+    assert survey(deed, other, cheated())
+
+
 def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
     twin = Question("direct", "HAVE you ever cheated, on an exam!", options=["no", "yes"])
     message = "must not have the text of a randomized question"

@@ -113,6 +113,10 @@ def test_markup_in_a_text_has_no_effect(tmp_path):
             lambda: survey(Question("cheated", "Have you?", design=Memo(warner("3/4"), warner("3/4"))), waves=2),
             "no memo",
         ),
+        (
+            lambda: survey(faculty(), Question("why", "Why {answer:faculty}?", options=["a", "b"])),
+            "another program's form must be the same for everybody",
+        ),
         (lambda: survey(faculty(), cheated(), random_order=True), "must ask every person once"),
         (lambda: survey(Question("sex", "Sex?", options=["f", "m"], random_order=True)), "show options in one order"),
         (

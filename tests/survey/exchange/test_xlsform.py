@@ -188,6 +188,14 @@ def test_people_are_not_asked_to_choose_what_chance_must(tmp_path):
         write_xlsform(survey(*asked, arms={"a": 0.5, "b": 0.5}), tmp_path / "form.xlsx")
 
 
+def test_an_inserted_answer_is_refused_with_a_remedy(tmp_path):
+    asked = survey(faculty(), Question("why", "Why {answer:faculty}?", options=[1, 2]), check=False)
+    with pytest.raises(
+        ValueError, match=r"the same for everybody, got {answer:faculty} in 'why': leave it out, or ask"
+    ):
+        write_xlsform(asked, tmp_path / "form.xlsx")
+
+
 def book_of(tmp_path, *rows, choices=()):
     book = openpyxl.Workbook()
     book.active.title = "survey"

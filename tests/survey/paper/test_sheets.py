@@ -27,6 +27,12 @@ def printed(made: Survey, kind: str = "form", copies: int = 1) -> str:
     return re.sub(r">\s+<", "><", page.partition("</style>")[2])
 
 
+def test_a_sheet_cannot_insert_an_answer() -> None:
+    why = Question("why", "Why {answer:faculty}?", options=["a", "b"])
+    with pytest.raises(ValueError, match="a paper form or of another program's form must be the same for everybody"):
+        printed(survey(faculty(), why, cheated(design=DIE)))
+
+
 def test_a_die_in_the_respondents_hand_realizes_the_design_exactly() -> None:
     form = printed(survey(faculty(), cheated(design=DIE)))
     assert "Use a die, anew for this question. Let nobody see what comes out." in form

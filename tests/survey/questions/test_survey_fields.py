@@ -176,6 +176,8 @@ def test_questions_on_one_page_move_together_with_those_that_they_depend_on():
     paged = [Question(name, f"{name}?", bounds=(0, 1), page="p") for name in "ef"]
     after = Question("g", "G?", bounds=(0, 1), page="p", show_if={"a": ["x"]})
     assert question_units([alone, *paged], random_order=True) == ([[0], [1, 2]], [0, 1])
+    told = Question("h", "{answer:c}?", options=["x", "y"])
+    assert question_units([*ORDERED, told], random_order=True) == ([[0, 2], [1, 3]], [0, 1])
     units = [[0, 2, 4, 5, 6], [1], [3]]
     assert question_units([*ORDERED, alone, *paged, after], random_order=True) == (units, [0, 1, 2])
     assert question_units([*ORDERED, alone, *paged], ["c", "d"]) == ([[0], [1], [2], [3], [4], [5]], [1, 3])

@@ -10,6 +10,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 
 from toolkit.core.checks import reject
 from toolkit.core.loss import Pure
@@ -18,7 +19,14 @@ from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining_option, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.questions.errors import SurveyWarning, error_location, reject_field
-from toolkit.survey.questions.question import LONGEST_ANSWER, TEXT_FIELDS, Question, loss_over_waves
+from toolkit.survey.questions.question import (
+    LONGEST_ANSWER,
+    TEXT_FIELDS,
+    Question,
+    insert_answers,
+    inserted_names,
+    loss_over_waves,
+)
 from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.texts.multilingual import (
     Text,
@@ -28,7 +36,17 @@ from toolkit.texts.multilingual import (
     in_language,
     visible_form,
 )
-from toolkit.texts.phrases import LANGUAGES, PROMISE_PREFIX, REWORDABLE, WAVES, Own, needs_no_label, phrases, raw_words
+from toolkit.texts.phrases import (
+    LANGUAGES,
+    PROMISE_PREFIX,
+    REWORDABLE,
+    WAVES,
+    Own,
+    base_language,
+    needs_no_label,
+    phrases,
+    raw_words,
+)
 
 SHEET_TRIES = ("understood_1", "understood_2")
 """The columns with the answers to the comprehension check on paper."""
@@ -37,6 +55,8 @@ RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "seri
 """Names that are reserved for the page and the results."""
 
 _MAX_INSTRUCTIONS = 3  # the largest number of options with separate instructions that people can follow on a wheel
+
+_MOST_VERSIONS = 1000  # maximum number of versions of a text with inserted answers
 
 _MAX_SEARCHED = 300  # maximum number of characters that are searched for a claim in one step
 
@@ -191,6 +211,47 @@ def check_conditions(questions: Sequence[Question]) -> None:
                 _check_condition(question, questions[names.index(name)], options)
 
 
+def check_insertions(questions: Sequence[Question]) -> None:
+    """Reject texts that insert anything except an earlier plain answer that all their readers have given."""
+    for index, question in enumerate(questions):
+        earlier = {other.name: other for other in questions[:index]}
+        for field in ("instructions", "warning"):
+            if names := inserted_names(getattr(question, field)):
+                rule = "only `text` and `help` can contain {answer:…}"
+                with error_location(question=question.name):
+                    reject_field(field, rule, repr(names[0])[:60], "people would read the braces; use `help`")
+        with error_location(question=question.name, field="text"):
+            for name in question.inserted_names:
+                if name not in earlier:
+                    rule = "{answer:…} must name a question before this one"
+                    reject(rule, repr(name)[:60], "its answer is not known yet; correct the name, or move the question")
+                _check_insertion(question, earlier[name])
+            if math.prod(len(earlier[name].options) for name in question.inserted_names) > _MOST_VERSIONS:
+                rule = f"the answers in a text must allow at most {_MOST_VERSIONS} versions of it"
+                reject(rule, "more", "insert the answer to a question with fewer options")
+
+
+def _check_insertion(question: Question, other: Question) -> None:
+    """Reject the insertion of a protected answer, of one that may be missing, or into a text that must not change."""
+    name, conditions = other.name, dict(question.show_if or {})
+    if other.randomized:
+        reject("{answer:…} must not name a randomized question", repr(name), "the screen would show the true answer")
+    if other.kind != "choice" or other.draw_probabilities is not None:
+        reject("{answer:…} must name a plain single-choice question", repr(name), "only an option has a label")
+    if other.page is not None and other.page == question.page:
+        reject("{answer:…} must name a question on an earlier page", repr(name), "its answer is not known yet")
+    if question.memo is not None:
+        why = "in a later wave, the stored draw would belong to another text"
+        reject("a question with a memo must have the same text for everybody", "{answer:…}", why)
+    is_asked = all(
+        key in conditions and {*conditions[key]} <= {*options} for key, options in (other.show_if or {}).items()
+    )
+    if name not in conditions and not (other.required and is_asked):
+        rule = f"everybody who reads {{answer:{name}}} must have answered {name!r}"
+        why = f"make {name!r} required and ask it of everybody, or name it in `show_if`"
+        reject(rule, "people who may not have", why)
+
+
 def check_pages(questions: Sequence[Question]) -> None:
     """Reject a page whose questions are not neighbors, or that depend on an answer on the same page."""
     for index, question in enumerate(questions):
@@ -261,7 +322,8 @@ def check_leaks(questions: Sequence[Question]) -> None:
                 rule = "free text in a survey with randomized questions needs a `warning`"
                 why = "people could write there what the design hides; ask them not to"
                 reject_field("warning", rule, "none", why)
-            twins = [other for other in randomized if _letters_and_digits(question) & _letters_and_digits(other)]
+            texts = _letters_and_digits(question, questions)
+            twins = [other for other in randomized if texts & _letters_and_digits(other, questions)]
             twin = next((other for other in twins if not _in_different_arms(question, other)), None)
             if twin is not None and not question.randomized:
                 rule = "a plain question must not have the text of a randomized question"
@@ -274,9 +336,23 @@ def _in_different_arms(question: Question, other: Question) -> bool:
     return all(arms) and not arms[0] & arms[1]
 
 
-def _letters_and_digits(question: Question) -> set[str]:
-    """Return the letters and digits of a question's text in each language."""
-    return {"".join(filter(str.isalnum, visible_form(text).casefold())) or text for text in _texts(question.text)}
+def _letters_and_digits(question: Question, questions: Sequence[Question]) -> set[str]:
+    """Return the letters and digits of a question's text in each language, with all answers that can be inserted."""
+    texts = in_language(question.text, "en")
+    return {
+        "".join(filter(str.isalnum, visible_form(text).casefold())) or text
+        for code, pattern in texts.items()
+        for text in _versions_of(pattern, code, question, questions)
+    }
+
+
+def _versions_of(pattern: str, code: str, question: Question, questions: Sequence[Question]) -> list[str]:
+    """Return a text in one language with each combination of answers that can be inserted."""
+    inserted = [other for other in questions if other.name in question.inserted_names]
+    sentences = phrases(base_language(code) or "en")
+    labels = [[other.label(option, code, sentences) for option in other.options] for other in inserted]
+    names = [other.name for other in inserted]
+    return [insert_answers(pattern, dict(zip(names, combination, strict=True))) for combination in product(*labels)]
 
 
 def _texts(text: str | Text) -> Collection[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.core.checks import reject
 from toolkit.core.loss import Pure
-from toolkit.survey.questions.question import Question, loss_over_waves
+from toolkit.survey.questions.question import Question, insert_answers, loss_over_waves
 from toolkit.survey.questions.survey_fields import Day
 from toolkit.texts.multilingual import Text, text_in
 from toolkit.texts.odds import WEAK_EPSILON, LabelFunction, asks_innocent, odds_sentences, outcome_sentences
@@ -370,7 +370,7 @@ def _storage_layer(
 
 
 def _short_text(question: Question, language: str) -> str:
-    text = " ".join(text_in(question.text, language).split())
+    text = " ".join(insert_answers(text_in(question.text, language)).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
 
 

@@ -22,7 +22,7 @@ from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import as_number, headings, page_words
 from toolkit.survey.consent.wheel import fill_slots
 from toolkit.survey.paper.coding import box_codes
-from toolkit.survey.questions.question import Question, printed_answers
+from toolkit.survey.questions.question import Question, printed_answers, reject_insertions
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import is_right_to_left, isolate_digit_groups, text_in
 from toolkit.texts.phrases import phrases
@@ -88,6 +88,7 @@ def printed_pages(survey: Survey, language: str, serials: Sequence[str], hash_te
     printed.
     """
     for question in survey.questions:
+        reject_insertions(question)
         if question.randomized and not instructions(question, language, survey.words):
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
             reject(rule, question.name, "see design.devices() for the nearest one, or add `instructions`")

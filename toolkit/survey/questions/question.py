@@ -45,6 +45,7 @@ LONGEST_ANSWER = 2000
 MOST_QUESTIONS = 1000
 """Maximum number of questions in a survey."""
 
+_INSERTED = re.compile(r"\{answer:([^{}]*)\}")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
@@ -64,7 +65,8 @@ class Question:
     name : str
         A short name, such as "cheated", which becomes a column of the results.
     text : str or mapping
-        The text of the question, as a string or as strings by language.
+        The text of the question, as a string or as strings by language. In `text` and `help`, ``{answer:faculty}``
+        inserts the label of the answer to an earlier plain single-choice question.
     design : Randomizer, Memo or Likert, optional
         A randomizer, or None for a plain question. With a `toolkit.local.waves.Memo`, for yes/no questions in several
         waves, the phone draws a permanent answer once and adds fresh noise in each wave; the attribute `design` is then
@@ -180,6 +182,11 @@ class Question:
         return () if self.show_if is None else self.show_if.get(ARM, ())
 
     @property
+    def inserted_names(self) -> tuple[str, ...]:
+        """The names of the questions whose answers are inserted into the text or the help."""
+        return tuple(dict.fromkeys(name for text in (self.text, self.help) for name in inserted_names(text)))
+
+    @property
     def report_options(self) -> Labels:
         """The possible reports of a design with a matrix, in the order of their codes; otherwise empty."""
         return () if self.design is None else self.design.report_options
@@ -226,6 +233,29 @@ class Question:
     def __repr__(self) -> str:
         cost = f", epsilon {self.loss.epsilon:.4g}" if self.randomized else ""
         return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
+
+
+def inserted_names(text: str | Text | None) -> list[str]:
+    """Return the names of the questions whose answers are inserted into a text, in all its languages."""
+    texts = () if text is None else (text,) if isinstance(text, str) else text.values()
+    return [name for version in texts for name in _INSERTED.findall(version)]
+
+
+def insert_answers(text: str, answers: Mapping[str, str] | None = None) -> str:
+    """Insert answers into a text by the names of their questions; without answers, an ellipsis stands for each.
+
+    >>> insert_answers("Why {answer:faculty}?"), insert_answers("Why {answer:faculty}?", {"faculty": "law"})
+    ('Why …?', 'Why law?')
+    """
+    return _INSERTED.sub(lambda match: "…" if answers is None else answers[match[1]], text)
+
+
+def reject_insertions(question: Question) -> None:
+    """Reject a question with inserted answers, which only the survey's own page can show."""
+    if question.inserted_names:
+        received = f"{{answer:{question.inserted_names[0]}}} in {question.name!r}"
+        why = "leave it out, or ask the survey on phones"
+        reject("the texts of a paper form or of another program's form must be the same for everybody", received, why)
 
 
 TEXT_FIELDS = field_names_checked_by(Question, checks.checked_text, checks.checked_instructions)

@@ -208,8 +208,7 @@ def checked_random_order(value: object, name: str, survey: Any) -> bool | tuple[
 def question_units(questions: Sequence[Any], random_order: bool | Sequence[str]) -> tuple[list[list[int]], list[int]]:
     """Return lists of indices of questions that stay together, and the indices of the lists that are in random order.
 
-    A question, those that depend on it through `show_if`, and all questions on their pages stay together, in their
-    order.
+    A question, those that depend on it, and all questions on their pages stay together, in their order.
     """
     moving = [
         unit
@@ -222,12 +221,16 @@ def question_units(questions: Sequence[Any], random_order: bool | Sequence[str])
 
 
 def _components(questions: Sequence[Any]) -> list[list[int]]:
-    """Return indices of questions that depend on one another or share a page, without the question about the arm."""
+    """Return indices of questions that depend on one another or share a page, without the question about the arm.
+
+    A question depends on those that its `show_if` names, and on those whose answers its texts contain.
+    """
 
     def is_joined(unit: Sequence[int], question: Any) -> bool:
         others = [questions[index] for index in unit]
+        names = {*(question.show_if or ()), *question.inserted_names}
         on_page = question.page is not None and question.page in [other.page for other in others]
-        return on_page or any(other.name in (question.show_if or ()) for other in others)
+        return on_page or any(other.name in names for other in others)
 
     components: list[list[int]] = []
     for index, question in enumerate(questions):

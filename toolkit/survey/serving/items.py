@@ -12,7 +12,7 @@ from typing import Any
 from toolkit.local.design import Design
 from toolkit.survey.consent.device_check import DeviceTry, device_tries, quoted
 from toolkit.survey.consent.wheel import fill_slots, wheel
-from toolkit.survey.questions.question import LONGEST_ANSWER
+from toolkit.survey.questions.question import LONGEST_ANSWER, insert_answers
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import is_right_to_left
 
@@ -195,11 +195,12 @@ def odds_by_question(items: Sequence[Item]) -> list[dict[str, str]]:
     for item in items:
         if item["odds"] is None:
             continue
+        question = {code: insert_answers(text) for code, text in item["text"].items()}
         earlier = next((text for same, text in texts if same == item["odds"]), None)
         if earlier is None:
-            texts.append((item["odds"], dict(item["text"])))
+            texts.append((item["odds"], question))
         else:
-            earlier |= {code: f"{earlier[code]}\n{text}" for code, text in item["text"].items()}
+            earlier |= {code: f"{earlier[code]}\n{text}" for code, text in question.items()}
     return [{code: f"{text[code]}\n{same[code]}" for code in same} for same, text in texts]
 
 

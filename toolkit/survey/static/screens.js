@@ -10,7 +10,7 @@ export const speech = {};
 // A text by its name, or a text of the survey, with values inserted.
 export function say(text, values = {}) {
   const found = typeof text === "string" ? speech.words[text] : text[speech.code];
-  return found.replace(/\{(\w+)\}/g, (all, name) => (values.hasOwnProperty(name) ? values[name] : all));
+  return found.replace(/\{([\w:]+)\}/g, (all, name) => (values.hasOwnProperty(name) ? values[name] : all));
 }
 
 const figure = (value, decimals = 12) => written(value, decimals, speech.words);
@@ -33,7 +33,7 @@ export function fill(element, children) {
   return element;
 }
 
-export const p = (text, kind) => make("p", { class: kind }, say(text));
+export const p = (text, kind, values) => make("p", { class: kind }, say(text, values));
 export const note = (word) => p(word, "note");
 export const lead = (word) => p(word, "lead");
 export const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
@@ -49,7 +49,13 @@ const unfold = (texts, title) => {
   return part;
 };
 
-export const heading = (text, ...before) => make("h1", { tabindex: -1 }, ...before, say(text));
+export const heading = (text) => make("h1", { tabindex: -1 }, say(text));
+
+// Plain answers that texts may contain, by slot: labels that are isolated from the direction of the text around them.
+const inserted = ({ survey, sheet }) => {
+  const found = survey.questions.filter((item) => item.mode === "plain" && item.kind === "choice" && sheet.answer(item) != null);
+  return Object.fromEntries(found.map((item) => ["answer:" + item.name, `\u2068${say(item.labels[sheet.answer(item)])}\u2069`]));
+};
 
 // Browsers store titles, so a title names the screen and errors, but no question.
 function entitle(wrong) {
@@ -145,6 +151,7 @@ export const screens = {
     const { sheet, next, go } = app;
     const asked = sheet.asked();
     const together = sheet.page(item);
+    const values = inserted(app);
     if (together.length > 1) return page(app, together);
     const turn = item.tries && item.tries[Math.min(sheet.tries(), item.tries.length - 1)];
     const { elements, problem, complain, read: answered } = answerable(turn || item, sheet.answer(item));
@@ -172,9 +179,9 @@ export const screens = {
     const answering = [...elements, row(back("back"), proceed)];
     const group = make("fieldset", { keydown, "aria-describedby": problem.id, input: () => complain("") },
       turn && sheet.tries() === 1 && lead("wrong_once"),
-      make("legend", {}, heading(turn ? turn.legend : item.legend, numbered(item, asked), " ")),
+      make("legend", {}, make("h1", { tabindex: -1 }, numbered(item, asked), " ", say(turn ? turn.legend : item.legend, values))),
       item.page && note("plain_note"),
-      ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(text, "odds")) : p(text, kind))),
+      ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(text, "odds")) : p(text, kind, values))),
       ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering));
     return [group];
   },
@@ -187,12 +194,12 @@ export const screens = {
     row(back("change"), button("next", next)),
   ],
 
-  review: ({ sheet, go, body, submit }) => [
+  review: ({ survey, sheet, go, body, submit }) => [
     heading("review"),
     note("review_note"),
-    make("dl", { class: "list" }, ...sheet.asked().map((item) => make("div", {}, make("dt", {}, say(item.text)),
-      make("dd", {}, received(item, sheet.value(item)), " ",
-        make("button", { class: "link", "aria-label": say("change") + ": " + say(item.text), click: () => go("ask:" + item.name) },
+    make("dl", { class: "list" }, ...sheet.asked().map((item) => [item, say(item.text, inserted({ survey, sheet }))]).map(([item, text]) =>
+      make("div", {}, make("dt", {}, text), make("dd", {}, received(item, sheet.value(item)), " ",
+        make("button", { class: "link", "aria-label": say("change") + ": " + text, click: () => go("ask:" + item.name) },
           say("change")))))),
     details("show", code(body()), note("filled")),
     row(back("back"), button("send", submit)),
@@ -235,7 +242,9 @@ function answerable(item, before, id = "problem") {
 }
 
 // Plain questions on one page.
-function page({ sheet, next, step }, items) {
+function page(app, items) {
+  const { sheet, next, step } = app;
+  const values = inserted(app);
   const fields = items.map((item, i) => answerable(item, sheet.answer(item), "problem" + i));
   const proceed = button("continue", () => {
     const read = fields.map((field) => field.read());
@@ -249,8 +258,8 @@ function page({ sheet, next, step }, items) {
   const keydown = (event) => event.key === "Enter" && event.target.tagName === "INPUT" && proceed.click();
   const groups = items.map((item, i) =>
     make("fieldset", { keydown, "aria-describedby": fields[i].problem.id, input: () => fields[i].complain("") },
-      make("legend", {}, make("h2", {}, numbered(item, sheet.asked()), " ", say(item.legend))),
-      ...item.before.map(([kind, text]) => p(text, kind)),
+      make("legend", {}, make("h2", {}, numbered(item, sheet.asked()), " ", say(item.legend, values))),
+      ...item.before.map(([kind, text]) => p(text, kind, values)),
       ...fields[i].elements));
   return [make("h1", { tabindex: -1 }, step), note("plain_notes"), ...groups, row(back("back"), proceed)];
 }
