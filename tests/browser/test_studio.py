@@ -9,11 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.forms import PATIENT
 from tests.browser.test_form_axe import look
+from toolkit.curator.synthetic import SyntheticTable
 from toolkit.studio import Studio
 from toolkit.studio.checking import check
 from toolkit.studio.server import _redirect
@@ -358,6 +360,83 @@ def test_a_curator_sees_price_and_noise_before_and_the_ledger_fills(desk, place)
     desk.look().press("Release").press("Pay and release")
     expect(page.get_by_text("Spent epsilon 0.1 of 1; 0.9 is left.")).to_be_visible()
     expect(page.get_by_role("cell", name="mean of age")).to_be_visible()
+    desk.look()
+
+
+def test_a_curator_of_a_sample_states_how_its_weights_were_made(desk, place):
+    page, folder = desk.page, place.folder.root
+    rows = "".join(f"{i % 40},{10 + 10 * (i % 2)},{'ns'[i % 2]}\n" for i in range(400))
+    (folder / "sample.csv").write_text(f"hours,w,city\n{rows}")
+    page.reload()
+    page.get_by_role("link", name="sample.csv").click()
+    desk.press("The names of the columns")
+    for name in ("hours", "w"):
+        page.get_by_label(f"What it holds: {name}").select_option("number")
+    page.get_by_label("Smallest possible: hours").fill("0")
+    page.get_by_label("Largest possible: hours").fill("60")
+    expect(page.get_by_label("With weights")).to_be_hidden()
+    page.get_by_label("Column of the weights").select_option("w")
+    page.get_by_label("Smallest possible weight").fill("0")
+    page.get_by_label("Largest possible weight").fill("20")
+    page.get_by_label("How the weights were made").select_option(
+        label="adjusted to these data: raked, poststratified, for nonresponse"
+    )
+    expect(page.get_by_role("alert")).to_contain_text("one person's row then moves many weights")
+    page.get_by_label("Statistic").select_option("mean")
+    page.get_by_label("Column", exact=True).select_option("hours")
+    expect(page.get_by_label("With weights")).to_be_checked()
+    desk.press("Add to the list")
+    expect(page.get_by_role("listitem").filter(has_text="weighted").get_by_role("alert")).to_contain_text(
+        "calibrated on the data"
+    )
+    desk.look()
+    page.get_by_label("How the weights were made").select_option(
+        label="by the sampling design: each depends on its own row alone"
+    )
+    expect(page.get_by_text("Weights are clipped to these limits.")).to_be_visible()
+    expect(page.locator(".facts")).to_contain_text("; the error of the sample is added to it")
+    assert not (folder / "sample-budget.db").exists()
+    desk.look().press("Release").press("Pay and release")
+    expect(page.get_by_text("Spent epsilon 0.1 of 1; 0.9 is left.")).to_be_visible()
+    expect(page.get_by_role("cell", name="weighted mean of hours")).to_be_visible()
+    desk.press("Write the session as a notebook")
+    expect(page.get_by_text("Written into the folder: sample-release.ipynb")).to_be_visible()
+    assert "weights_are_fixed=True" in (folder / "sample-release.ipynb").read_text()
+    desk.look()
+
+
+def test_a_curator_releases_a_synthetic_table_and_downloads_its_rows(desk, place, monkeypatch):
+    """The library mbi is replaced; `tests/curator/with_mbi.py` runs the page with it."""
+    monkeypatch.setattr("toolkit.curator.synthetic.check_extras", lambda *_, **__: None)
+    monkeypatch.setattr(SyntheticTable, "frame", pd.DataFrame({"city": ["n", "other"], "sex": ["f", "m"]}))
+    page, folder = desk.page, place.folder.root
+    (folder / "made.csv").write_text(
+        "city,sex,age\n" + "".join(f"{'ns'[i % 2]},{'fm'[i // 9 % 2]},30\n" for i in range(300))
+    )
+    page.reload()
+    page.get_by_role("link", name="made.csv").click()
+    desk.press("The names of the columns")
+    page.get_by_label("Categories, separated by commas: city").fill("n, s")
+    page.get_by_label("Categories, separated by commas: sex").fill("f, m")
+    page.get_by_label("Statistic").select_option("synthesize")
+    expect(page.get_by_label("Column", exact=True)).to_be_hidden()
+    for name in ("city", "sex"):
+        page.get_by_role("switch", name=name, exact=True).check()
+    expect(page.get_by_role("switch", name="Count all other values")).to_be_checked()
+    desk.look().press("Add to the list")
+    expect(page.locator(".facts")).to_contain_text("in each count of one column")
+    desk.look().press("Release").press("Pay and release")
+    expect(page.get_by_text("Measured with noise: city, sex, city × sex.")).to_be_visible()
+    expect(page.get_by_role("row", name="n f")).to_be_visible()
+    with page.expect_download() as event:
+        desk.press("Download the rows")
+    assert event.value.suggested_filename == "made-release-01-rows.csv"
+    assert (
+        event.value.path().read_text()
+        == (folder / "made-release-01-rows.csv").read_text()
+        == "city,sex\nn,f\nother,m\n"
+    )
+    expect(page.get_by_text("The rows are also in the folder: made-release-01-rows.csv")).to_be_visible()
     desk.look()
 
 

@@ -115,4 +115,4 @@ def test_threads_do_not_restore_the_seeded_state_of_each_other() -> None:
 @pytest.mark.slow
 def test_the_model_fits_with_the_library_installed(tmp_path: Path) -> None:
     """The tests of the model need mbi, which brings JAX, and run in an environment of their own."""
-    assert "5 passed" in run_with_packages(tmp_path, Path(__file__).with_name("with_mbi.py"), "mbi>=2.0")
+    assert "6 passed" in run_with_packages(tmp_path, Path(__file__).with_name("with_mbi.py"), "mbi>=2.0")

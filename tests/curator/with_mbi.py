@@ -13,6 +13,8 @@ from scipy.optimize import minimize
 from tests.curator.verbs import REGIONS, SEXES, curator, people
 from toolkit import MISSING, OTHER, Zcdp, bands
 from toolkit.curator.synthetic import SyntheticTable
+from toolkit.studio.curating import CuratorPage
+from toolkit.studio.folder import Folder
 
 ROOT = Path(__file__).parents[2]
 COLUMNS: dict[str, Any] = {"region": [*REGIONS, OTHER], "sex": SEXES, "age": bands(18, 40, 90)}
@@ -112,6 +114,24 @@ def test_rows_keep_dependence_and_the_settings_of_jax() -> None:
         real, made = (pd.crosstab(table[pair[0]], table[pair[1]]).to_numpy() for table in (frame, found.frame))
         assert np.abs(real - made).sum() < 0.02 * 20_000, "five times the noise and the rounding of nine cells"
     assert jax.config.jax_enable_x64 == before
+
+
+def test_the_studio_writes_the_rows_of_a_synthetic_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("city,sex\n" + "n,f\ns,m\nn,m\n" * 200)
+    page, options = CuratorPage(Folder(tmp_path)), {"city": {"options": ["n", "s"]}, "sex": {"options": ["f", "m"]}}
+    table = {"verb": "synthesize", "columns": ["city", "sex"], "other": True, "epsilon": "1"}
+    plan = {"ceiling": "1", "neighbors": "replace", "header": True, "columns": options, "statistics": [table]}
+    (shown,) = page.save("t.csv", page.state("t.csv")["hash"], plan)["statistics"]
+    state = page.release("t.csv", 0, shown["hash"])
+    assert "unpublished" not in state
+    header, *rows = page.rows("t.csv", "t-release-01")["text"].splitlines()
+    assert header == "city,sex"
+    assert abs(len(rows) - 600) < 100
+    assert (
+        {"n,f", "s,m", "n,m"}
+        <= set(rows)
+        <= {f"{city},{sex}" for city in ("n", "s", "other") for sex in ("f", "m", "other")}
+    )
 
 
 def test_the_page_runs_as_it_is_printed() -> None:

@@ -168,7 +168,7 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not(tmp_path):
     assert begun[:2] == ["# survey.toml", "from toolkit.survey import Collector"]
     (tmp_path / "a.csv").touch()
     source = TableFile(tmp_path / "a.csv", True, {})
-    nbformat.validate(json.loads(curator_notebook(source, "replace", ["count()"], "a-budget.db")))
+    nbformat.validate(json.loads(curator_notebook(source, "replace", ["curator.count()"], "a-budget.db")))
     without = [data["questions"][:3], [boxes, one], []]
     assert b"logistic" in notebook
     for some in without:  # a model needs a group and a share
@@ -529,10 +529,11 @@ def test_a_form_for_another_program_is_written_into_a_folder(tmp_path, tool, nam
 @pytest.mark.parametrize("verb", STATISTICS)
 def test_a_statistic_lacks_nothing_or_says_what(verb):
     known = {"age": {"low": 0, "high": 90, "options": [1, 2]}}
-    assert curator_call({"verb": verb, "column": "age", "epsilon": "0.1"}, known)[1]["epsilon"] == "0.1"
+    statistic = {"verb": verb, "column": "age", "columns": ["age"], "epsilon": "0.1"}
+    assert curator_call(statistic, known)[1]["epsilon"] == "0.1"
     if verb not in ("count", "bounds"):
         with pytest.raises(ValueError, match=r"bounds|categories"):
-            curator_call({"verb": verb, "column": "age", "epsilon": "0.1"}, {})
+            curator_call({"verb": verb, "column": "age", "columns": ["age"], "epsilon": "0.1"}, {})
     if verb != "count":
         with pytest.raises(ValueError, match="column"):
             curator_call({"verb": verb, "epsilon": "0.1"}, known)

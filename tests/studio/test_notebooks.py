@@ -75,7 +75,7 @@ def test_the_notebook_of_a_table_runs_and_reads_the_table(tmp_path: Path, monkey
     path = tmp_path / f"t.{ending}"
     frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
     Ledger(Pure(1), path=tmp_path / "t-budget.db")
-    calls = ["mean('age', bounds=(18, 90), epsilon=0.5, missing='drop')"]
+    calls = ["curator.mean('age', bounds=(18, 90), epsilon=0.5, missing='drop')"]
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for source in _code(curator_notebook(TableFile(path, True, {"age": "number"}), "replace", calls, "t-budget.db")):

@@ -156,7 +156,7 @@ def test_all_addresses_of_the_page_are_relative():
         assert "innerHTML" not in text, path.name
 
 
-LOOKS = {"files", "survey", "plan", "needed", "curve", "consent", "preview", "field", "results", "table"}
+LOOKS = {"files", "survey", "plan", "needed", "curve", "consent", "preview", "field", "results", "table", "table_rows"}
 NUMBERS = {"header": True, "columns": {"age": {"low": 0, "high": 90, "type": "number"}}}
 PLAN = {"verb": "bounds", "column": "age", "epsilon": "0.1"}
 STALE = [

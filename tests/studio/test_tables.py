@@ -9,12 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from toolkit.core.estimate import Estimate
+from toolkit.curator.synthetic import SyntheticTable
 from toolkit.studio.curating import STATISTICS, CuratorPage
 from toolkit.studio.folder import Folder
 from toolkit.studio.notebooks import curator_notebook
 from toolkit.studio.tables import FileColumn, TableFile
 
-ABOUT = {"age": {"type": "number", "low": 0, "high": 100}, "city": {"options": ["n", "s"]}}
+ABOUT = {"age": {"type": "number", "low": 0, "high": 100, "options": [30, 40]}, "city": {"options": ["n", "s"]}}
+WEIGHTS = {"column": "age", "low": 0, "high": 50, "fixed": True}
 CLEAN = b"age,city\n" + b"30,n\n40,s\n" * 40
 CELLS = {
     "words": b"33 years,n\n",
@@ -34,13 +36,22 @@ CELLS = {
 def _plan(
     curating: CuratorPage, verbs: list[dict[str, object]], name: str = "t.csv", **more: object
 ) -> dict[str, object]:
-    session = {"ceiling": "9", "neighbors": "replace", "columns": ABOUT, "statistics": verbs, "header": True, **more}
+    session = {"ceiling": "19", "neighbors": "replace", "columns": ABOUT, "statistics": verbs, "header": True, **more}
     return curating.save(name, curating.state(name)["hash"], session)
 
 
 def _statistics() -> list[dict[str, object]]:
-    columns = {"count": {"by": "city"}, "histogram": {"column": "city"}}
-    return [{"verb": verb, "epsilon": "1", **columns.get(verb, {"column": "age"})} for verb in STATISTICS]
+    columns: dict[str, dict[str, object]] = {"count": {"by": "city"}, "histogram": {"column": "city"}}
+    columns["synthesize"] = {"columns": ["age", "city"], "other": True}
+    plain = [{"verb": verb, "epsilon": "1", **columns.get(verb, {"column": "age"})} for verb in STATISTICS]
+    return plain + [{**one, "weighted": True} for one in plain if one["verb"] in ("count", "histogram", "sum", "mean")]
+
+
+@pytest.fixture(autouse=True)
+def library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replacement for mbi: synthetic tables are measured, and have a single row."""
+    monkeypatch.setattr("toolkit.curator.synthetic.check_extras", lambda *_, **__: None)
+    monkeypatch.setattr(SyntheticTable, "frame", pd.DataFrame({"age": [30], "city": ["n"]}))
 
 
 @pytest.mark.slow
@@ -55,12 +66,13 @@ def test_no_cell_decides_an_error_a_price_or_a_shape(
         folder.mkdir()
         (folder / "t.csv").write_bytes(content)
         curating = CuratorPage(Folder(folder))
-        state = _plan(curating, _statistics())
+        state = _plan(curating, _statistics(), weights=WEIGHTS)
+        assert len(state["statistics"]) == len(STATISTICS) + 4
         shown.append(json.dumps(state))
-        for place in range(len(STATISTICS)):
+        for place in range(len(STATISTICS) + 4):
             state = curating.release("t.csv", place, state["statistics"][place]["hash"])
         released.append([(len(one["rows"]), [row[0] for row in one["rows"]]) for one in state["statistics"]])
-        assert state["ledger"]["spent"] == pytest.approx(len(STATISTICS))
+        assert state["ledger"]["spent"] == pytest.approx(len(STATISTICS) + 4)
     assert (shown[0], released[0]) == (shown[1], released[1])
 
 
@@ -105,8 +117,8 @@ def test_no_row_is_read_before_something_is_paid_for(tmp_path: Path, monkeypatch
     pq.write_table(pa.table({"age": [30, None], "city": ["n", "s"]}), tmp_path / "t.parquet")
     monkeypatch.setattr(TableFile, "read", lambda _: pytest.fail("it was read"))
     for name in ("t.csv", "t.parquet"):
-        state = _plan(CuratorPage(Folder(tmp_path)), _statistics(), name)
-        assert ["price" in one for one in state["statistics"]] == [True] * len(STATISTICS)
+        state = _plan(CuratorPage(Folder(tmp_path)), _statistics(), name, weights=WEIGHTS)
+        assert ["price" in one for one in state["statistics"]] == [True] * (len(STATISTICS) + 4)
         (tmp_path / "t.release.toml").unlink()
 
 

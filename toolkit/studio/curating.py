@@ -2,8 +2,9 @@
 
 No row of the table is read before a release is charged. Only the names of the columns are read, and for a CSV file only
 if the curator states that the first line contains them. The curator enters types, bounds and categories, or spends
-budget on a private proposal of bounds. The plan is stored in a TOML file next to the table, and the spent budget is
-stored in the file of the ledger.
+budget on a private proposal of bounds. If the rows are a sample, the curator names the column of its weights and states
+how they were made. The plan is stored in a TOML file next to the table, and the spent budget is stored in the file of
+the ledger.
 """
 
 import csv
@@ -17,14 +18,18 @@ from typing import Any
 
 from toolkit.budget.ledger import Ledger
 from toolkit.core.checks import check_choice, exact_fraction, reject
+from toolkit.core.estimate import Estimate
+from toolkit.core.extras import MissingExtraError
 from toolkit.core.loss import Pure
 from toolkit.curator.curator import Curator
+from toolkit.curator.synthetic import SyntheticTable
+from toolkit.frames.values import OTHER
 from toolkit.studio import notebooks
 from toolkit.studio.editing import edit_text
 from toolkit.studio.folder import SESSION_SUFFIX, TABLE_SUFFIXES, ConflictError, Folder, fingerprint
 from toolkit.studio.tables import TableFile, number_or_nan
 
-STATISTICS = ("count", "histogram", "mean", "sum", "std", "median", "bounds")
+STATISTICS = ("count", "histogram", "mean", "sum", "std", "median", "bounds", "synthesize")
 """Statistics that can be planned. `bounds` is a private proposal of bounds, which is charged like the others."""
 
 _BOUNDED = ("mean", "sum", "std", "median")
@@ -37,7 +42,7 @@ class CuratorPage:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
-        self._unpublished: dict[str, Any] = {}
+        self._unpublished: dict[str, Estimate | SyntheticTable] = {}
 
     def state(self, table: str) -> dict[str, Any]:
         """Return the plan with its privacy costs, the released statistics and the state of the ledger."""
@@ -51,6 +56,7 @@ class CuratorPage:
             "typed": not source.is_csv,
             "columns": source.schema(),
             "ledger": self._ledger_state(table, session),
+            "weights": self._weights_state(source, session),
             "statistics": [self._statistic_state(source, session, planned) for planned in session["statistics"]],
         }
 
@@ -76,6 +82,8 @@ class CuratorPage:
         new = {**{name: session.get(name, _NEW[name]) for name in _NEW}, "statistics": [*released, *planned]}
         if isinstance(header := session.get("header"), bool):
             new["header"] = header
+        if isinstance(weights := session.get("weights"), Mapping) and weights.get("column"):
+            new["weights"] = dict(weights)
         self._write(table, new)
         return self.state(table)
 
@@ -89,28 +97,37 @@ class CuratorPage:
         if not isinstance(index, int) or not 0 <= index < len(statistics):
             reject("`index` must be the index of a planned statistic", repr(index)[:40], "load the page again")
         source = self._open_table(table, session)
-        if self._statistic_state(source, session, statistics[index]).get("hash") != hash:
+        # A statistic that was released or that has a problem has no hash, so nothing matches it.
+        if self._statistic_state(source, session, statistics[index]).get("hash", object()) != hash:
             raise ConflictError(self.state(table))
         names, keywords, _ = curator_call(statistics[index], _column_settings(source, session))
         frame, ledger = source.read(), self._open_ledger(table, session, create=True)
         # The name is chosen before the charge, because no step after the charge may fail.
         name = self._unused_name(table, len(ledger.entries()) + 1)
-        curator = Curator(frame, ledger, neighbors=session["neighbors"])
-        estimate = getattr(curator, statistics[index]["verb"])(*names, **keywords)
-        released = {"released": len(ledger.entries()), "file": name, "numbers": estimate.to_csv()}
+        curator = Curator(frame, ledger, neighbors=session["neighbors"], **_weights_of(statistics[index], session))
+        result = getattr(curator, statistics[index]["verb"])(*names, **keywords)
+        released = {"released": len(ledger.entries()), "file": name, "numbers": _estimate_of(result).to_csv()}
+        if isinstance(result, SyntheticTable):
+            released["measured"] = [" × ".join(axes) for axes in result.measured]
         statistics[index] = {**statistics[index], **released}
         self._write(table, session)
-        self._unpublished[name] = estimate
+        self._unpublished[name] = result
         return self.publish(table, name)
 
     def publish(self, table: str, name: str) -> dict[str, Any]:
-        """Write the pages of a release; if this fails, it can be tried again while the studio is running."""
+        """Write the pages of a release and the rows of a synthetic table, which are computed from released numbers.
+
+        If this fails, it can be tried again while the studio is running.
+        """
         if name not in self._unpublished:
             reject(
                 "a release to publish must be one of this run of the studio", "another", "find its numbers in the plan"
             )
+        result = self._unpublished[name]
         try:
-            self._unpublished[name].publish(self.folder.root / f"{name}.html", overwrite=True)
+            _estimate_of(result).publish(self.folder.root / f"{name}.html", overwrite=True)
+            if isinstance(result, SyntheticTable):
+                self.folder.write(_rows_file(name), result.frame.to_csv(index=False).encode())
         except (OSError, ValueError) as problem:
             reason = problem.strerror if isinstance(problem, OSError) else str(problem)
             return {
@@ -120,11 +137,19 @@ class CuratorPage:
         del self._unpublished[name]
         return self.state(table)
 
+    def rows(self, table: str, name: str) -> dict[str, str]:
+        """Return the rows of a published synthetic table as CSV text, with the name of their file."""
+        session, _ = self._session(table)
+        if not any(statistic.get("file") == name and "measured" in statistic for statistic in session["statistics"]):
+            reject("`name` must be the name of a released synthetic table", "another", "load the page again")
+        file = _rows_file(name)
+        return {"file": file, "text": self.folder.existing(file, ".csv").read_text(encoding="utf-8")}
+
     def _unused_name(self, table: str, number: int) -> str:
         """Return the first unused name for published files, starting from this number."""
         while any(
             self.folder.path(f"{(name := f'{Path(table).stem}-release-{number:02d}')}{ending}").exists()
-            for ending in (".csv", ".json", ".html")
+            for ending in (".csv", ".json", ".html", _rows_file(""))
         ):
             number += 1
         return name
@@ -133,11 +158,14 @@ class CuratorPage:
         """Write the session as a notebook of Python code."""
         session = self._unchanged(table, hash)
         source, calls = self._open_table(table, session), []
+        weights: dict[str, Any] = {}
         for statistic in session["statistics"]:
-            method = check_choice(statistic.get("verb"), "verb", STATISTICS)
-            calls.append(f"{method}({curator_call(statistic, _column_settings(source, session))[2]})")
+            code = curator_call(statistic, _column_settings(source, session))[2]
+            weights |= (own_weights := _weights_of(statistic, session))
+            calls.append(f"{'weighted' if own_weights else 'curator'}.{statistic['verb']}({code})")
         name = f"{Path(table).stem}-release.ipynb"
-        content = notebooks.curator_notebook(source, session["neighbors"], calls, self._ledger_path(table).name)
+        ledger = self._ledger_path(table).name
+        content = notebooks.curator_notebook(source, session["neighbors"], calls, ledger, weights)
         # An existing notebook is never overwritten: it may have been edited.
         self.folder.write(name, content, new=True)
         return {"file": name}
@@ -199,6 +227,17 @@ class CuratorPage:
         amounts = {name: getattr(ledger, name).epsilon for name in ("ceiling", "spent", "remaining")}
         return {**amounts, "entries": entries, "file": self._ledger_path(table).name, "begun": bool(entries)}
 
+    def _weights_state(self, source: TableFile, session: Mapping[str, Any]) -> dict[str, str]:
+        """Return the reason why the weights are refused, if they are."""
+        if not session.get("weights") or source.header is None:
+            return {}
+        try:
+            arguments = _weights_of({"weighted": True}, session)
+            _curator(source, session, self._open_ledger(source.path.name, session), arguments)
+        except (ValueError, TypeError) as problem:
+            return {"problem": str(problem)}
+        return {}
+
     def _statistic_state(
         self, source: TableFile, session: Mapping[str, Any], statistic: Mapping[str, Any]
     ) -> dict[str, Any]:
@@ -213,24 +252,26 @@ class CuratorPage:
                     "answer the question above",
                 )
             names, keywords, code = curator_call(statistic, _column_settings(source, session))
-            if statistic["verb"] == "count" and session["neighbors"] == "replace" and "by" not in keywords:
+            weights = _weights_of(statistic, session)
+            is_public = session["neighbors"] == "replace" and not weights
+            if statistic["verb"] == "count" and is_public and "by" not in keywords:
                 reject(
                     "rows must be counted by a column",
                     "a count of all rows",
                     "with neighbors by replacement the number of rows is public",
                 )
             ledger = self._open_ledger(source.path.name, session)
-            curator = Curator(source.empty(), ledger, neighbors=session["neighbors"])
+            curator = _curator(source, session, ledger, weights)
             preview = getattr(curator.preview, statistic["verb"])(*names, **keywords)
-        except (ValueError, TypeError) as problem:
+        except (ValueError, TypeError, MissingExtraError) as problem:
             return {"problem": str(problem)}
-        noise = preview.noise
+        noise, name, verb = preview.noise, "weighted" if weights else "curator", statistic["verb"]
         facts = {
             "price": str(preview.loss),
             "fits": preview.fits,
             "sd": None if noise is None else noise.sd,
             "per_value": None if noise is None else noise.se_times_n,
-            "code": f"curator.{statistic['verb']}({code})",
+            "code": "\n".join([*notebooks.weighted_curator(session["neighbors"], weights), f"{name}.{verb}({code})"]),
         }
         context = [session["neighbors"], session["ceiling"], source.header, source.schema()]
         return {**facts, "hash": fingerprint(json.dumps([context, facts]).encode())}
@@ -239,7 +280,49 @@ class CuratorPage:
         header, *rows = [*csv.reader(io.StringIO(statistic.get("numbers", "")))] or [[]]
         is_published = statistic.get("file") not in self._unpublished
         released = {"released": statistic["released"], "file": statistic.get("file"), "published": is_published}
-        return {**released, "columns": header, "rows": rows}
+        measured = {"measured": statistic["measured"]} if "measured" in statistic else {}
+        return {**released, **measured, "columns": header, "rows": rows}
+
+
+def _estimate_of(result: Estimate | SyntheticTable) -> Estimate:
+    """Return the released numbers; those of a synthetic table are its measured counts."""
+    return result.marginals if isinstance(result, SyntheticTable) else result
+
+
+def _rows_file(name: str) -> str:
+    return f"{name}-rows.csv"
+
+
+def _curator(source: TableFile, session: Mapping[str, Any], ledger: Ledger, weights: Mapping[str, Any]) -> Curator:
+    """Return a curator of the table without its rows, which checks arguments and computes costs."""
+    if source.header is not None and weights:
+        kinds = {column.name: column.kind for column in source.columns}
+        _check_holds_numbers(weights["weights"], kinds.get(weights["weights"]))
+    return Curator(source.empty(), ledger, neighbors=session["neighbors"], **weights)
+
+
+def _weights_of(statistic: Mapping[str, Any], session: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a curator that describe the weights of a statistic; they are empty without weights."""
+    if not statistic.get("weighted"):
+        return {}
+    weights = session.get("weights")
+    if not isinstance(weights, Mapping) or not weights.get("column"):
+        reject("a weighted statistic must have weights", "none", "choose the column of the weights")
+    arguments = {"weights": weights["column"]}
+    if {"low", "high"} <= set(weights):
+        arguments["weight_bounds"] = (weights["low"], weights["high"])
+    if weights.get("fixed") is True:
+        arguments["weights_are_fixed"] = True
+    return arguments | ({"deff": weights["deff"]} if weights.get("deff") else {})
+
+
+def _check_holds_numbers(name: str, kind: str | None) -> None:
+    if kind == "text":
+        reject(
+            f"`{name}` must hold numbers",
+            "text",
+            "declare it as numbers; cells that are not numbers then count as missing",
+        )
 
 
 def _column_settings(source: TableFile, session: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -250,29 +333,44 @@ def _column_settings(source: TableFile, session: Mapping[str, Any]) -> dict[str,
 def curator_call(statistic: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:
     """Return the positional and keyword arguments for a method of the curator, and their Python code."""
     method = check_choice(statistic.get("verb"), "verb", STATISTICS)
-    names = [] if method == "count" else [statistic.get("column", "")]
+    names: list[Any] = []
     keywords: dict[str, Any] = {}
-    if names and not (isinstance(names[0], str) and names[0]):
-        reject("a statistic must have a column", "none", "choose one")
-    column = columns.get(names[0], {}) if names else {}
-    if method in _NUMERIC and column.get("type") == "text":
-        reject(
-            f"`{names[0]}` must hold numbers",
-            "text",
-            "declare it as numbers; cells that are not numbers then count as missing",
-        )
-    if method in _BOUNDED:
-        if not {"low", "high"} <= set(column):
-            reject(f"`{names[0]}` must have bounds", "none", "enter them, or pay for a proposal of bounds")
-        keywords["bounds"] = (column["low"], column["high"])
-        keywords |= {} if method == "median" else {"missing": "drop"}
-    if method == "histogram":
-        keywords["options"] = _categories(names[0], column)
-    if (by := statistic.get("by")) and method not in ("histogram", "bounds"):
+    if method == "synthesize":
+        names = [_public_options(statistic, columns)]
+    elif method != "count":
+        names = [statistic.get("column", "")]
+        keywords = _column_arguments(method, names[0], columns)
+    if (by := statistic.get("by")) and method not in ("histogram", "bounds", "synthesize"):
         keywords["by"] = {by: _categories(by, columns.get(by, {}))}
     keywords["epsilon"] = statistic.get("epsilon")
     code = ", ".join([*map(repr, names), *(f"{name}={value!r}" for name, value in keywords.items())])
     return names, keywords, code
+
+
+def _column_arguments(method: str, name: object, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bounds or the categories that a statistic of one column needs."""
+    if not (isinstance(name, str) and name):
+        reject("a statistic must have a column", "none", "choose one")
+    column = columns.get(name, {})
+    if method in _NUMERIC:
+        _check_holds_numbers(name, column.get("type"))
+    if method == "histogram":
+        return {"options": _categories(name, column)}
+    if method not in _BOUNDED:
+        return {}
+    if not {"low", "high"} <= set(column):
+        reject(f"`{name}` must have bounds", "none", "enter them, or pay for a proposal of bounds")
+    bounds = {"bounds": (column["low"], column["high"])}
+    return bounds if method == "median" else {**bounds, "missing": "drop"}
+
+
+def _public_options(statistic: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the options of each column of a synthetic table; with `other`, the last one is for all other values."""
+    names = statistic.get("columns")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        reject("a synthetic table must have a list of columns", "none", "choose its columns")
+    other = [OTHER] if statistic.get("other") else []
+    return {name: [*_categories(name, columns.get(name, {})), *other] for name in names}
 
 
 def _categories(name: object, column: Mapping[str, Any]) -> Sequence[Any]:

@@ -17,7 +17,7 @@ _NAME = re.compile(r"[^\W_.][\w .()-]{0,99}")  # a letter or a digit, then chara
 SURVEY_SUFFIXES, TABLE_SUFFIXES = (".toml", ".json"), (".csv", ".parquet")
 SESSION_SUFFIX = ".release.toml"
 """The suffix of files with a plan of releases."""
-RELEASED_TABLE = re.compile(r"-release-\d+\.csv$")
+RELEASED_TABLE = re.compile(r"-release-\d+(-rows)?\.csv$")
 """A pattern for the names of published tables, which are not offered for another release."""
 
 

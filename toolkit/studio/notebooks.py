@@ -133,28 +133,41 @@ def _model_cells(outcome: str, group: str) -> list[str | list[str]]:
     ]
 
 
-def curator_notebook(source: TableFile, neighbors: str, calls: Sequence[str], ledger: str) -> bytes:
-    """Return a notebook of a curator's session; the releases are commented out, so that none is charged again."""
+def curator_notebook(
+    source: TableFile, neighbors: str, calls: Sequence[str], ledger: str, weights: Mapping[str, Any] | None = None
+) -> bytes:
+    """Return a notebook of a curator's session; the releases are commented out, so that none is charged again.
+
+    The calls begin with the name of their curator: `curator`, or `weighted` if there are weights.
+    """
     name = source.path.name
+    imports = "OTHER, Curator, Ledger" if any(call.startswith("curator.synthesize") for call in calls) else ""
     cells: list[str | list[str]] = [
         f"# Releases from {_plain_text(name)}\n\nA cell that releases is charged **again** whenever it is run.",
         [
             "import pandas as pd" if source.is_csv else "import pyarrow.parquet as pq",
-            "from toolkit import Curator, Ledger",
+            f"from toolkit import {imports or 'Curator, Ledger'}",
             "",
             *_read_table(source),
             f"ledger = Ledger.open({ledger!r})",
             f"curator = Curator(table, ledger, neighbors={neighbors!r})",
+            *weighted_curator(neighbors, weights or {}),
             "ledger",
         ],
         "## Price and noise\n\nPreviews charge nothing and read no rows.",
-        *([f"curator.preview.{call}"] for call in calls),
+        *([call.replace(".", ".preview.", 1)] for call in calls),
         "## The releases\n\nRemove the `#` to release again.",
-        *([f"# curator.{call}"] for call in calls),
+        *([f"# {call}"] for call in calls),
         "## The ledger",
         ["ledger.report()"],
     ]
     return _notebook(cells)
+
+
+def weighted_curator(neighbors: str, weights: Mapping[str, Any]) -> list[str]:
+    """Return the line of code that makes the curator of a weighted sample; there is none without weights."""
+    arguments = "".join(f", {key}={value!r}" for key, value in weights.items())
+    return [f"weighted = Curator(table, ledger, neighbors={neighbors!r}{arguments})"] if weights else []
 
 
 def _read_table(source: TableFile) -> list[str]:

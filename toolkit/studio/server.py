@@ -98,6 +98,7 @@ class Actions:
             "table_save": self.curating.save,
             "release": self.curating.release,
             "publish": self.curating.publish,
+            "table_rows": self.curating.rows,
             "table_notebook": self.curating.notebook,
         }
 
