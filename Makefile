@@ -100,11 +100,14 @@ notebooks: $(READY)  ## run all notebooks and save their outputs
 answers: $(READY)  ## seal notebooks/teaching/answers.toml for the checks of the exercises
 	@$(BIN)/python .make/answers.py
 
-student: $(READY)  ## copies of the notebooks without solutions, DIR=where
-	@$(BIN)/toolkit notebooks --student "$(or $(DIR),$(error DIR must say where: make student DIR=class))"
+# The environment may have a variable LANGUAGE for other programs; only that of the command line counts.
+IN_LANGUAGE := $(if $(filter command%,$(origin LANGUAGE)),$(LANGUAGE),en)
 
-teacher: $(READY)  ## copies of the notebooks with solutions and the key, slides, cards and exams, DIR=where
-	@$(BIN)/toolkit notebooks --teacher "$(or $(DIR),$(error DIR must say where: make teacher DIR=class))"
+student: $(READY)  ## copies of the notebooks without solutions, DIR=where, LANGUAGE=de or es
+	@$(BIN)/toolkit notebooks --student --language $(IN_LANGUAGE) "$(or $(DIR),$(error DIR must say where: make student DIR=class))"
+
+teacher: $(READY)  ## copies of the notebooks with solutions and the key, slides, cards and exams, DIR=where, LANGUAGE=de or es
+	@$(BIN)/toolkit notebooks --teacher --language $(IN_LANGUAGE) "$(or $(DIR),$(error DIR must say where: make teacher DIR=class))"
 	@$(BIN)/python .make/slides.py "$(DIR)/slides"
 	@$(BIN)/python .make/cards.py "$(DIR)/cards"
 	@$(BIN)/python .make/exams.py "$(DIR)/exams"
@@ -115,8 +118,8 @@ slides: $(READY)  ## slides made from the notebooks, DIR=where
 cards: $(READY)  ## cards to print for a class without phones, DIR=where, QUESTION="…"
 	@$(BIN)/python .make/cards.py "$(or $(DIR),$(error DIR must say where: make cards DIR=class))" $(if $(QUESTION),"$(QUESTION)")
 
-site: $(READY)  ## the course as a static site (JupyterLite with the wheel), DIR=where, COPY=student without solutions
-	@$(BIN)/python .make/site.py "$(or $(DIR),$(error DIR must say where: make site DIR=public))" $(COPY)
+site: $(READY)  ## the course as a static site (JupyterLite with the wheel), DIR=where, COPY=student without solutions, LANGUAGE=de or es
+	@$(BIN)/python .make/site.py "$(or $(DIR),$(error DIR must say where: make site DIR=public))" "$(COPY)" $(IN_LANGUAGE)
 
 # Nothing is fetched from the network, and every link is checked. Only pages that changed are built again.
 docs: $(READY)  ## the documentation as a site, in build/docs/html

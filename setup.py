@@ -13,7 +13,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
 
-NOTEBOOKS = ("*.ipynb", "README.md", "GLOSSARY.md", "images/*.png", "teaching/*.md")
+NOTEBOOKS = ("*.ipynb", "README.md", "GLOSSARY.md", "images/*.png", "teaching/*.md", "teaching/languages/*.toml")
 DATA = ("campus.toml", "*.csv", "*.md", "attacks/*.csv")
 
 
@@ -31,6 +31,8 @@ def write_sealed(path: Path, target: Path) -> None:
         target.write_text(f"{text}\n", encoding="utf-8")
     elif path.suffix == ".md":
         target.write_text(student_cells.seal_page(path.read_text(encoding="utf-8")), encoding="utf-8")
+    elif path.parent.name == "languages":
+        target.write_text(student_cells.seal_translations(path.read_text(encoding="utf-8")), encoding="utf-8")
     else:
         shutil.copyfile(path, target)
 

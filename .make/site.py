@@ -25,11 +25,11 @@ RECORDED_NOTE = (
 )
 
 
-def build_site(folder: Path, kind: str) -> None:
+def build_site(folder: Path, kind: str = "", language: str = "en") -> None:
     """Build the wheel, write the notebooks with a cell that installs it, and build the site with JupyterLite."""
     with tempfile.TemporaryDirectory() as temporary:
         wheels, contents = _wheels(Path(temporary)), Path(temporary) / "contents"
-        copy_course(contents, kind, add_install_cell=True)
+        copy_course(contents, kind, add_install_cell=True, language=language)
         for path in sorted((contents / "notebooks").glob("*.ipynb")):
             if path.name[:2] in RECORDED_NOTEBOOKS:
                 _mark_recorded(path)
@@ -65,4 +65,4 @@ def _mark_recorded(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    build_site(Path(sys.argv[1]), *sys.argv[2:] or [""])
+    build_site(Path(sys.argv[1]), *sys.argv[2:])

@@ -180,7 +180,9 @@ def test_the_wheel_has_neither_the_key_nor_the_solutions(installed, tmp_path):
         "make_attack_data.py",
     }
     course = installed / "toolkit" / "teaching" / "starter"
-    texts = [path.read_text(encoding="utf-8") for path in course.rglob("*") if path.suffix in (".ipynb", ".md")]
+    texts = [
+        path.read_text(encoding="utf-8") for path in course.rglob("*") if path.suffix in (".ipynb", ".md", ".toml")
+    ]
     assert len(texts) > 18
     everything = "\n".join(texts)
     assert "<details>" not in everything
@@ -206,10 +208,12 @@ def test_a_survey_is_begun_and_checked_in_an_empty_folder(run):
 
 
 def test_notebook_03_finds_its_data_where_the_wheel_put_it(run, installed, tmp_path, monkeypatch):
-    run("notebooks", "course")
+    """It is the German one: the wheel has the translations as well."""
+    run("notebooks", "course", "--language", "de")
     monkeypatch.setenv("PYTHONPATH", str(installed))
     path = tmp_path / "course" / "notebooks" / "03_randomized_response.ipynb"
     notebook = nbformat.read(path, as_version=4)
+    assert notebook.cells[0].source.startswith("# Fragen Sie einen Kurs")
     (reading,) = [
         place
         for place, cell in enumerate(notebook.cells)

@@ -100,6 +100,21 @@ def test_copies_for_students_have_no_solutions(empty, capsys):
     assert "nothing was overwritten" in capsys.readouterr().err
 
 
+def test_notebooks_are_copied_in_a_language_where_they_are_translated(empty, capsys):
+    """The command names these notebooks; the others are in English."""
+    printed = said(capsys, "notebooks", "curso", "--language", "es")
+    assert "Translated are 00, 03, 05; the other notebooks, pages and data are in English." in printed
+    assert "Translated" not in said(capsys, "notebooks", "course")
+    spanish, english = ((empty / name / "notebooks") for name in ("curso", "course"))
+    assert {path.name for path in spanish.rglob("*")} == {path.name for path in english.rglob("*")}
+    differing = {
+        path.name[:2]
+        for path in spanish.glob("*")
+        if path.is_file() and path.read_bytes() != (english / path.name).read_bytes()
+    }
+    assert differing == {"00", "03", "05"}
+
+
 def test_the_studio_opens_in_a_browser_at_any_free_port_by_default(monkeypatch):
     """Options choose the port, the public address, and no browser."""
     runs = []

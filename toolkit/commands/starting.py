@@ -5,7 +5,8 @@ from pathlib import Path
 
 from toolkit.commands import Options, Subparsers, add_command, echo
 from toolkit.core.checks import reject
-from toolkit.teaching.copies import copy_course
+from toolkit.teaching.copies import copy_course, translated_notebooks
+from toolkit.teaching.replies import ENGLISH, languages
 
 
 def add(commands: Subparsers) -> None:
@@ -50,6 +51,9 @@ def _add_notebooks(commands: Subparsers) -> None:
     notebooks.add_argument(
         "--install", action="store_true", help="add a first cell that installs the toolkit, for example for Colab"
     )
+    notebooks.add_argument(
+        "--language", choices=languages(), default=ENGLISH, help="the language, where a notebook is translated"
+    )
 
 
 def _new(options: Options) -> None:
@@ -88,6 +92,10 @@ def _quoted(path: Path) -> str:
 
 def _notebooks(options: Options) -> None:
     target = Path(options.folder)
-    copy_course(target, options.kind, add_install_cell=options.install)
+    copy_course(target, options.kind, add_install_cell=options.install, language=options.language)
     first = target / "notebooks" / "00_start_here.ipynb"
-    echo(f"wrote {target / 'notebooks'} and {target / 'data'}", f"Open the first one: jupyter lab {_quoted(first)}")
+    echo(f"wrote {target / 'notebooks'} and {target / 'data'}")
+    if options.language != ENGLISH:
+        translated = ", ".join(name[:2] for name in translated_notebooks(options.language))
+        echo(f"Translated are {translated}; the other notebooks, pages and data are in English.")
+    echo(f"Open the first one: jupyter lab {_quoted(first)}")

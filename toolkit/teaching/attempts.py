@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.teaching.mistakes import find_mistake
+from toolkit.teaching.replies import reply_text
 
 
 def attempt(function: Callable[..., Any], *arguments: Any, like: Any, repeat: int = 1) -> Any:
@@ -55,7 +56,7 @@ def attempt(function: Callable[..., Any], *arguments: Any, like: Any, repeat: in
     results = [_call_function(name, function, arguments, expected) for _ in range(repeat)]
     result = _as_array(name, results if repeat > 1 else results[0], expected)
     if mistake := find_mistake(name, result, expected, arguments):
-        raise AssertionError(f"{name}: {mistake.reason}")
+        raise AssertionError(f"{name}: {reply_text(mistake.reason)}")
     _check_form(name, result, expected)
     result = result.astype(bool) if expected.dtype == bool else result
     return result if result.ndim else float(result)
@@ -68,15 +69,19 @@ def _call_function(name: str, function: Callable[..., Any], arguments: tuple[Any
     except NotImplementedError:
         raise
     except Exception as error:
-        sentence = f"{name} stopped{_line_of_error(function, error)} with {type(error).__name__}: {str(error)[:200]}."
-        inputs = "; ".join(_describe_value(argument) for argument in arguments)
-        remedy = _remedy_text(error, arguments)
-        raise AssertionError(
-            f"{sentence} It was given {inputs}, and must return {_describe_form(expected)}.{remedy}"
-        ) from None
+        message = reply_text(
+            "{name} stopped{line} with {error}. It was given {inputs}, and must return {form}.{remedy}",
+            name=name,
+            line=_line_of_error(function, error),
+            error=f"{type(error).__name__}: {str(error)[:200]}",
+            inputs="; ".join(_describe_value(argument) for argument in arguments),
+            form=_describe_form(expected),
+            remedy=_remedy_text(error, arguments),
+        )
+        raise AssertionError(message) from None
     if result is None or result is Ellipsis:
-        form = _describe_form(expected)
-        raise AssertionError(f"{name} returned nothing, and must return {form}. Does it end with `return ...`?")
+        message = "{name} returned nothing, and must return {form}. Does it end with `return ...`?"
+        raise AssertionError(reply_text(message, name=name, form=_describe_form(expected)))
     return result
 
 
@@ -90,16 +95,17 @@ def _line_of_error(function: Callable[..., Any], error: Exception) -> str:
     if not line or code is None:
         return ""
     source = linecache.getline(code.co_filename, line).strip()
-    return f" in its line {line - code.co_firstlineno + 1}" + (f", `{source}`," if source else "")
+    template = " in its line {number}, `{source}`," if source else " in its line {number}"
+    return reply_text(template, number=line - code.co_firstlineno + 1, source=source)
 
 
 def _remedy_text(error: Exception, arguments: tuple[Any, ...]) -> str:
     """Return advice about an error whose cause is known, or an empty string."""
     values = [value for item in arguments if isinstance(item, Mapping) for value in item.values()]
     if isinstance(error, TypeError | AttributeError) and any(isinstance(value, Fraction) for value in values):
-        return " NumPy's functions do not accept fractions: convert them with float(...) first."
+        return " " + reply_text("NumPy's functions do not accept fractions: convert them with float(...) first.")
     if isinstance(error, TypeError) and "positional argument" in str(error):
-        return " Keep the first line of the function as it was."
+        return " " + reply_text("Keep the first line of the function as it was.")
     return ""
 
 
@@ -109,36 +115,45 @@ def _as_array(name: str, result: Any, expected: Any) -> Any:
     try:
         return np.asarray(result, dtype=float)
     except (TypeError, ValueError):
-        message = f"{name} must return {_describe_form(expected)}, and returned {_describe_value(result)}"
-        raise AssertionError(f"{message}. Return the result alone.") from None
+        message = _form_message(name, expected, _describe_value(result))
+        raise AssertionError(f"{message} {reply_text('Return the result alone.')}") from None
 
 
 def _check_form(name: str, result: Any, expected: Any) -> None:
     __tracebackhide__ = True
     if result.shape != expected.shape:
-        raise AssertionError(f"{name} must return {_describe_form(expected)}, and returned {_describe_form(result)}.")
+        raise AssertionError(_form_message(name, expected, _describe_form(result)))
     if expected.dtype == bool and not np.isin(result, (0, 1)).all():
-        raise AssertionError(f"{name} must return {_describe_form(expected)}, and returned other numbers than 0 and 1.")
+        raise AssertionError(_form_message(name, expected, reply_text("other numbers than 0 and 1")))
     if np.isfinite(np.asarray(expected, dtype=float)).all() and not np.isfinite(result).all():
-        cause = "Is something divided by 0, or is a logarithm taken of 0 or of a negative number?"
-        raise AssertionError(f"{name} returned infinity or NaN (not a number). {cause}")
+        cause = reply_text("Is something divided by 0, or is a logarithm taken of 0 or of a negative number?")
+        message = reply_text("{name} returned infinity or NaN (not a number).", name=name)
+        raise AssertionError(f"{message} {cause}")
+
+
+def _form_message(name: str, expected: Any, description: str) -> str:
+    """Return what a function must return and a description of what it returned instead."""
+    message = "{name} must return {form}, and returned {result}."
+    return reply_text(message, name=name, form=_describe_form(expected), result=description)
 
 
 def _describe_form(values: Any) -> str:
     """Describe the shape of an array, such as "3 numbers" or "true or false"."""
-    kind = "truth values" if values.dtype == bool else "numbers"
+    is_bool = values.dtype == bool
     if not values.ndim:
-        return "true or false" if values.dtype == bool else "a number"
-    return f"{len(values)} {kind}" if values.ndim == 1 else f"{' by '.join(map(str, values.shape))} {kind}"
+        return reply_text("true or false" if is_bool else "a number")
+    shape = f" {reply_text('by')} ".join(map(str, values.shape))
+    return reply_text("{shape} truth values" if is_bool else "{shape} numbers", shape=shape)
 
 
 def _describe_value(value: Any) -> str:
     """Describe an argument or a result in a few words."""
     if isinstance(value, Mapping):
         kinds = sorted({type(item).__name__ for item in value.values()})
-        return f"a dict with {len(value)} values ({', '.join(kinds)})"
+        return reply_text("a dict with {count} values ({kinds})", count=len(value), kinds=", ".join(kinds))
     if isinstance(value, np.ndarray):
-        return f"an array of {_describe_form(value)}"
+        return reply_text("an array of {form}", form=_describe_form(value))
     if isinstance(value, list | tuple):
-        return f"a {type(value).__name__} of {len(value)}"
-    return str(value) if isinstance(value, bool | int | float) else f"a {type(value).__name__}"
+        return reply_text("a {kind} of {count}", kind=type(value).__name__, count=len(value))
+    is_number = isinstance(value, bool | int | float)
+    return str(value) if is_number else reply_text("a {kind}", kind=type(value).__name__)

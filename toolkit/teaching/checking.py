@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.checks import reject
+from toolkit.teaching.replies import reply_text
 
 SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
     "percent": (
@@ -48,7 +49,8 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
 
 
 _HASH_ROUNDS = 2000  # a hash takes about a millisecond, which makes it slow to try thousands of answers
-_YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no"}
+_YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no", "ja": "yes", "nein": "no", "sí": "yes", "si": "yes"}
+_INFINITY = re.compile("infinity|infinite|infinito|unendlich|∞")
 _FUNCTION_PATTERN = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
 
 
@@ -84,7 +86,7 @@ def parse_number(answer: object) -> float | None:
 
 def _clean_numeral(answer: str) -> str:
     """Convert a numeral to lower case, remove thousands separators, and replace typographic signs."""
-    text = answer.strip().lower().replace("infinity", "inf").replace("infinite", "inf").replace("∞", "inf")
+    text = _INFINITY.sub("inf", answer.strip().lower())
     return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
 
 
@@ -132,6 +134,9 @@ def nearby_roundings(value: float, digits: int) -> set[str]:
 
 HINT_DIGITS = 3
 """Number of digits by which wrong answers are recognized if the right answer is a whole number."""
+
+NO_ANSWER = "no answer yet. Put it in place of the three dots."
+"""The reply to an answer cell as it comes."""
 
 _last_replies: dict[str, "Reply"] = {}
 
@@ -226,11 +231,11 @@ def left_to_do(exercises: Iterable[str], functions: Mapping[str, Any]) -> str:
     >>> left_to_do(["03.9"], {"my_warner": None})
     'Still to do: write my_warner; exercise 03.9.'
     """
-    tasks = [f"write {name}" for name, function in functions.items() if not _is_written(function)]
+    tasks = [reply_text("write {name}", name=name) for name, function in functions.items() if not _is_written(function)]
     wrong = [name for name in exercises if not _last_replies.get(name)]
     if wrong:
-        tasks.append(f"exercise{'s' if len(wrong) > 1 else ''} {', '.join(wrong)}")
-    return f"Still to do: {'; '.join(tasks)}." if tasks else "All done."
+        tasks.append(reply_text("exercises {names}" if len(wrong) > 1 else "exercise {names}", names=", ".join(wrong)))
+    return reply_text("Still to do: {tasks}.", tasks="; ".join(tasks)) if tasks else reply_text("All done.")
 
 
 def _is_written(function: object) -> bool:
@@ -255,15 +260,20 @@ def compare(exercise: str, answer: object) -> Reply:
         reject("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")
     answers = split_parts(answer)
     if any(part is Ellipsis or part is None for part in answers):
-        return Reply(exercise, False, "no answer yet. Put it in place of the three dots.")
+        return Reply(exercise, False, reply_text(NO_ANSWER))
     if len(answers) != len(parts):
-        return Reply(exercise, False, f"parts asked for: {len(parts)}; given: {len(answers)}.")
+        message = reply_text("parts asked for: {expected}; given: {given}.", expected=len(parts), given=len(answers))
+        return Reply(exercise, False, message)
     faults = [_fault_message(exercise, index, part, parts) for index, part in enumerate(answers)]
     if not any(faults):
-        return Reply(exercise, True, "right.")
+        return Reply(exercise, True, reply_text("right."))
     if len(faults) == 1:
         return Reply(exercise, False, faults[0])
-    messages = [f"part {index} of {len(faults)}: {fault}" for index, fault in enumerate(faults, 1) if fault]
+    messages = [
+        reply_text("part {part} of {parts}: {fault}", part=index, parts=len(faults), fault=fault)
+        for index, fault in enumerate(faults, 1)
+        if fault
+    ]
     return Reply(exercise, False, " ".join(messages))
 
 
@@ -286,13 +296,14 @@ def _fault_message(exercise: str, index: int, answer: object, parts: list[dict[s
         return _word_fault(exercise, index, answer, part)
     value = parse_number(answer)
     if value is None:
-        return "a number is asked for."
+        return reply_text("a number is asked for.")
     if _is_right(exercise, index, value, part):
         return ""
     for text in nearby_roundings(value, digits or HINT_DIGITS):
         if hint := part["hints"].get(seal(exercise, index, text)):
-            return str(hint)
-    return _slip_hint(exercise, index, value, part) or _general_hint(exercise, index, value, parts) or "not yet."
+            return reply_text(str(hint))
+    hint = _slip_hint(exercise, index, value, part) or _general_hint(exercise, index, value, parts)
+    return hint or reply_text("not yet.")
 
 
 def _word_fault(exercise: str, index: int, answer: object, part: dict[str, Any]) -> str:
@@ -301,11 +312,11 @@ def _word_fault(exercise: str, index: int, answer: object, part: dict[str, Any])
     if answer_seal in part["right"]:
         return ""
     if hint := part["hints"].get(answer_seal):
-        return str(hint)
+        return reply_text(str(hint))
     is_yes_no = {seal(exercise, index, choice) for choice in ("yes", "no")} & set(part["right"])
     if is_yes_no and normalize_word(answer) not in ("yes", "no"):
-        return "not yet. Answer yes or no."
-    return "not yet. A word is asked for."
+        return reply_text("not yet. Answer yes or no.")
+    return reply_text("not yet. A word is asked for.")
 
 
 def _is_right(exercise: str, index: int, value: float, part: dict[str, Any]) -> bool:
@@ -320,7 +331,7 @@ def _slip_hint(exercise: str, index: int, value: float, part: dict[str, Any]) ->
             continue
         undone = undone if part["digits"] else float(round(undone))
         if _is_right(exercise, index, undone, part):
-            return hint
+            return reply_text(hint)
     return ""
 
 
@@ -332,19 +343,19 @@ def _general_hint(exercise: str, index: int, value: float, parts: list[dict[str,
     if not part["digits"]:
         if value != int(value):
             is_rounded = _is_right(exercise, index, math.ceil(value), part)
-            return "Round up." if is_rounded else "not yet. A whole number is asked for."
+            return reply_text("Round up." if is_rounded else "not yet. A whole number is asked for.")
         if _is_right(exercise, index, value + 1, part):
-            return "One too few: round up, to the number that is enough."
+            return reply_text("One too few: round up, to the number that is enough.")
         if _is_right(exercise, index, value - 1, part):
-            return "One too many: is one less not enough?"
+            return reply_text("One too many: is one less not enough?")
     elif any(_is_right(exercise, index, near_value, part) for near_value in _nearby_values(value, part["digits"])):
-        return "Close: carry more digits, and round at the end only."
+        return reply_text("Close: carry more digits, and round at the end only.")
     for factor in (10, 100, 1000):
         if any(_is_right(exercise, index, shifted, part) for shifted in (value * factor, value / factor)):
-            return "The digits are right; look at the decimal point."
+            return reply_text("The digits are right; look at the decimal point.")
     for other, other_part in enumerate(parts):
         if other != index and other_part.get("digits") is not None and _is_right(exercise, other, value, other_part):
-            return f"This is the answer to part {other + 1}."
+            return reply_text("This is the answer to part {part}.", part=other + 1)
     return ""
 
 

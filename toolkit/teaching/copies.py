@@ -13,6 +13,7 @@ from pathlib import Path
 from toolkit.core.checks import reject
 from toolkit.teaching.checking import right_parts
 from toolkit.teaching.hidden_cases import CASES
+from toolkit.teaching.replies import ENGLISH, check_language
 from toolkit.teaching.student_cells import (
     Cell,
     exercises_in,
@@ -23,6 +24,7 @@ from toolkit.teaching.student_cells import (
     student_cells,
     tags_of,
 )
+from toolkit.teaching.translations import Translations, read_translations, translate_notebook
 
 _STARTER = Path(__file__).parent / "starter"
 _CHECKOUT = Path(__file__).parents[2]
@@ -87,8 +89,39 @@ def dataset(name: str) -> Path:
     return folder / name
 
 
-def copy_course(target: Path, audience: str = "", *, add_install_cell: bool = False) -> None:
-    """Copy notebooks and data into a folder that has none; a "student" gets no solutions, outputs or answer keys."""
+def translated_notebooks(language: str) -> list[str]:
+    """Return the names of the notebooks that are translated into a language, without `.ipynb`; all if it is English."""
+    if language == ENGLISH:
+        return sorted(path.stem for path in (course() / "notebooks").glob("*.ipynb"))
+    return sorted(_translations(language).notebooks)
+
+
+def _translations(language: str) -> Translations:
+    check_language(language)
+    return read_translations(course() / "notebooks" / "teaching" / "languages" / f"{language}.toml")
+
+
+def copy_course(target: Path, audience: str = "", *, add_install_cell: bool = False, language: str = ENGLISH) -> None:
+    """Copy notebooks and data into a folder that has none; a "student" gets no solutions, outputs or answer keys.
+
+    Notebooks without a translation into the language are copied in English.
+    """
+    translations = None if language == ENGLISH else _translations(language)
+    _check_target(target, audience)
+    for path in _course_files(audience):
+        copied = target / path.relative_to(course())
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".ipynb":
+            own = translations if translations and path.stem in translations.notebooks else None
+            _copy_notebook(path, copied, audience, add_install_cell=add_install_cell, translations=own)
+        elif path.suffix == ".md" and audience == "student":
+            copied.write_text(seal_page(path.read_text(encoding="utf-8")), encoding="utf-8")
+        else:
+            shutil.copyfile(path, copied)
+
+
+def _check_target(target: Path, audience: str) -> None:
+    """Raise an error if the folder has a course already, or if a copy for teachers lacks the key."""
     for folder in FOLDERS:
         if (target / folder).exists():
             reject(
@@ -102,31 +135,35 @@ def copy_course(target: Path, audience: str = "", *, add_install_cell: bool = Fa
         reject(
             "a copy for teachers must be made where the key is", "a wheel, which has no key", remedy, FileNotFoundError
         )
+
+
+def _course_files(audience: str) -> list[Path]:
+    """Return the files that a copy contains."""
     suffixes = {".ipynb", ".md", ".png", ".csv"} | ({".toml"} if audience == "teacher" else set())
+    files = []
     for path in sorted(path for folder in FOLDERS for path in (course() / folder).rglob("*.*")):
         name = path.relative_to(course())
-        is_hidden = any(part.startswith((".", "__")) for part in name.parts) or "class" in name.parts[1:-1]
+        is_hidden = any(part.startswith((".", "__")) for part in name.parts)
+        is_used_here = bool({"class", "languages"} & {*name.parts[1:-1]})
         is_readable = path.suffix in suffixes or name.as_posix() == "data/campus.toml"
-        if (
-            is_hidden
-            or not is_readable
-            or (audience == "student" and name.parts[0] == "notebooks" and path.name in _TEACHER_PAGES)
-        ):
-            continue
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".ipynb" and (audience == "student" or add_install_cell):
-            _copy_notebook(path, target / name, audience, add_install_cell=add_install_cell)
-        elif path.suffix == ".md" and audience == "student":
-            (target / name).write_text(seal_page(path.read_text(encoding="utf-8")), encoding="utf-8")
-        else:
-            shutil.copyfile(path, target / name)
+        is_for_teachers = audience == "student" and name.parts[0] == "notebooks" and path.name in _TEACHER_PAGES
+        if is_readable and not (is_hidden or is_used_here or is_for_teachers):
+            files.append(path)
+    return files
 
 
-def _copy_notebook(path: Path, target: Path, audience: str, *, add_install_cell: bool) -> None:
+def _copy_notebook(
+    path: Path, target: Path, audience: str, *, add_install_cell: bool, translations: Translations | None
+) -> None:
+    if audience != "student" and not add_install_cell and translations is None:
+        shutil.copyfile(path, target)
+        return
     notebook = json.loads(path.read_text(encoding="utf-8"))
     if audience == "student":
         notebook["cells"] = student_cells(notebook["cells"])
         _add_nbgrader_metadata(notebook["cells"])
+    if translations:
+        translate_notebook(path.stem, notebook["cells"], translations)
     if add_install_cell:
         notebook["cells"].insert(1, new_cell("install", _INSTALL_CODE))
     # Lists of lines are joined, because the table of contents of JupyterLite cannot read them.

@@ -17,6 +17,11 @@ def seal_page(text: str) -> str:
     return _ANSWER_KEYS.sub("\n", text)
 
 
+def seal_translations(text: str) -> str:
+    """Return a file of translations without those of the solutions."""
+    return "".join(table for table in re.split(r"^(?=\[\")", text, flags=re.MULTILINE) if "<details>" not in table)
+
+
 def seal_cells(cells: list[Cell]) -> list[Cell]:
     """Return the cells without solutions, with empty functions in place of those that a student writes."""
     visible = [cell for cell in cells if "<details>" not in source_of(cell) and "solution" not in tags_of(cell)]
