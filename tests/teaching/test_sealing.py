@@ -18,7 +18,7 @@ def test_a_number_is_read_as_people_write_it(written, meant):
     assert parse_number(written) == meant
 
 
-@pytest.mark.parametrize("written", [True, None, "two", "1/0", [1], "", "%", "inf or so"])
+@pytest.mark.parametrize("written", [True, None, "two", "1/0", [1], "", "%", "inf or so", "0." + "3" * 300])
 def test_what_is_no_number_is_none(written):
     assert parse_number(written) is None
 

@@ -49,6 +49,7 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
 
 
 _HASH_ROUNDS = 2000  # a hash takes about a millisecond, which makes it slow to try thousands of answers
+_LONGEST_NUMERAL = 300  # the pattern of functions takes a time that grows with the square of the length
 _YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no", "ja": "yes", "nein": "no", "sí": "yes", "si": "yes"}
 _INFINITY = re.compile("infinity|infinite|infinito|unendlich|∞")
 _FUNCTION_PATTERN = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
@@ -79,7 +80,9 @@ def parse_number(answer: object) -> float | None:
     try:
         if isinstance(answer, Real | np.number | Decimal):
             return float(answer)
-        return _parse_numeral(_clean_numeral(answer)) if isinstance(answer, str) else None
+        if not isinstance(answer, str) or len(answer) > _LONGEST_NUMERAL:
+            return None
+        return _parse_numeral(_clean_numeral(answer))
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
 
