@@ -111,6 +111,23 @@ def test_names_and_messages_of_students_have_no_effect_elsewhere(empty, capsys, 
     assert "\x1b" not in capsys.readouterr().err
 
 
+def test_a_page_is_not_written_through_what_a_student_put_there(empty, capsys, monkeypatch):
+    """A link to a file of the teacher, a pipe that nobody reads, and a folder."""
+    monkeypatch.setattr("toolkit.commands.grading._grade_one", lambda *_: [Mark("P.1", 2, 2, "right.")])
+    for name in ("link", "pipe", "folder"):
+        (empty / "in" / name).mkdir(parents=True)
+        (empty / "in" / name / "a.toml").write_text("")
+    (empty / "mine").write_text("of the teacher")
+    (empty / "in" / "link" / "a.toml.md").symlink_to(empty / "mine")
+    os.mkfifo(empty / "in" / "pipe" / "a.toml.md")
+    (empty / "in" / "folder" / "a.toml.md").mkdir()
+    assert main(["grade", "in", "--feedback", "in"]) == 0
+    assert (empty / "mine").read_text() == "of the teacher"
+    for name in ("link", "pipe"):
+        assert "2 of 2 points." in (empty / "in" / name / "a.toml.md").read_text()
+    assert capsys.readouterr().err.startswith("folder/a.toml: no page was written: ")
+
+
 def test_a_limit_that_is_not_positive_is_refused(capsys):
     assert main(["grade", "a.toml", "--seconds", "0"]) == 2
     assert "`--seconds` must be positive" in capsys.readouterr().err

@@ -186,7 +186,13 @@ def _report(hand_in: _HandIn, marks: list[Mark], folder: str | None) -> None:
     points, possible = sum(mark.points for mark in marks), sum(mark.max_points for mark in marks)
     lines = [f"- **{mark.exercise}**: {mark.points} of {mark.max_points}. {_plain(mark.message)}" for mark in marks]
     summary = _plain(hand_in.remark) or f"{points} of {possible} points."
-    page.write_text("\n".join([f"# {_plain(hand_in.name)}", "", summary, "", *lines, ""]), encoding="utf-8")
+    try:
+        # If the folder is that of the hand-ins, a student may have put a link or a pipe in the place of the page.
+        if page.is_symlink() or (page.exists() and not page.is_file()):
+            page.unlink()
+        page.write_text("\n".join([f"# {_plain(hand_in.name)}", "", summary, "", *lines, ""]), encoding="utf-8")
+    except OSError as problem:
+        print_error(_one_line(f"{hand_in.name}: no page was written: {problem}"))
 
 
 def _csv_line(cells: list[str]) -> str:
