@@ -84,7 +84,7 @@ def test_names_and_messages_of_students_have_no_effect_elsewhere(empty, capsys, 
     """Neither in a spreadsheet, nor in a page of feedback, nor in the terminal; and a warning is printed once."""
     message = "stopped: Wrong: ![](http://x.test/a.png) <img src=x> \\[b](c)."
 
-    def marks(hand_in, seed, options):
+    def marks(*_):
         warnings.warn("only by Python", RuntimeWarning, stacklevel=2)
         return [Mark("P.1", 0, 2, message)]
 
@@ -100,11 +100,7 @@ def test_names_and_messages_of_students_have_no_effect_elsewhere(empty, capsys, 
         "x - **P.1**: 2 of 2.toml",
     ]
     pages = sorted(page.read_text() for page in (empty / "back").iterdir())
-    assert [page.splitlines()[0] for page in pages] == [
-        "# =1+1.toml",
-        "# ?\\[2J.toml",
-        "# x - **P.1**: 2 of 2.toml",
-    ]
+    assert [page.splitlines()[0] for page in pages] == ["# =1+1.toml", "# ?\\[2J.toml", "# x - **P.1**: 2 of 2.toml"]
     expected = r"- **P.1**: 0 of 2. stopped: Wrong: !\[](http://x.test/a.png) \<img src=x> \\\[b](c)."
     assert [page.splitlines()[4:] for page in pages] == [[expected]] * 3
     assert main(["grade", "."]) == 1, "the folder of the pages has no hand-in"

@@ -1,6 +1,6 @@
 """Public joins: each row keeps its place, types follow from the public table, and what multiplies rows is refused."""
 
-import datetime
+import datetime as dt
 
 import duckdb
 import numpy as np
@@ -103,7 +103,7 @@ def test_keys_that_the_column_cannot_distinguish_are_refused() -> None:
 
 def test_dates_are_no_keys_of_datetimes() -> None:
     """They would match nobody, without an error."""
-    days = pd.DataFrame({"k": [datetime.date(2024, 1, 1)], "v": [10]})
+    days = pd.DataFrame({"k": [dt.date(2024, 1, 1)], "v": [10]})
     moments = pd.DataFrame({"k": pd.to_datetime(["2024-01-01"])})
     with pytest.raises(TypeError, match=r"k holds dates with a time, got a date in `lookup`"):
         with_lookup(moments, days, on="k")

@@ -49,10 +49,7 @@ def test_the_filter_refuses_processes_signals_and_sockets(machine):
 def test_the_filter_refuses_what_landlock_allows(machine):
     """Modes, times and attributes of files, priorities of processes, and memory that outlives the process."""
     names = ("fchmod", "fchmodat", "fchownat", "utimensat", "setxattr", "setpriority", "sched_setaffinity", "shmget")
-    numbers = {
-        "x86_64": (91, 268, 260, 280, 188, 141, 203, 29),
-        "aarch64": (52, 53, 54, 88, 5, 140, 122, 194),
-    }
+    numbers = {"x86_64": (91, 268, 260, 280, 188, 141, 203, 29), "aarch64": (52, 53, 54, 88, 5, 140, 122, 194)}
     decisions = {name: decide(machine, number) for name, number in zip(names, numbers[machine], strict=True)}
     assert decisions == dict.fromkeys(names, REFUSED)
 

@@ -222,8 +222,8 @@ def _warn_if_unprotected(layers: list[str]) -> None:
     missing = " and ".join(name for name in ("Landlock", "seccomp") if name.lower() not in layers)
     if missing:
         message = (
-            f"The code of students is not confined by the system's kernel (without {missing}), but only by Python, which "
-            "does not stop an expert. Grade on a machine that holds no other data."
+            f"The code of students is not confined by the system's kernel (without {missing}), but only by Python, "
+            "which does not stop an expert. Grade on a machine that holds no other data."
         )
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 

@@ -95,7 +95,6 @@ def test_a_condition_of_surveyjs_keeps_apostrophes(tmp_path):
     assert elements[-1]["visibleIf"] == r"""{faculty} anyof ["Master\'s", "a \ b"]"""
 
 
-
 def test_markup_in_a_text_has_no_effect(tmp_path):
     hostile = "</title><img src=x onerror=alert(1)>{x}"
     write_web_form(Survey(hostile, [cheated()], consent=hostile), tmp_path, "surveyjs")
