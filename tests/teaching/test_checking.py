@@ -135,6 +135,18 @@ def test_a_number_counts_in_any_form_and_to_the_digits_that_matter(p, epsilon):
     assert check("03.1", np.array([0.75, float(epsilon), 5.0]))
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0,693", 0.693), ("-0,5", -0.5), ("1,0986", 1.0986), ("12,5 %", 0.125), ("2,5", 2.5), ("3,362", 3362),
+        ("10,000", 10_000), ("1,234,567.5", 1_234_567.5), ("0,1,2", None),
+    ],
+)  # fmt: skip
+def test_a_comma_separates_decimals_or_thousands(text, number):
+    """Three digits after a comma are thousands, except after a leading zero."""
+    assert parse_number(text) == number
+
+
 @pytest.mark.parametrize("said", [False, "No", "no.", "FALSE", " n "])
 def test_a_word_counts_in_any_case_and_as_a_truth_value(said):
     assert check("13.1", said)

@@ -52,6 +52,8 @@ _HASH_ROUNDS = 2000  # a hash takes about a millisecond, which makes it slow to 
 _LONGEST_NUMERAL = 300  # the pattern of functions takes a time that grows with the square of the length
 _YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no", "ja": "yes", "nein": "no", "sí": "yes", "si": "yes"}
 _INFINITY = re.compile("infinity|infinite|infinito|unendlich|∞")
+# A comma before three digits separates thousands, as in 3,362, except after a leading zero, as in 0,693.
+_DECIMAL_COMMA = re.compile(r"(?<![\d.,])(0|\d+(?!,\d{3}\b)),(?=\d)")
 _FUNCTION_PATTERN = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
 
 
@@ -74,7 +76,7 @@ def _pbkdf2(text: bytes, salt: bytes) -> bytes:
 
 
 def parse_number(answer: object) -> float | None:
-    """Parse a number such as 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3" or "inf"; return None for other texts."""
+    """Parse 0.75, "3/4", "75 %", "0,75", "3,362", "−0.5", "2 ln 3" or "inf", for example; return None for other texts."""
     if isinstance(answer, bool | np.bool_):
         return None
     try:
@@ -82,7 +84,7 @@ def parse_number(answer: object) -> float | None:
             return float(answer)
         if not isinstance(answer, str) or len(answer) > _LONGEST_NUMERAL:
             return None
-        return _parse_numeral(_clean_numeral(answer))
+        return _parse_numeral(_clean_numeral(_DECIMAL_COMMA.sub(r"\1.", answer)))
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
 
