@@ -139,7 +139,8 @@ def blocks(tree: Tree, period: int, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(tree.levels), ["single periods" if size == 1 else f"blocks of {size:,}" for size in sizes])
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(0.4, tree.periods + 0.6), ylim=(-0.6, tree.levels - 0.4), xlabel="period")
-    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    handles = sorted((patch for patch in ax.patches if patch.get_label()), key=lambda patch: str(patch.get_label()))
+    ax.legend(handles=handles, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     spans = sorted((index * sizes[level] + 1, (index + 1) * sizes[level]) for level, index in added)
     texts = ", ".join(f"{first}" if first == end else f"{first} to {end}" for first, end in spans)
     count = f"{len(spans)} block{'' if len(spans) == 1 else 's'}"
