@@ -750,6 +750,138 @@ MUTANTS = {
         "honest = honest_carriers if carriers != 0 else np.nan",
         "minarets-table",
     ),
+    "04: mangat turned around": Mutant(
+        "04",
+        "toolkit.local.questions",
+        '_binary_design(Fraction(1), 1 - share, "mangat")',
+        '_binary_design(Fraction(1), share, "mangat")',
+        "cell-13",
+    ),
+    "06: a shuffler that forgets an option": Mutant(
+        "06",
+        "toolkit.local.shuffling.amplification",
+        "return second, first",
+        "return second, second * first",
+        "cell-15",
+    ),
+    "07: advanced composition without its 2": Mutant(
+        "07",
+        "toolkit.core.composition",
+        "mean + _sqrt_up(2 * squares *",
+        "mean + _sqrt_up(squares *",
+        "advanced-by-hand-check",
+    ),
+    "09: Jeffreys at twice the penalty": Mutant(
+        "09",
+        "toolkit.analysis.regression.logistic",
+        "            loglike += log_determinant / 2\n"
+        "            # The gradient of the penalty: the derivative of each person's information, "
+        "weighted by the leverage.\n"
+        "            leverage = weight *",
+        "            loglike += log_determinant\n            leverage = 2 * weight *",
+        "jeffreys-check",
+    ),
+    "09: a likelihood ratio without its 2": Mutant(
+        "09",
+        "toolkit.analysis.regression.fit",
+        "statistic = max(2 * (self.llf - smaller.llf), 0.0)",
+        "statistic = max(self.llf - smaller.llf, 0.0)",
+        "cell-27",
+    ),
+    "10: Huber clipped at 1.5 k": Mutant(
+        "10",
+        "toolkit.central.robust.estimators",
+        "np.clip(u, -self.bound, self.bound)",
+        "np.clip(u, -1.5 * self.bound, 1.5 * self.bound)",
+        "moved-check",
+    ),
+    "10: a trimmed mean divided by everybody": Mutant(
+        "10",
+        "toolkit.central.robust.ranks",
+        "inner, range(0), ((trim, n - trim),), n - 2 * trim)",
+        "inner, range(0), ((trim, n - trim),), n)",
+        "spread-releases",
+    ),
+    "10: quartiles at the half": Mutant(
+        "10",
+        "toolkit.central.robust.ranks",
+        "-(-n // 4), -(-3 * n // 4)",
+        "-(-n // 4), -(-2 * n // 4)",
+        "spread-releases",
+    ),
+    "11: a holdout that compares with half the noise": Mutant(
+        "11",
+        "toolkit.learning.holdout",
+        "epsilon=self.answers * epsilon_per_answer,",
+        "epsilon=2 * self.answers * epsilon_per_answer,",
+        "holdout-below-check",
+    ),
+    "11: moments off the diagonal divided by 2": Mutant(
+        "11",
+        "toolkit.learning.moments",
+        "(off_diagonal + off_diagonal.T) / math.sqrt(2)",
+        "(off_diagonal + off_diagonal.T) / 2",
+        "pca-below-check",
+    ),
+    "12: a memo that forgets the no reports": Mutant(
+        "12",
+        "toolkit.local.waves",
+        "* int(fresh[memo][1]) ** yes * int(fresh[memo][0]) ** no for memo",
+        "* int(fresh[memo][1]) ** yes for memo",
+        "memo-changes-check",
+    ),
+    "12: a root with the wrong ratio": Mutant(
+        "12",
+        "toolkit.central.stream.roots",
+        "terms[-1] * (2 * k - odd) / (2 * k)",
+        "terms[-1] * (2 * k - odd) / (2 * k + 1)",
+        "root-check",
+    ),
+    "12: an interval for one block": Mutant(
+        "12",
+        "toolkit.central.stream.calibration",
+        "GeometricSumLaw(float(self.scale), int(self.factorization.node_counts[period - 1]))",
+        "GeometricSumLaw(float(self.scale), 1)",
+        "interval-check",
+    ),
+    "16: a square wave of twice the width": Mutant(
+        "16",
+        "toolkit.local.numeric.square_wave",
+        "(2 * factor * (factor - 1 - epsilon))",
+        "(factor * (factor - 1 - epsilon)) / 1.2",
+        "cell-59",
+    ),
+    "16: a window with half the variance": Mutant(
+        "16", "toolkit.local.numeric.window", "float(still / unit**2),", "float(still / unit**2 / 2),", "cell-57"
+    ),
+    "16: attention that is not divided": Mutant(
+        "16",
+        "toolkit.local.anchor",
+        "np.asarray(apart / (apart @ apart))",
+        "np.asarray(apart / np.abs(apart).sum())",
+        "my-corrected-agrees",
+    ),
+    "16: cheaters who are among the carriers": Mutant(
+        "16",
+        "toolkit.analysis.latent.group_counts",
+        "return np.asarray(_THREE @ corners + np.array([0.0, 1.0, 0.0]))",
+        "return np.asarray(_THREE[::-1] @ corners + np.array([0.0, 1.0, 0.0]))",
+        "arms-found",
+    ),
+    "16: ticks that differ in one box": Mutant(
+        "16",
+        "toolkit.local.oracles.ticks",
+        "return min(2 * max_ticks, n_boxes)",
+        "return min(max_ticks, n_boxes)",
+        "cell-51",
+    ),
+    "17: a difference of lists with one variance": Mutant(
+        "17",
+        "toolkit.analysis.latent.list_counts",
+        "value, se = float(long.mean() - short.mean()), float(np.sqrt(variances.sum()))",
+        "value, se = float(long.mean() - short.mean()), float(np.sqrt(variances[0]))",
+        "race-difference",
+    ),
 }
 
 # Two standard mutants, in three notebooks each.

@@ -76,7 +76,7 @@ def _pbkdf2(text: bytes, salt: bytes) -> bytes:
 
 
 def parse_number(answer: object) -> float | None:
-    """Parse 0.75, "3/4", "75 %", "0,75", "3,362", "−0.5", "2 ln 3" or "inf", for example; return None for other texts."""
+    """Parse a number such as 0.75, "3/4", "75 %", "0,75", "3,362", "−0.5", "2 ln 3" or "inf"; return None otherwise."""
     if isinstance(answer, bool | np.bool_):
         return None
     try:
