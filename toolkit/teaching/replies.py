@@ -6,19 +6,19 @@ translated notebooks; other replies stay in English.
 
 import tomllib
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from toolkit.core.checks import reject
 
 ENGLISH = "en"
+_FOLDER = Path(__file__).with_name("languages")
 
 _language = ENGLISH
 
 
 def languages() -> list[str]:
     """Return the codes of all languages of replies, English first."""
-    names = (file.name for file in _folder().iterdir())
-    return [ENGLISH, *sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))]
+    return [ENGLISH, *sorted(path.stem for path in _FOLDER.glob("*.toml"))]
 
 
 def set_language(code: str) -> None:
@@ -64,8 +64,4 @@ def translated_replies(code: str) -> dict[str, str]:
     """Return the translation of each English sentence; English itself has none."""
     if code == ENGLISH:
         return {}
-    return tomllib.loads((_folder() / f"{code}.toml").read_text(encoding="utf-8"))
-
-
-def _folder() -> resources.abc.Traversable:
-    return resources.files("toolkit.teaching").joinpath("languages")
+    return tomllib.loads((_FOLDER / f"{code}.toml").read_text(encoding="utf-8"))
