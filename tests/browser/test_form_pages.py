@@ -112,6 +112,27 @@ def test_a_page_of_questions_breaks_no_rule_of_wcag(phone, name):
     look(person.page)
 
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+
+
+def test_an_image_is_embedded_described_and_shown_on_a_page_and_alone(phone):
+    image = {"data": f"data:image/png;base64,{PIXEL}", "alt": "A red card"}
+    questions = [Question(name, f"{name}?", options=["no", "yes"], image=image, page="p") for name in "ab"]
+    hidden = Question("cheated", "Cheated?", design=warner("3/4"), image={**image, "alt": "“>< card"})
+    person = phone(Survey("Campus", [*questions, hidden], consent="Stop.", **PLAIN)).begin()
+    images = person.page.get_by_role("img")
+    assert [one.get_attribute("alt") for one in images.all()] == ["A red card"] * 2
+    assert images.evaluate_all("all => all.map((one) => one.complete && one.naturalWidth)") == [1, 1]
+    look(person.page)
+    for box in person.page.get_by_label("Yes", exact=True).all():
+        box.check()
+    person.press("Continue").sees("Question 3 of 3")
+    expect(images).to_have_attribute("alt", "“>< card")
+    look(person.page)
+    person.choose("No").press("Next").sees("Before you send")
+    assert "data:image" not in person.page.locator("main").inner_text()
+
+
 MARKUP = "</script><img src=x onerror=alert(1)>{answer:work}&lt;$&"
 PLACES = {"arts": {"en": MARKUP, "de": MARKUP}, "law": {"en": "a law school", "de": "einer Rechtsschule"}}
 TOLD = Survey(

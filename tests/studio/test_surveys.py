@@ -13,6 +13,7 @@ from toolkit.local.catalogue import CATALOGUE, NamedMaker
 from toolkit.local.numeric import one_bit
 from toolkit.studio import checking, server
 from toolkit.studio import surveys as surveys_of_a_folder
+from toolkit.studio.editing import ORIGIN
 from toolkit.studio.folder import Folder
 from toolkit.studio.server import Actions
 from toolkit.studio.surveys import EXAMPLES, Surveys
@@ -88,6 +89,28 @@ def test_a_file_that_cannot_be_read_is_shown_as_it_is(window, folder):
     refusal = window.api("save", file="broken.toml", hash=state["hash"], data=[1])
     assert (refusal[0], "a survey must be a table, got list: nothing was written" in refusal[1]["error"]) == (422, True)
     assert (folder / "broken.toml").read_text() == "title = "
+
+
+def test_an_image_beside_the_survey_is_checked_and_its_name_stays_in_the_file(tmp_path):
+    text = (
+        'title = "T"\nconsent = "C"\n[[questions]]\nname = "q"\ntext = "Q?"\ndesign = {warner = {p = "3/4"}}\n'
+        'image = {file = "card.png", alt = "A card"}  # our card\n'
+    )
+    (tmp_path / "survey.toml").write_text(text)
+    window = Surveys(Folder(tmp_path))
+    missing = window.state("survey.toml")
+    assert [(one["question"], one["field"]) for one in missing["problems"] if "warning" not in one] == [(0, "image")]
+    (tmp_path / "card.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    state = window.state("survey.toml")
+    assert state["valid"]
+    questions = [{**state["data"]["questions"][0], ORIGIN: 0}]
+    saved = window.save("survey.toml", state["hash"], {**state["data"], "title": "New", "questions": questions})
+    assert saved["valid"]
+    assert (tmp_path / "survey.toml").read_text() == text.replace('"T"', '"New"')
+    assert checking.people_needed(window.data("survey.toml"), "q", 0.1)["n"] > 0
+    assert (
+        "problem" not in checking.design_curve(window.data("survey.toml")["questions"][0], "warner", 100, None, "en")[0]
+    )
 
 
 def _fields(data):

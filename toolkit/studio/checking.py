@@ -17,6 +17,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import OPTIONAL, loss, missing_statements, odds
 from toolkit.survey.plan import margin_text, plan_questions
 from toolkit.survey.questions.errors import SurveyError, SurveyWarning
+from toolkit.survey.questions.images import embed_image
 from toolkit.survey.questions.question import Question, localized_question, loss_over_waves, read_questions
 from toolkit.survey.spec import STATEMENT_FIELDS, Survey
 from toolkit.texts.odds import WEAK_EPSILON
@@ -46,20 +47,21 @@ class CheckedSurvey:
         return [question for question in self.questions if question is not None]
 
 
-def check(data: Mapping[str, Any]) -> CheckedSurvey:
-    """Return all problems that the linter finds in a survey.
+def check(data: Mapping[str, Any], folder: Path | None = None) -> CheckedSurvey:
+    """Return all problems that the linter finds in a survey; images are read from `folder`, or left out without one.
 
     The linter stops at the first error. Therefore each question is read by itself first. Then the whole survey is read
     repeatedly, each time without the field that was rejected last.
     """
     checked = CheckedSurvey()
     questions = data.get("questions", [])
-    tables = questions if isinstance(questions, list) else []
+    tables = list(questions) if isinstance(questions, list) else []
     for index, table in enumerate(tables):
         try:
+            tables[index] = embed_image(table, folder)
             # Reading the whole survey repeats these warnings.
             with recorded_warnings():
-                checked.questions += read_questions([table])
+                checked.questions += read_questions([tables[index]])
         except (ValueError, TypeError) as problem:
             checked.questions.append(None)
             checked.problems.append(_problem_entry(problem, tables, index))
@@ -295,7 +297,7 @@ def design_curve(
         changed = {key: value for key, value in {**table, **change}.items() if value is not None}
         try:
             with recorded_warnings():
-                (question,) = read_questions([changed])
+                (question,) = read_questions([embed_image(changed, None)])
             result: Any = plan_questions("", [question], n, subgroup=subgroup or None)
         except (ValueError, TypeError) as problem:
             rows.append({"change": change, "problem": str(problem)})

@@ -80,7 +80,7 @@ class Surveys:
             data = _read(file, content)
         except ValueError as problem:
             return base | {"broken": str(problem), "text": content.decode(errors="replace")}
-        checked = checking.check(data)
+        checked = checking.check(data, self.folder.root)
         return base | {
             "data": data,
             "problems": checked.problems,

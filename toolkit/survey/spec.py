@@ -38,6 +38,7 @@ from toolkit.survey.questions.declaring import (
     plain_fields,
 )
 from toolkit.survey.questions.errors import error_location, reject_field, reject_unknown, run_field_check
+from toolkit.survey.questions.images import embed_images
 from toolkit.survey.questions.question import (
     Question,
     checked_questions,
@@ -406,7 +407,7 @@ class Survey:
             If the survey is invalid; the message names the file and the question.
         """
         with error_location(Path(path).name):
-            data = files.read(path)
+            data = embed_images(files.read(path), Path(path).absolute().parent)
             if isinstance(data, dict) and {"survey", "columns"} <= set(data):  # a codebook
                 data = data["survey"]
             return cls.from_dict(data)
@@ -576,4 +577,5 @@ def _mode_text(question: Question) -> str:
     optional = ["optional"] if not question.required and not question.randomized else []
     mixed = ["options in random order"] if question.random_order else []
     page = [f"on the page {question.page!r}"] if question.page is not None else []
-    return "; ".join([how, *conditions, *anchor, *optional, *mixed, *page])
+    image = ["with an image"] if question.image is not None else []
+    return "; ".join([how, *conditions, *anchor, *optional, *mixed, *page, *image])

@@ -1,5 +1,6 @@
 """The files of forms for other programs. That they work is tested in a browser, in tests/browser/test_web_forms.py."""
 
+import base64
 import json
 import re
 
@@ -15,6 +16,7 @@ from toolkit.survey.exchange.web_forms import form_data
 
 TRIED = Question("tried", "Which?", design=oracles.tick_boxes(["beer", "wine", "gin"], 1.0, most=2, how="capped"))
 HOURS = Question("hours", "How long?", design=numeric.local_laplace((0, 80), 1.0))
+CARD = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 BORN = Question("stolen", "Have you?", design=crosswise("1/4"), mode="physical", show_if={"faculty": ["arts"]})
 AGE = Question("age", "How old?", bounds=(18, 99), whole=True, required=False)
 
@@ -115,6 +117,10 @@ def test_markup_in_a_text_has_no_effect(tmp_path):
         (
             lambda: survey(faculty(), Question("why", "Why {answer:faculty}?", options=["a", "b"])),
             "another program's form must be the same for everybody",
+        ),
+        (
+            lambda: survey(cheated(image={"data": f"data:image/png;base64,{CARD}", "alt": "A card"})),
+            "must have no image",
         ),
         (lambda: survey(faculty(), cheated(), random_order=True), "must ask every person once"),
         (lambda: survey(Question("sex", "Sex?", options=["f", "m"], random_order=True)), "show options in one order"),

@@ -194,6 +194,10 @@ def test_an_inserted_answer_is_refused_with_a_remedy(tmp_path):
         ValueError, match=r"the same for everybody, got {answer:faculty} in 'why': leave it out, or ask"
     ):
         write_xlsform(asked, tmp_path / "form.xlsx")
+    (tmp_path / "card.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    shown = faculty(image={"file": tmp_path / "card.png", "alt": "A card"})
+    with pytest.raises(ValueError, match="a form for another program must have no image, got 'faculty': leave it out"):
+        write_xlsform(survey(shown, check=False), tmp_path / "form.xlsx")
 
 
 def book_of(tmp_path, *rows, choices=()):

@@ -33,6 +33,17 @@ def test_a_sheet_cannot_insert_an_answer() -> None:
         printed(survey(faculty(), why, cheated(design=DIE)))
 
 
+def test_a_sheet_prints_an_image_with_its_description(tmp_path) -> None:
+    """The digits of the image's data are not isolated as those of texts are, and three images do not fit on a page."""
+    (tmp_path / "card.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    image = {"file": tmp_path / "card.png", "alt": 'A "red" card'}
+    shown = cheated(design=DIE, image=image)
+    form = printed(survey(faculty(), shown))
+    assert f'<img src="{shown.image["data"]}" alt="A &quot;red&quot; card">' in form
+    many = [Question(f"q{n}", f"{n}?", options=["a", "b"], image=image) for n in range(4)]
+    assert printed(survey(*many, check=False)).count("page 1 of 2") == 1
+
+
 def test_a_die_in_the_respondents_hand_realizes_the_design_exactly() -> None:
     form = printed(survey(faculty(), cheated(design=DIE)))
     assert "Use a die, anew for this question. Let nobody see what comes out." in form

@@ -19,6 +19,7 @@ from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining_option, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.questions.errors import SurveyWarning, error_location, reject_field
+from toolkit.survey.questions.images import MOST_IMAGES_BYTES, image_size
 from toolkit.survey.questions.question import (
     LONGEST_ANSWER,
     TEXT_FIELDS,
@@ -99,6 +100,8 @@ def check_translations(
         with error_location(question=question.name):
             for name in TEXT_FIELDS:
                 _check_text(name, name, getattr(question, name), languages)
+            if question.image is not None:
+                _check_text("image", "image.alt", in_language(question.image["alt"], languages[0]), languages)
             for option in dict.fromkeys((*question.options, *question.report_options)):
                 _check_label(option, question.labels.get(option), languages)
             _check_distinct(question, languages, own_words)
@@ -449,6 +452,9 @@ def check_size(questions: Sequence[Question]) -> None:
             with error_location(question=question.name, field="bounds"):
                 why = "phones and spreadsheets cannot hold more digits, and the server would reject such a number"
                 reject(f"`bounds` must have at most {MOST_DIGITS} digits before the decimal point", "more", why)
+    if sum(image_size(question.image) for question in questions) > MOST_IMAGES_BYTES:
+        rule = f"the images of a survey must have at most {MOST_IMAGES_BYTES:,} bytes together"
+        reject(rule, "more", "every phone loads them with the page: make them smaller, or use fewer")
     if (total := max_answer_bytes(questions)) > MAX_SUBMISSION_BYTES:
         rule = f"the longest possible submission must stay below {MAX_SUBMISSION_BYTES} bytes"
         reject(rule, total, "ask for fewer free texts, or fewer questions with many options")

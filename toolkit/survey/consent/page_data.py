@@ -224,6 +224,7 @@ def shown_question(
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
         **({"page": question.page} if question.page else {}),
+        **({"image": {**question.image, "alt": in_languages(question.image["alt"])}} if question.image else {}),
         **({"mixed": _shuffled_choices(question)} if question.random_order else {}),
         **({} if question.draw_probabilities is None else {"weights": _weights(question.draw_probabilities)}),
     }

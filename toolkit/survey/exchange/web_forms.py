@@ -15,6 +15,7 @@ from toolkit.survey.consent.statement import merge_layers, promise, stated_layer
 from toolkit.survey.consent.wheel import fill_slots
 from toolkit.survey.exchange.scripted_questions import CONSENT, LIMESURVEY_WORDS, limesurvey_files, qualtrics_files
 from toolkit.survey.exchange.web import STATIC, browser_questions, escape_markup, module_code, write_files
+from toolkit.survey.questions.images import reject_image
 from toolkit.survey.questions.question import Question, reject_insertions
 from toolkit.survey.questions.survey_fields import statements
 from toolkit.survey.spec import Survey
@@ -122,6 +123,7 @@ def _check_survey(survey: Survey, host: WebTool) -> None:
             reject(rule, name, advice)
     for question in survey.questions:
         reject_insertions(question)
+        reject_image(question)
         if question.random_order:
             reject("a form for another program must show options in one order", repr(question.name), "leave it out")
         if question.mode == "guided":

@@ -17,6 +17,7 @@ from toolkit.survey.consent.statement import odds_of_questions, stated_layers
 from toolkit.survey.consent.wheel import fill_slots
 from toolkit.survey.exchange.raw_files import MOST_DIGITS, cell_text, sheets
 from toolkit.survey.questions.errors import error_location
+from toolkit.survey.questions.images import reject_image
 from toolkit.survey.questions.question import Question, printed_answers, reject_insertions
 from toolkit.survey.questions.strict_json import loads
 from toolkit.survey.questions.survey_fields import statements
@@ -76,6 +77,7 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
     for question in survey.questions:
         _check_question(question)
         reject_insertions(question)
+        reject_image(question)
     book = extra("openpyxl").Workbook()
     rows = {"survey": _survey_rows(survey), "choices": _choice_rows(survey), "settings": [_settings_cells(survey)]}
     for index, (name, sheet_rows) in enumerate(rows.items()):

@@ -29,6 +29,7 @@ from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice
 
 _PAGE_SPACE, _LINE_SPACE = 240.0, 5.5  # the usable height of a page and the height of a line, in millimeters
+_IMAGE_SPACE = 65.0  # the largest height of an image with its margins, in millimeters
 _PIPS = {1: "4", 2: "08", 3: "048", 4: "0268", 5: "02468", 6: "023568"}
 """Positions of the pips on each face of a die, in a grid of nine fields numbered from 0."""
 
@@ -170,11 +171,17 @@ def _question_section(
         for text_block in [*conditions, text, *notes, *(step for step, _ in steps)]
         for line in text_block.split("\n")
     ]
-    height = 4.5 + area_height + sum(_LINE_SPACE * math.ceil(len(line) / 70) + 1.4 for line in printed)
+    height = (
+        4.5
+        + area_height
+        + (_IMAGE_SPACE if question.image else 0)
+        + sum(_LINE_SPACE * math.ceil(len(line) / 70) + 1.4 for line in printed)
+    )
     section = _render(
         "question",
         conditions=conditions,
         text=text,
+        image=_printed_image(question, language),
         notes=notes,
         steps=[{"text": step, "faces": map(_die_face, outcomes) if is_die else ()} for step, outcomes in steps],
         boxes=boxes[rotation:] + boxes[:rotation],
@@ -182,6 +189,14 @@ def _question_section(
         lines=lines,
     )
     return extra("markupsafe", "collect").Markup(section), height
+
+
+def _printed_image(question: Question, language: str) -> dict[str, object] | None:
+    """Return the data URI of a question's image, which needs no escaping, and its description."""
+    if question.image is None:
+        return None
+    source = extra("markupsafe", "collect").Markup(question.image["data"])  # a checked URI, made of base64
+    return {"source": source, "alt": text_in(question.image["alt"], language)}
 
 
 def _answer_area(

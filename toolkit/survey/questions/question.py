@@ -32,6 +32,7 @@ from toolkit.survey.questions.declaring import (
     plain_fields,
 )
 from toolkit.survey.questions.errors import error_location, reject_field, reject_unknown, run_field_check
+from toolkit.survey.questions.images import checked_image
 from toolkit.survey.questions.survey_fields import ARM
 from toolkit.texts.multilingual import Frozen, Text, Words, in_language
 from toolkit.texts.phrases import label
@@ -106,6 +107,10 @@ class Question:
     page : str, optional
         A name that neighboring plain questions share; they are then asked together on one page, which does not show
         the name. A randomized question always has a page to itself.
+    image : mapping, optional
+        {"file": "card.png", "alt": "A red card"}: an image below the text, and its description for people who cannot
+        see it, as a string or as strings by language. PNG, JPEG and WebP files up to 200,000 bytes are read at once and
+        embedded in the survey.
     innocent : mapping, optional
         {"born": "jan-apr"}: in mode "physical", the innocent question of a crosswise, triangular or unrelated design
         asks whether somebody's birthday is in these months. The share of such birthdays is computed from the number of
@@ -147,6 +152,7 @@ class Question:
     whole: bool = declare_field(checks.checked_whole_flag, False, omit_default=True)
     random_order: bool = declare_field(checks.checked_random_order, False, omit_default=True)
     page: str | None = declare_field(checks.checked_page, None)
+    image: FieldType[Mapping[str, Any] | None, Frozen[str, Any] | None] = declare_field(checked_image, None)
     innocent: FieldType[Mapping[str, str] | None, Frozen[str, str] | None] = declare_field(
         checks.checked_innocent, None
     )
@@ -388,6 +394,10 @@ def _read_question(data: object, number: int) -> Question:
         for field, why in (("name", "it identifies the answers"), ("text", "people read it")):
             if field not in data:
                 reject_field(field, f"a question must have `{field}`", "none", why)
+        image = data.get("image")
+        if isinstance(image, Mapping) and "file" in image:
+            why = "no other function may read files: use Survey.load, or embed the image as `data`"
+            reject_field("image", "`image.file` must be in a survey's file", "a survey without a file", why)
         design = {}
         if "design" in data:
             context = {name: data.get(name) for name in ("options", "bounds", "innocent")}

@@ -347,6 +347,7 @@ def panel_terms(survey: Any) -> dict[str, Any]:
         terms |= {
             f"labels of {question.name!r}": labels,
             f"design of {question.name!r}": question.memo.to_dict(),
+            f"image of {question.name!r}": question.image,
             f"mode or condition of {question.name!r}": [question.mode, question.show_if],
         }
     return terms

@@ -180,6 +180,7 @@ export const screens = {
     const group = make("fieldset", { keydown, "aria-describedby": problem.id, input: () => complain("") },
       turn && sheet.tries() === 1 && lead("wrong_once"),
       make("legend", {}, make("h1", { tabindex: -1 }, numbered(item, asked), " ", say(turn ? turn.legend : item.legend, values))),
+      item.image && picture(item.image),
       item.page && note("plain_note"),
       ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(text, "odds")) : p(text, kind, values))),
       ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering));
@@ -228,6 +229,8 @@ export const screens = {
 const numbered = (item, asked) =>
   make("span", { class: "count" }, say(item.heading, { n: asked.indexOf(item) + 1, of: asked.length }));
 
+const picture = ({ data, alt }) => make("img", { src: data, alt: say(alt) });
+
 // The field of a question with a paragraph for errors.
 function answerable(item, before, id = "problem") {
   const { elements, read } = (item.field ? typed : boxes)(item, before);
@@ -259,6 +262,7 @@ function page(app, items) {
   const groups = items.map((item, i) =>
     make("fieldset", { keydown, "aria-describedby": fields[i].problem.id, input: () => fields[i].complain("") },
       make("legend", {}, make("h2", {}, numbered(item, sheet.asked()), " ", say(item.legend, values))),
+      item.image && picture(item.image),
       ...item.before.map(([kind, text]) => p(text, kind, values)),
       ...fields[i].elements));
   return [make("h1", { tabindex: -1 }, step), note("plain_notes"), ...groups, row(back("back"), proceed)];
