@@ -340,6 +340,23 @@ def test_protected_questions_divide_the_ceiling(desk, place):
     desk.look()
 
 
+def test_the_page_of_a_plain_question_is_written_and_goes_when_it_is_protected(desk, place):
+    page, file = desk.page, place.folder.root / "paged.toml"
+    page.get_by_label("Empty").check()
+    page.get_by_label("Name of its file").fill("paged")
+    desk.press("Create the survey").press("Yes or no")
+    page.get_by_role("switch", name="Protected").uncheck()
+    page.get_by_text("More", exact=True).click()
+    page.get_by_label("Its page").fill("you")
+    desk.saved()
+    assert tomllib.loads(file.read_text())["questions"][0]["page"] == "you"
+    desk.look()
+    page.get_by_role("switch", name="Protected").check()
+    desk.saved()
+    assert "page" not in tomllib.loads(file.read_text())["questions"][0]
+    assert page.get_by_label("Its page").count() == 0
+
+
 def test_a_curator_sees_price_and_noise_before_and_the_ledger_fills(desk, place):
     page, folder = desk.page, place.folder.root
     (folder / "people.csv").write_text("age,city\n" + "".join(f"{20 + i % 50},{'ns'[i % 2]}\n" for i in range(300)))

@@ -55,6 +55,7 @@ def test_a_panel_is_random_and_part_of_the_hash():
         Survey.from_dict(survey().to_dict() | {"panel": one.to_dict()})
 
 
+PIXEL = "data:image/png;base64,iVBORw0KGgo="  # the first bytes of every PNG file
 IT = {"identity": "ab" * 16, "loss": 3}
 WAVES = {
     None: [{}, {"wave": 2}, {"title": "Again"}, {"panel": IT}, {"minimum": 9}],
@@ -65,6 +66,7 @@ WAVES = {
     "another help of 'cheated'": [{"questions": [cheated(design=MEMO, help="Think.")]}],
     "other labels of 'cheated'": [{"questions": [cheated(design=MEMO, labels={"yes": "Yes, once"})]}],
     "another design of 'cheated'": [{"questions": [cheated(design=Memo(warner("3/4"), warner("4/5")))]}],
+    "another image of 'cheated'": [{"questions": [cheated(design=MEMO, image={"data": PIXEL, "alt": "A card"})]}],
     "another mode or condition of 'cheated'": [
         {"questions": [faculty(), cheated(design=MEMO, show_if={"faculty": ["law"]})]}
     ],
