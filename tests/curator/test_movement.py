@@ -222,6 +222,29 @@ def test_and_so_on_every_engine(call: Call, engine: str) -> None:
     assert Fraction(1, 5) < moved(call, "epsilon", "add_remove", ENGINES[engine], CAPS["five rows"], FEW, rows=150) <= 1
 
 
+ADAPTIVE: dict[str, Call] = {
+    "three": lambda c, **pay: measured(c, {"g": BY["g"], "y": [0, 1, MISSING], "x": [9, OTHER]}, method="aim", **pay),
+    "where": lambda c, **pay: measured(c, {"g": [*"abcd"], "x": [9, OTHER]}, where={"y": [0, 1]}, method="aim", **pay),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("caps", CAPS)
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_a_person_moves_the_tables_of_aim_within_their_charge(name: str, caps: str, neighbors: str) -> None:
+    """All rounds together: the released tables are fixed, so the rounds and their budgets are the same."""
+    assert Fraction(1, 3) < moved(ADAPTIVE[name], "rho", neighbors, ENGINES["pandas"], CAPS[caps], rows=150) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "pandas"])
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_a_person_moves_the_tables_of_aim_within_their_charge_on_every_engine(name: str, engine: str) -> None:
+    share = moved(ADAPTIVE[name], "rho", "add_remove", ENGINES[engine], CAPS["five rows"], FEW, rows=150)
+    assert Fraction(1, 5) < share <= 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("deff", [None, 2])
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])

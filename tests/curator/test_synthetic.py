@@ -1,5 +1,6 @@
 """Synthetic tables: what is measured and charged. The tests of the model and its rows are in `with_mbi.py`."""
 
+import json
 import pickle
 import threading
 from pathlib import Path
@@ -65,6 +66,34 @@ def test_it_is_one_charge_with_a_document(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(found)).interval().low[0] == found.interval().low[0]  # noqa: S301
 
 
+def test_aim_is_one_charge_with_a_document(tmp_path: Path) -> None:
+    """The counts of columns are more precise than the preview says if they are measured again."""
+    ledger = Ledger(Zcdp(1))
+    keeper = Curator(people(), ledger, "add_remove")
+    price = measured(keeper.preview, COLUMNS, rho="1/10", method="aim")
+    found = measured(keeper, COLUMNS, rho="1/10", method="aim")
+    assert ledger.spent == found.loss == price.charged == Zcdp("1/10")
+    assert ledger.entries()[0].label == price.label == "synthetic table by region (4) × sex (2) × age (2)"
+    assert np.all(found.se[:8] <= price.noise.sd)
+    tables = SyntheticTable(found, {}).measured
+    assert tables[:3] == (("region",), ("sex",), ("age",))
+    assert 3 <= len(tables) <= 6
+    assert [list(table) for table in tables] == found.release.query["tables"]
+    document = json.loads(found.publish(tmp_path / "table").read_text(encoding="utf-8"))
+    assert document["noise"]["rounds"] == "at most 48"
+    assert pickle.loads(pickle.dumps(found)).interval().low[0] == found.interval().low[0]  # noqa: S301
+
+
+def test_aim_needs_rho_and_a_method_has_a_name() -> None:
+    keeper = curator(people())
+    for subject in (keeper, keeper.preview):
+        with pytest.raises(ValueError, match='`rho` must be given for method="aim", got epsilon'):
+            measured(subject, COLUMNS, epsilon=1, method="aim")
+        with pytest.raises(ValueError, match="`method` must be"):
+            measured(subject, COLUMNS, epsilon=1, method="pgm")
+    assert keeper.ledger.entries() == ()
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
@@ -115,4 +144,4 @@ def test_threads_do_not_restore_the_seeded_state_of_each_other() -> None:
 @pytest.mark.slow
 def test_the_model_fits_with_the_library_installed(tmp_path: Path) -> None:
     """The tests of the model need mbi, which brings JAX, and run in an environment of their own."""
-    assert "6 passed" in run_with_packages(tmp_path, Path(__file__).with_name("with_mbi.py"), "mbi>=2.0")
+    assert "7 passed" in run_with_packages(tmp_path, Path(__file__).with_name("with_mbi.py"), "mbi>=2.0")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.central.publishing.test_adaptive import IndependentModels
 from toolkit.budget.ledger import Ledger
 from toolkit.central.robust import Huber
 from toolkit.core.estimate import Estimate
@@ -19,9 +20,13 @@ REGIONS, SEXES = ["north", "south", "west"], ["f", "m"]
 
 
 def measured(keeper: Any, columns: Any, **more: Any) -> Any:
-    """Call `synthesize` as if its extra were installed; return the measured counts, or the preview."""
+    """Call `synthesize` as if its extra were installed; return the measured counts, or the preview.
+
+    The models of AIM are then those of independent columns.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("toolkit.curator.synthetic.check_extras", lambda *_, **__: None)
+        patch.setattr("toolkit.curator.synthetic.GraphicalModels", IndependentModels)
         found = keeper.synthesize(columns, **more)
     return getattr(found, "marginals", found)
 

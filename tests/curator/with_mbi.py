@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from tests.curator.verbs import REGIONS, SEXES, curator, people
 from toolkit import MISSING, OTHER, Zcdp, bands
-from toolkit.curator.synthetic import SyntheticTable
+from toolkit.curator.synthetic import SyntheticTable, _library, _split_by_table
 from toolkit.studio.curating import CuratorPage
 from toolkit.studio.folder import Folder
 
@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[2]
 COLUMNS: dict[str, Any] = {"region": [*REGIONS, OTHER], "sex": SEXES, "age": bands(18, 40, 90)}
 
 
-def synthetic_of(frame: pd.DataFrame, columns: Any, rho: Any = 1, seed: int = 3) -> SyntheticTable:
+def synthetic_of(frame: pd.DataFrame, columns: Any, rho: Any = 1, seed: int = 3, **more: Any) -> SyntheticTable:
     keeper = curator(frame, "add_remove", Zcdp(10**9))
-    found: SyntheticTable = keeper.synthesize(columns, rho=rho, rng=np.random.default_rng(seed))
+    found: SyntheticTable = keeper.synthesize(columns, rho=rho, rng=np.random.default_rng(seed), **more)
     return found
 
 
@@ -93,6 +93,26 @@ def test_the_model_is_that_of_another_solver_of_mbi() -> None:
             cells = found._model.domain.size(axes)
             part = slice(start, start := start + cells)
             measurements.append(mbi.LinearMeasurement(found.marginals.value[part], axes, found.marginals.se[part][0]))
+        other = mbi.estimation.LBFGS().estimate(found._model.domain, measurements, iters=2000)
+        function = mbi.marginal_loss.from_linear_measurements(measurements, found._model.domain)
+        assert float(function(found._model.marginals)) == pytest.approx(float(function(other.marginals)), rel=1e-4)
+
+
+def test_aim_measures_pairs_that_the_model_fits_badly() -> None:
+    """The pair of two dependent columns is measured, and the loss is that of L-BFGS."""
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 3, 20_000)
+    second = np.where(rng.random(20_000) < 0.8, first, rng.integers(0, 3, 20_000))
+    frame = pd.DataFrame({"a": first, "c": second})
+    found = synthetic_of(frame, {"a": range(3), "c": range(3)}, rho="1/100", method="aim")
+    assert found.measured == (("a",), ("c",), ("a", "c"))
+    real, made = (pd.crosstab(table["a"], table["c"]).to_numpy() for table in (frame, found.frame))
+    assert np.abs(real - made).sum() < 0.05 * 20_000, "independent columns would be wrong by 0.7"
+    with _library() as mbi:
+        measurements = [
+            mbi.LinearMeasurement(value, tuple(map(str, axes)), sd)
+            for axes, value, sd in _split_by_table(found.marginals)
+        ]
         other = mbi.estimation.LBFGS().estimate(found._model.domain, measurements, iters=2000)
         function = mbi.marginal_loss.from_linear_measurements(measurements, found._model.domain)
         assert float(function(found._model.marginals)) == pytest.approx(float(function(other.marginals)), rel=1e-4)

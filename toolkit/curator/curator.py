@@ -837,15 +837,20 @@ class ReleaseMethods(Generic[Result]):
         columns: Mapping[Label, Iterable[Any]],
         *,
         where: Where | None = None,
+        method: str = "mst",
         epsilon: Number | None = None,
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Any:
-        """Release a synthetic table: made-up rows that fit noisy counts of columns and of pairs of columns (MST).
+        """Release a synthetic table: made-up rows that fit noisy counts of columns and of pairs of columns.
 
-        The budget has three equal parts: for the counts of each column, for the choice of pairs of columns that depend
-        on each other and connect all columns, and for the counts of these pairs. The rows are drawn from a graphical
-        model of these counts, which needs the extra `synthetic`. Statistics that were not measured have no interval.
+        The counts are chosen by MST or by AIM. MST measures each column and the pairs of a tree that connects all
+        columns. AIM measures each column, and then round by round a column or pair that the model of the earlier
+        counts fits badly. The rows are drawn from a graphical model of these counts, which needs the extra
+        `synthetic`. Statistics that were not measured have no interval.
+
+        All counts are read once, after the charge. With AIM, the number of rounds and the time depend on the released
+        counts, and the models are fitted as part of the release.
 
         Parameters
         ----------
@@ -855,6 +860,8 @@ class ReleaseMethods(Generic[Result]):
         where : mapping or callable, optional
             The condition that rows must meet: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
             MISSING}.
+        method : "mst" or "aim"
+            The method that chooses the counts. "aim" needs `rho`.
         epsilon : number, optional
             The epsilon of the whole release, with Laplace noise. Exactly one of `epsilon` and `rho` must be given.
         rho : number, optional
@@ -868,7 +875,7 @@ class ReleaseMethods(Generic[Result]):
         SyntheticTable
             The synthetic rows as `frame`, and the measured counts with their errors as `marginals`.
         """
-        return self._run(synthetic.synthesize(self._query(epsilon, rho, where), columns), rng)
+        return self._run(synthetic.synthesize(self._query(epsilon, rho, where), columns, method), rng)
 
     def choose(
         self,

@@ -8,18 +8,19 @@ alone.
 import hashlib
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from toolkit.central.publishing.spanning import SpanningTables, count_cells
+from toolkit.central.publishing.adaptive import AdaptiveTables
+from toolkit.central.publishing.spanning import Axes, SpanningTables, count_cells
 from toolkit.central.release import CellNoise
-from toolkit.core.arrays import Label, Steps
-from toolkit.core.checks import reject
+from toolkit.core.arrays import Array, Label, Steps
+from toolkit.core.checks import check_choice, reject
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import check_extras, extra
 from toolkit.core.loss import Pure, Zcdp
@@ -34,6 +35,9 @@ _EXTRA = "synthetic"
 
 # As many steps as the MST of mbi takes; the fit ends earlier if the loss no longer falls.
 _MAX_STEPS, _TOLERANCE = 10_000, 1e-9
+
+# The models between the rounds of AIM, each of which starts from the one before.
+_STEPS_PER_ROUND = 1000
 
 # With a smaller standard deviation, the noise is mostly rounded to 0, and the fit would divide by nearly 0.
 _LEAST_SD = 0.25
@@ -85,13 +89,8 @@ class SyntheticTable:
         It minimizes the squared distances from the noisy counts, divided by their variances, and has the largest
         entropy of all such models.
         """
-        with _library() as mbi:
-            domain = mbi.Domain([str(axis) for axis in range(len(self.options))], map(len, self.options.values()))
-            measurements = [
-                mbi.LinearMeasurement(value, tuple(map(str, table)), stddev=max(sd, _LEAST_SD))
-                for table, value, sd in _split_by_table(self.marginals)
-            ]
-            return mbi.estimation.MirrorDescent().estimate(domain, measurements, iters=_MAX_STEPS, tol=_TOLERANCE)
+        sizes = [len(values) for values in self.options.values()]
+        return _fit(sizes, _split_by_table(self.marginals), _MAX_STEPS)
 
     @cached_property
     def frame(self) -> Any:
@@ -112,18 +111,44 @@ class SyntheticTable:
         return f"<SyntheticTable: measured with noise: {tables}; all other statistics: model, no interval>"
 
 
-def synthesize(query: Query, columns: Mapping[Any, Any]) -> PlannedRelease[Any]:
+class GraphicalModels:
+    """Models of mbi for the rounds of AIM; each fit starts from the one before."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes, self._last = sizes, None
+
+    def fit(self, tables: Mapping[Axes, tuple[Array, float]]) -> Callable[[Axes], Array]:
+        """Fit a model to noisy tables with their standard deviations; return its tables as a function of the axes."""
+        measured = ((axes, value, sd) for axes, (value, sd) in tables.items())
+        self._last = _fit(self._sizes, measured, _STEPS_PER_ROUND, self._last)
+        return cache(partial(_table_of_model, self._last))
+
+    def megabytes(self, tables: Sequence[Axes]) -> float:
+        """Return the size of a model of these tables."""
+        with _library() as mbi:
+            size = mbi.junction_tree.hypothetical_model_size(_domain(mbi, self._sizes), list(map(_names, tables)))
+            return float(size)
+
+
+def synthesize(query: Query, columns: Mapping[Any, Any], method: str = "mst") -> PlannedRelease[Any]:
     """Describe the measurement of columns and pairs of columns, from which a synthetic table is made."""
+    check_choice(method, "method", ("mst", "aim"))
     check_extras("mbi", "jax", "pandas", name=_EXTRA)
     options, axes = _parse_columns(query, columns)
     query = query.by(*axes)
     people, max_rows = 2 if query.unit.neighbors == "replace" else 1, query.unit.caps.max_rows(query.rows.n_cells)
     loss = Pure(query.price.amount) if query.price.is_epsilon else Zcdp(query.price.amount)
     sizes = tuple(len(axis.labels) for axis in axes)
-    mechanism = SpanningTables(loss, sizes, people * max_rows, people * max_rows**2)
+    sensitivities = people * max_rows, people * max_rows**2
+    mechanism = _mechanism(loss, sizes, sensitivities, method)
 
     def draw(counts: list[Steps], rng: Rng) -> Estimate:
-        return replace(mechanism.release(counts, partial(cell_labels, axes), rng), axes=query.rows.names)
+        labels = partial(cell_labels, axes)
+        if isinstance(mechanism, AdaptiveTables):
+            estimate = mechanism.release(counts, labels, GraphicalModels(sizes), rng)
+        else:
+            estimate = mechanism.release(counts, labels, rng)
+        return replace(estimate, axes=query.rows.names)
 
     def tables(estimate: Estimate) -> dict[str, Any]:
         return {"tables": [[axes[axis].name for axis in table] for table in _measured_tables(estimate.labels)]}
@@ -131,13 +156,23 @@ def synthesize(query: Query, columns: Mapping[Any, Any]) -> PlannedRelease[Any]:
     return query.release(
         f"synthetic table{query.rows.description}",
         mechanism,
-        partial(marginal_counts, query.frame, query.rows, [*mechanism.columns, *mechanism.pairs]),
+        partial(marginal_counts, query.frame, query.rows, mechanism.tables),
         draw,
         notes=_NOTES,
         noise=lambda: CellNoise(sum(sizes), sd=mechanism.column_noise._integer_law.sd),
         facts_after=tables,
         finish=partial(SyntheticTable, options=options),
     )
+
+
+def _mechanism(
+    loss: Pure | Zcdp, sizes: tuple[int, ...], sensitivities: tuple[int, int], method: str
+) -> SpanningTables | AdaptiveTables:
+    if method == "mst":
+        return SpanningTables(loss, sizes, *sensitivities)
+    if isinstance(loss, Pure):
+        reject('`rho` must be given for method="aim"', "epsilon", "AIM adds Gaussian noise: write rho=0.1")
+    return AdaptiveTables(loss, sizes, *sensitivities)
 
 
 def _parse_columns(query: Query, columns: object) -> tuple[dict[Label, list[Any]], tuple[Keys, ...]]:
@@ -187,6 +222,31 @@ def _split_by_table(marginals: Estimate) -> Iterator[tuple[tuple[int, ...], Any,
     for table in _measured_tables(marginals.labels):
         cells = np.flatnonzero((labels == np.isin(np.arange(labels.shape[1]), table)).all(axis=1))
         yield table, values[cells], float(sds[cells[0]])
+
+
+def _fit(sizes: Sequence[int], tables: Iterable[tuple[Axes, Array, float]], max_steps: int, start: Any = None) -> Any:
+    """Fit the graphical model of mbi; the number of steps depends on the noisy tables alone."""
+    with _library() as mbi:
+        measurements = [
+            mbi.LinearMeasurement(value, _names(axes), stddev=max(sd, _LEAST_SD)) for axes, value, sd in tables
+        ]
+        solver = mbi.estimation.MirrorDescent()
+        return solver.estimate(_domain(mbi, sizes), measurements, iters=max_steps, tol=_TOLERANCE, warm_start=start)
+
+
+def _table_of_model(model: Any, axes: Axes) -> Array:
+    """Return the counts of a table that a model expects."""
+    with _library():
+        return np.ravel(np.asarray(model.project(_names(axes)).datavector(), dtype=float))
+
+
+def _domain(mbi: Any, sizes: Sequence[int]) -> Any:
+    """Return the columns "0", "1", … with their numbers of options."""
+    return mbi.Domain([str(axis) for axis in range(len(sizes))], sizes)
+
+
+def _names(axes: Axes) -> tuple[str, ...]:
+    return tuple(map(str, axes))
 
 
 @contextmanager

@@ -25,12 +25,12 @@ from toolkit.core.randomness import Rng, check_rng
 
 Axes = tuple[int, ...]
 
-# Scores are integers in units of 1 / _UNITS_PER_ROW rows, so that one row changes them by no more than the sensitivity;
+# Scores are integers in units of 1 / UNITS_PER_ROW rows, so that one row changes them by no more than the sensitivity;
 # floating-point scores would have rounding errors.
-_UNITS_PER_ROW = 2**16
+UNITS_PER_ROW = 2**16
 
 # The largest total in a score, which keeps scores within 64 bits.
-_MAX_TOTAL = 2.0**40
+MAX_TOTAL = 2.0**40
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,11 @@ class SpanningTables:
         """The tables of all pairs of columns, which are the candidates for the tree."""
         return tuple(combinations(range(len(self.axis_sizes)), 2))
 
+    @property
+    def tables(self) -> tuple[Axes, ...]:
+        """All tables that are read: those of `columns`, followed by those of `pairs`."""
+        return (*self.columns, *self.pairs)
+
     @cached_property
     def column_noise(self) -> Laplace | Gaussian:
         """The noise on the table of each column."""
@@ -90,7 +95,7 @@ class SpanningTables:
     def selection(self) -> Exponential:
         """The mechanism that chooses each edge of the tree."""
         make = Exponential.for_epsilon if isinstance(self.loss, Pure) else Exponential.for_rho
-        return make(self._share(self._n_edges), sensitivity=self.l1_sensitivity * _UNITS_PER_ROW)
+        return make(self._share(self._n_edges), sensitivity=self.l1_sensitivity * UNITS_PER_ROW)
 
     @property
     def zcdp(self) -> Zcdp:
@@ -142,7 +147,7 @@ class SpanningTables:
         """Return the pairs of a spanning tree, in increasing order."""
         expected = self._independent_tables(noisy_columns)
         scores = {
-            pair: int(np.abs(table * _UNITS_PER_ROW - expected[pair]).sum()) for pair, table in pair_tables.items()
+            pair: int(np.abs(table * UNITS_PER_ROW - expected[pair]).sum()) for pair, table in pair_tables.items()
         }
         components, tree = list(range(len(self.axis_sizes))), list[Axes]()
         for _ in range(self._n_edges):
@@ -159,10 +164,10 @@ class SpanningTables:
         The total is the minimum variance unbiased estimate from the columns, at least 1 and at most 2**40.
         """
         weights = [1 / size for size in self.axis_sizes]
-        total = min(max(float(np.average([column.sum() for column in noisy_columns], weights=weights)), 1), _MAX_TOTAL)
+        total = min(max(float(np.average([column.sum() for column in noisy_columns], weights=weights)), 1), MAX_TOTAL)
         fitted = [project_onto_simplex(np.asarray(column, dtype=float), total) for column in noisy_columns]
         return {
-            (a, b): np.rint(np.outer(fitted[a], fitted[b]).ravel() * (_UNITS_PER_ROW / total)).astype(np.int64)
+            (a, b): np.rint(np.outer(fitted[a], fitted[b]).ravel() * (UNITS_PER_ROW / total)).astype(np.int64)
             for a, b in self.pairs
         }
 
