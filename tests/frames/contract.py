@@ -1,16 +1,19 @@
 """What every verb of a curator computes before noise, of a table with all that engines treat differently."""
 
 import datetime as dt
+from copy import copy
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from tests.curator.verbs import measured
 from toolkit import MISSING, OTHER, bands, between
 from toolkit.curator.curator import ReleaseMethods
 from toolkit.curator.quantiles import GRID_BITS
 from toolkit.curator.release import PlannedRelease, Unit
+from toolkit.curator.weights import Weights
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.frames.sums import Bounds
@@ -61,6 +64,12 @@ class Reads(ReleaseMethods[Any]):
         self._frame = Frame(table)
         persons = None if caps is None else Persons(person, person, caps, bytes(range(32)))
         self._unit = Unit("add_remove", persons)
+
+    def weighted(self, label: str, bounds: Any, deff: Any = None) -> "Reads":
+        """Return the same reads with a column of weights."""
+        other = copy(self)
+        other._weights = Weights.of(self._frame, label, bounds, deff, are_fixed=True)
+        return other
 
     def _run(self, release: PlannedRelease[Any], rng: Any) -> Any:  # noqa: ARG002
         data = release.read()
@@ -139,6 +148,14 @@ def integers(reads: Reads, *, unsigned: bool = True, few: bool = False) -> dict[
     found["quantiles"] = reads.quantile("pay", [0.25, 0.5], bounds=(0, 80), **more)
     found["quantile by"] = reads.quantile("pay", 0.5, bounds=(0, 80), step=1, by={"kind": ["x", "y", MISSING]}, **more)
     found["tables"] = reads.count(by=[{"kind": ["x", "y"]}, {"yes": [True, False], "kind": ["x", "y"]}, {}], **more)
+    found["synthetic"] = measured(reads, {"kind": ["x", "y"], "yes": [True, MISSING], "age": bands(-5, 18, 64)}, **more)
+    for deff in (None, 2):
+        sample = reads.weighted("age", (1, 50), deff)
+        found[f"weighted mean {deff}"] = sample.mean("pay", by={"kind": ["x", "y"]}, **pay)
+        found[f"weighted sum {deff}"] = sample.sum("pay", bounds=(0, 80), missing=1, **more)
+        found[f"weighted count {deff}"] = sample.count(
+            {"yes": [True, MISSING]}, by={"kind": ["x", "y", MISSING]}, **more
+        )
     found["bounds"] = reads.bounds("pay", **({"powers": (-3, 8)} if few else {}), **more)
     found["top"] = reads.top("text", 2, options=["ß", "a", "A"], **more)
     for label in (
