@@ -72,7 +72,7 @@ def test_checks_answer_in_the_language_of_the_notebook(in_language):
     assert repr(check("03.2", 3362)) == "03.2: richtig."
     assert repr(check("03.2", 288)) == "03.2: Das gilt für eine Umfrage ohne Würfel."
     assert repr(check("03.2", ...)) == "03.2: noch keine Antwort. Schreiben Sie sie anstelle der drei Punkte."
-    assert "Dezimalzahlen brauchen hier einen Punkt: 0.75." in repr(check("03.3", (0, 125)))  # as 0,125 is read
+    assert 'Schreiben Sie 0.75 oder "0,75".' in repr(check("03.3", (0, 125)))  # as 0,125 is read
     assert repr(check("05.2", (2, "nein"))).startswith("05.2: Teil 2 von 2: Das Rauschen wächst schnell")
     assert left_to_do(["03.9"], {"my_warner": None}) == "Noch zu tun: my_warner schreiben; Aufgabe 03.9."
     in_language("es")
