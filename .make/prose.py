@@ -22,7 +22,7 @@ CHECKS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["t
 PAGES = ("*.md", "docs/**/*.md", "notebooks/*.md", "notebooks/teaching/*.md", "data/*.md")
 CODE = re.compile(
     r"```.*?^ *```|``[^`]+``|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$|<!--.*?-->|\]\([^)]*\)"
-    r"|^:::.*?$|^ *(?:>>>|\.\.\.|\w+ :).*?$|[0-9]",
+    r"|^:(?:::|link:).*?$|^ *(?:>>>|\.\.\.|\w+ :).*?$|[0-9]",
     re.DOTALL | re.MULTILINE,
 )
 

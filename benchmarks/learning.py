@@ -8,9 +8,9 @@ Run with `make bench`. diffprivlib is in the group `peers`, for an environment o
 The people: 20 yes/no columns with shares from 0.1 to 0.5, whose weights go from -3 to 3. Accuracies are means
 over nine data sets (SETS=30 for more) and two fits of each, on 50,000 people of their own; the seeds are
 printed, and no default was chosen on them. Ours choose C from public numbers. diffprivlib gets the best C of
-a grid by those very accuracies, which nobody has in practice, and its rows are centred for it. `difference`
+a grid by those very accuracies, which nobody has in practice, and its rows are centered for it. `difference`
 is objective minus diffprivlib, data set by data set, with its standard error. `wanted` is what was computed
-for objective perturbation with spherical noise and the best C in a reference run, on rows that were not centred.
+for objective perturbation with spherical noise and the best C in a reference run, on rows that were not centered.
 """
 
 import importlib

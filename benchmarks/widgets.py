@@ -78,7 +78,7 @@ def frames(page: Page, widget: Locator, slider: Locator) -> tuple[int, int]:
 
 
 def blank(data: str, widget: Locator) -> bool:
-    """Whether the pictures of the widget, below its sliders, are of one colour."""
+    """Whether the pictures of the widget, below its sliders, are of one color."""
     box, image = (widget.locator(".panels").bounding_box(), Image.open(io.BytesIO(base64.b64decode(data))).convert("L"))
     bottom = min(box["y"] + box["height"], image.height)
     part = image.crop((int(box["x"]) + 4, int(box["y"]) + 4, int(box["x"] + box["width"]) - 4, int(bottom) - 4))

@@ -1,4 +1,4 @@
-"""The answer card's own behaviour, on an empty page with a stand-in for the kernel: fast, and every message is seen."""
+"""The answer card's own behavior, on an empty page with a stand-in for the kernel: fast, and every message is seen."""
 
 import json
 

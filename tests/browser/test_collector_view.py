@@ -49,7 +49,7 @@ SIZES = """() => {
 
 @pytest.mark.browser
 def test_the_projector_shows_code_link_and_count_large(page):
-    """Of 1920 points that are two metres wide 900 are 94 centimetres, and 50 are five."""
+    """Of 1920 points that are two meters wide 900 are 94 centimeters, and 50 are five."""
     link = "https://survey.example.org/campus"
     sentences = dict.fromkeys(("state", "reach", "access", "private", "so_far"), "")
     table = {"state": "open", "count": 128, "url": link, "head": [], "rows": [], "sentences": sentences}

@@ -38,7 +38,7 @@ def look(page, rules=None):
 
 
 def look_around(page):
-    """By day; then what night changes, which is colours, and what 400 % changes, which is sizes and places."""
+    """By day; then what night changes, which is colors, and what 400 % changes, which is sizes and places."""
     size = page.viewport_size
     look(page)
     page.emulate_media(**NIGHT)

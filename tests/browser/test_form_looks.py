@@ -16,7 +16,7 @@ from toolkit.texts.phrases import LANGUAGES, page_words_by_language
 
 pytestmark = pytest.mark.browser
 
-# All text that is seen, with its colour and the first opaque colour behind it.
+# All text that is seen, with its color and the first opaque color behind it.
 COLOURS = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const found = [];

@@ -45,7 +45,7 @@ def worst_delta(own, other, n, *epsilons):
 
 
 def exact_delta(own, other, alike, unlike, epsilon):
-    """The gap in favour of the answer in question, in fractions, for one composition."""
+    """The gap in favor of the answer in question, in fractions, for one composition."""
     laws = [
         [math.comb(trials, i) * share**i * (1 - share) ** (trials - i) for i in range(trials + 1)]
         for trials, share in ((alike, own), (unlike, other))

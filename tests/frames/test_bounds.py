@@ -145,7 +145,7 @@ def test_missing_values_and_steps_are_told_apart_in_one_sum(bounds: object, miss
 
 
 def test_every_bit_pattern_of_a_missing_value_counts_as_one() -> None:
-    """Signs, signalling ones and payloads: bits of a float with the largest exponent that are no infinity."""
+    """Signs, signaling ones and payloads: bits of a float with the largest exponent that are no infinity."""
     payloads = [1, 2**48, 2**51 - 1, 2**51, 2**51 + 12345, 2**52 - 1]
     bits = [(sign << 63) | (0x7FF << 52) | payload for sign in (0, 1) for payload in payloads]
     column = np.concatenate([np.array(bits, dtype=np.uint64).view(np.float64), [0.25, 80.0]])

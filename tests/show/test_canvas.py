@@ -156,7 +156,7 @@ def test_percent_drops_idle_zeros_only():
 
 
 def in_the_dark(colour):
-    """What the style of a dark theme makes of a colour: W3C, Filter Effects, each clamped, in sRGB."""
+    """What the style of a dark theme makes of a color: W3C, Filter Effects, each clamped, in sRGB."""
     pattern = r"invert\((.+?)\) hue-rotate\((.+?)deg\) brightness\((.+?)\)"
     share, degrees, factor = map(float, re.search(pattern, canvas._DARK).groups())
     inverted = np.array(to_rgb(colour)) * (1 - 2 * share) + share
@@ -206,7 +206,7 @@ def test_text_on_axes_of_the_caller_has_contrast_in_both_themes(draw):
 
 
 def behind(ax, words):
-    """The colour of the cell of a picture that words stand on."""
+    """The color of the cell of a picture that words stand on."""
     (picture,) = ax.images
     across, down = (round(place) for place in words.get_position())
     return picture.cmap(picture.norm(picture.get_array()[down, across]))

@@ -16,7 +16,7 @@ def texts(ax):
 
 
 def grey(colour):
-    """Lightness of a colour as a grey printer gives it, from 0 to 1."""
+    """Lightness of a color as a gray printer gives it, from 0 to 1."""
     return float(np.dot(to_rgb(colour), (0.299, 0.587, 0.114)))
 
 
@@ -152,6 +152,6 @@ def test_the_text_of_every_cell_has_a_contrast_above_four():
 
 
 def test_a_tick_says_where_it_stands():
-    """Ticks at 17.5 % and 22.5 % were once labelled 18 % and 23 %."""
+    """Ticks at 17.5 % and 22.5 % were once labeled 18 % and 23 %."""
     label = show.estimate_intervals([DESIGN.estimate_counts([600, 400])], truth=0.25).xaxis.get_major_formatter()
     assert [label(place, None) for place in (0.175, 0.2, 0.225)] == ["17.5 %", "20 %", "22.5 %"]

@@ -36,7 +36,7 @@ FIGURES = {
 
 
 def small(figure):
-    """A figure as a picture of 160 pixels across in 16 shades of grey: large shapes count, hinting of fonts
+    """A figure as a picture of 160 pixels across in 16 shades of gray: large shapes count, hinting of fonts
     does not.
     """
     drawn = io.BytesIO()

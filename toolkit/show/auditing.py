@@ -25,7 +25,7 @@ def outcome_ratios(
     """Draw the ratio of each outcome's probabilities on two neighbors, with the band that epsilon allows.
 
     Outcomes are grouped into cells of about equal counts, or into one cell per value if there are few values. The bars
-    are simultaneous 99 % intervals; bars outside the band differ in marker and colour. An arrow marks an outcome that
+    are simultaneous 99 % intervals; bars outside the band differ in marker and color. An arrow marks an outcome that
     never occurred on one of the neighbors.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Helpers for all figures: axes that display in a notebook, colours, ticks and curves.
+"""Helpers for all figures: axes that display in a notebook, colors, ticks and curves.
 
 Figures are made without pyplot. Therefore no figure stays open, no backend has to be chosen, and threads share no
 state.
@@ -22,7 +22,7 @@ from PIL import Image
 
 from toolkit.core.arrays import Array
 
-# The palette of Okabe and Ito, whose colours remain distinguishable with colour blindness and in greyscale.
+# The palette of Okabe and Ito, whose colors remain distinguishable with color blindness and in grayscale.
 BLUE, SKY, ORANGE, VERMILLION, GREY, INK = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#767676", "#222222"
 
 # A dark theme inverts the lightness and preserves hues, so that a saved notebook needs only one image for all themes.

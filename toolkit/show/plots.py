@@ -126,7 +126,7 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
 
 
 def _line_styles(n_reports: int) -> list[tuple[str, str]]:
-    """Return colours from orange (evidence for no) to blue (for yes), with dashes that differ in greyscale prints."""
+    """Return colors from orange (evidence for no) to blue (for yes), with dashes that differ in grayscale prints."""
     if n_reports == 2:
         return [(ORANGE, "--"), (BLUE, "-")]
     dashes = ["--", "-.", "-"]

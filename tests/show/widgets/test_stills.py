@@ -92,7 +92,7 @@ def test_noise_is_stacked_and_what_lies_beyond_is_counted_at_the_edges(ax):
 
 
 def test_a_ledger_bar_begins_grey_and_then_alternates_colours(ax):
-    """The grey part stands for the earlier charges."""
+    """The gray part stands for the earlier charges."""
     ledger_view._draw_bar(
         ax, 0, {"earlier": 0.2, "segments": [0.1, 0.3, 0.05], "symbol": "ε", "caption": "0.65 of 1 spent"}
     )

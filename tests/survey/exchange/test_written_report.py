@@ -114,7 +114,7 @@ def test_differences_are_in_points_or_in_the_unit_of_the_answers(by, group):
     assert _response_table(found)[0].rows[1:] == (("cheated", "300", "0", "0", "0"), ("age", "300", "0", "0", "0"))
     said = methods(found, 0.9)
     assert said.startswith(
-        f"{frame['faculty'].value_counts().max()} reports of the largest group were analysed. The answers to "
+        f"{frame['faculty'].value_counts().max()} reports of the largest group were analyzed. The answers to "
     )
     assert _differences(estimate(asked, frame), 0.9) == []
 
@@ -123,7 +123,7 @@ def test_without_enough_people_it_is_said_that_there_is_nothing_to_show():
     frame = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "moon": "no", "understood": True})
     found = estimate(ASKED, frame, "faculty")
     assert [block.text for block in _response_table(found)] == ["There is nothing to show."]
-    assert methods(found, 0.9).startswith("0 reports of the largest group were analysed.")
+    assert methods(found, 0.9).startswith("0 reports of the largest group were analyzed.")
     assert _differences(found, 0.9) == []
 
 

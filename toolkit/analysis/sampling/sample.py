@@ -58,7 +58,7 @@ class Sample:
         in the sample. If people were sampled within clusters, a tuple gives the sizes of both stages, ("clusters in
         all", "people of the cluster").
     lonely : {"refuse", "collapse", "centre"}
-        The treatment of a stratum with a single cluster: raise an error, merge it with the next stratum, or centre its
+        The treatment of a stratum with a single cluster: raise an error, merge it with the next stratum, or center its
         total at the mean of all clusters.
     calibration : Calibration, optional
         Known totals, as set by `poststratified` and `raked`.

@@ -34,9 +34,9 @@ _BOX_NAMES = {
     "LimeSurvey": BoxName("{column}[", "]", "codes"),
     "LimeSurvey, numbered": BoxName("{column}[SQ", "]", "SQ001"),
     "Qualtrics": BoxName("{column}_", "", "numbers"),
-    "REDCap, labelled": BoxName("{text} (choice=", ")", "names"),
-    "Kobo, labelled": BoxName("{text}/", "", "names"),
-    "LimeSurvey, labelled": BoxName("{text} [", "]", "names"),
+    "REDCap, labeled": BoxName("{text} (choice=", ")", "names"),
+    "Kobo, labeled": BoxName("{text}/", "", "names"),
+    "LimeSurvey, labeled": BoxName("{text} [", "]", "names"),
 }
 
 

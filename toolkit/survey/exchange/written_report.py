@@ -166,7 +166,7 @@ def methods(results: Results, level: float) -> str:
     waves = "" if survey.waves == 1 else f" in wave {survey.wave} of {survey.waves}"
     whose = " of the largest group" if results.by else ""
     return (
-        f"{people:,} reports{whose} were analysed{waves}. The answers to {', '.join(hidden) or 'no question'} were "
+        f"{people:,} reports{whose} were analyzed{waves}. The answers to {', '.join(hidden) or 'no question'} were "
         "randomized before they were sent; the privacy loss of one respondent is at most epsilon "
         f"{survey.loss.epsilon:.4g}. Estimates follow from the known probabilities of the reports "
         f"({'; '.join(estimators)}), with {100 * level:g} % intervals that cover {'; '.join(covers)}. Estimates of "

@@ -23,7 +23,7 @@ Item = dict[str, Any]
 # The screen after the answer, which shows the randomized report. A practice question shows the report below the answer.
 _RESULT_SCREEN = {"auto": "sent"}
 _SETS = ("subset", "unary", "capped_boxes")  # randomizers whose reports are sets of options
-_COLOURS = 4  # the number of colours for the sectors of a wheel
+_COLOURS = 4  # the number of colors for the sectors of a wheel
 _MAX_RADIO = 8  # largest number of whole numbers shown as radio buttons; more become a number field
 _SHOW_RESULT = 2  # number of questions with the same odds whose randomized report is shown
 
@@ -128,7 +128,7 @@ def _build_item(question: Item, words: Words, note: str | None = None, **texts: 
 
 
 def _with_colours(parts: Sequence[Item]) -> list[Item]:
-    """Number the colours of a wheel's sectors so that adjacent sectors differ, including the last and the first."""
+    """Number the colors of a wheel's sectors so that adjacent sectors differ, including the last and the first."""
     last = len(parts) - 1
     return [
         {**part, "colour": 1 if index == last and index and index % _COLOURS == 0 else index % _COLOURS}

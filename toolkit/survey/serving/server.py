@@ -222,7 +222,7 @@ class _Endpoints:
         return await self._store_submission(submission, submission.key.hex())
 
     async def sealed_report(self, scope: Scope, receive: Receive) -> Response:
-        """Store a report that a station has encrypted; the acknowledgement is the hash of the encrypted report."""
+        """Store a report that a station has encrypted; the acknowledgment is the hash of the encrypted report."""
         assert self.station is not None  # the path exists only with a station key
         with _translate_payload_errors():
             report, token, sealed_hash = parse_sealed(self.station, await self._read_body(scope, receive))

@@ -145,7 +145,7 @@ def _deliver(results: list[tuple[_Job, Any]]) -> None:
 
 def _resolve(outcomes: list[tuple["asyncio.Future[Any]", Any]]) -> None:
     for future, outcome in outcomes:
-        if future.done():  # the waiting task was cancelled
+        if future.done():  # the waiting task was canceled
             continue
         if isinstance(outcome, BaseException):
             future.set_exception(_store_error(outcome))
