@@ -10,6 +10,7 @@ from toolkit.analysis.latent.lists import ListFit, list_experiment
 from toolkit.analysis.latent.multiple_list import MultipleListFit, multiple_list
 from toolkit.analysis.latent.two_groups import cheater_detection, extended_crosswise, lie_detector, unknown_question
 from toolkit.analysis.mixed import MixedFit, mixed_logistic
+from toolkit.analysis.mixed_effects import MixedEffectsFit
 from toolkit.analysis.noncompliance import (
     ComplianceSensitivity,
     IdentificationBounds,
@@ -57,6 +58,7 @@ __all__ = [
     "ListFit",
     "LogisticFit",
     "Lying",
+    "MixedEffectsFit",
     "MixedFit",
     "ModelTest",
     "MultinomialFit",

@@ -1,13 +1,15 @@
-"""`mixed_logistic`: logistic regression of randomized answers with a random intercept per group; poststratification."""
+"""`mixed_logistic`: logistic regression of randomized answers with random effects of groups."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from toolkit.analysis.latent.group_counts import boundary_test
+from toolkit.analysis.mixed_effects import MixedEffectsFit, fit_mixed_effects
+from toolkit.analysis.poststratification import NO_GROUP, MultilevelFit, codes_of_groups, direct_estimates, normal_rule
 from toolkit.analysis.random_intercepts import (
     LEAST,
     LEAST_LOG_SD,
@@ -18,41 +20,27 @@ from toolkit.analysis.random_intercepts import (
     maximum,
     maximum_without_groups,
 )
-from toolkit.analysis.regression.covariates import Covariates, split_off_group, standardize
-from toolkit.analysis.regression.fit import (
-    MAX_PREDICTIONS_WITH_COV,
-    Comparison,
-    PredictiveFit,
-    coefficient_estimate,
-    provenance_of,
-)
+from toolkit.analysis.regression.covariates import split_off_random_terms, standardize
+from toolkit.analysis.regression.fit import Comparison, coefficient_estimate, provenance_of
 from toolkit.analysis.regression.margins import Effect, interval_basis
 from toolkit.analysis.regression.responses import block_diagonal
-from toolkit.analysis.regression.rows import Codes, ModelRows, People, check_row_order, read_model_rows
+from toolkit.analysis.regression.rows import Codes, FurtherReports, ModelRows, People, check_row_order, read_model_rows
 from toolkit.analysis.regression.scoring import Evaluation, newton
 from toolkit.analysis.regression.stan import StanBlocks, StanVariable, covariates_in_stan, element_labels
 from toolkit.analysis.reports import Data, SurveyLike
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import check_choice, check_integer, reject
+from toolkit.core.checks import check_integer, reject
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra
-from toolkit.core.inference.intervals import Interval, Mapped
+from toolkit.core.inference.intervals import Interval
 from toolkit.core.inference.special import expit, ndtr
 from toolkit.core.search import bisect_elementwise
-from toolkit.frames.table import as_frame, column, floats_or_none
-from toolkit.local.compliance import report_scores
+from toolkit.frames.table import as_frame, column
 from toolkit.local.design import Design
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-# Nodes of the quadrature over the population of groups.
-_POPULATION_NODES = 51
 # Standard deviations of groups up to 2.5 times the estimate, at which the marginal likelihood is computed.
 _GRID = 13
 # Coefficients at a given standard deviation are final if another step would raise the log-likelihood by less than this.
 _CLOSE = 1e-8
-_NO_GROUP = np.iinfo(np.intp).min
 _NO_DIFFERENCE = "groups differ no more than by chance: their standard deviation is estimated as 0"
 
 
@@ -86,7 +74,7 @@ class _Mixture:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedFit(PredictiveFit):
+class MixedFit(MultilevelFit):
     """A fitted `mixed_logistic` model; `value`, `se` and `labels` describe the coefficients of the covariates.
 
     Parameters
@@ -124,21 +112,11 @@ class MixedFit(PredictiveFit):
     """
 
     group_sd: float
-    all_parameters: Estimate
     no_groups: Comparison
-    data: ModelRows
     group: str
     groups: Mapping[Any, int]
     model: GroupModel
     direct: tuple[tuple[int, float, float], ...]
-
-    @property
-    def ratio_name(self) -> str:
-        return "odds ratio"
-
-    @property
-    def covariates(self) -> Covariates:
-        return self.data.covariates
 
     @property
     def _n_parameters(self) -> int:
@@ -147,42 +125,6 @@ class MixedFit(PredictiveFit):
     def _fit_measures(self) -> list[tuple[str, str]]:
         groups = [("groups", f"{len(self.groups):,}"), ("standard deviation of groups", f"{self.group_sd:.3g}")]
         return [*super()._fit_measures(), *groups]
-
-    def predict(
-        self, data: Data | Values | None = None, *, at: Literal["population", "typical", "group"] = "population"
-    ) -> Estimate:
-        """Estimate the prevalence among people with these covariates, one entry per row.
-
-        Parameters
-        ----------
-        data : frame, optional
-            The covariates of new people, and the column of groups for at="group"; by default, the people in the fitted
-            data.
-        at : {"population", "typical", "group"}
-            The average over the population of groups; the prevalence in a group with an intercept of 0; or the
-            prevalence in the row's own group, given its reports. For a group without rows in the fitted data, the
-            average over the population is used.
-
-        Returns
-        -------
-        Estimate
-            The interval is computed for the log odds, so it lies within [0, 1].
-        """
-        kind = check_choice(at, "at", ("population", "typical", "group"))
-        data = self.covariates.data if data is None else data
-        matrix = self.covariates.matrix_of(data)
-        codes = self._group_codes(data) if kind == "group" else np.full(len(matrix), _NO_GROUP)
-        # Computed in blocks, because the covariance of all predictions would be too large.
-        blocks = [
-            (matrix[rows], codes[rows], np.eye(len(rows)))
-            for rows in np.array_split(np.arange(len(matrix)), 1 + len(matrix) // MAX_PREDICTIONS_WITH_COV)
-        ]
-        averages = [self._averages(*block, kind == "typical") for block in blocks]
-        value = np.concatenate([mean for mean, *_ in averages])
-        se = np.concatenate([np.sqrt(np.diag(cov)) for _, cov, _ in averages])
-        cov, labels = (averages[0][1] if len(averages) == 1 else None), tuple(range(len(matrix)))
-        mixture = self._mixture(blocks) if kind == "group" else None
-        return self._share_estimate(value, se, cov, labels, f"prediction, {kind}", mixture)
 
     @property
     def _people(self) -> People:
@@ -194,7 +136,7 @@ class MixedFit(PredictiveFit):
 
     def _predictions(self, matrix: Array) -> list[Effect]:
         """Return each row's prevalence, averaged over groups, and its gradient with respect to all parameters."""
-        points, weights = _normal_rule()
+        points, weights = normal_rule()
         share = expit((matrix @ self.value)[:, None] + self.group_sd * points)
         slope = share * (1 - share) * weights
         by_log_sd = (slope * points).sum(axis=1) * self.group_sd
@@ -226,102 +168,20 @@ class MixedFit(PredictiveFit):
         title = "Logistic regression of a trait behind randomized reports, with random intercepts"
         return title, blocks.with_channel(self.data.channel, (0, 1)), self._people
 
-    def areas(self, census: Data, *, count: str) -> "pd.DataFrame":
-        """Estimate the prevalence of each group from the model and a census, next to the estimate from its own reports.
+    @property
+    def _factors(self) -> tuple[str, ...]:
+        return (self.group,)
 
-        Parameters
-        ----------
-        census, count : frame and str
-            As for `poststratify`.
+    @property
+    def _direct_estimates(self) -> Mapping[str, Mapping[Any, tuple[int, float, float]]]:
+        return {self.group: {label: self.direct[index] for label, index in self.groups.items()}}
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per group of the census: estimate, se, low, high of the model; number of people, direct estimate and
-            its error. Groups without reports have no direct estimate.
-        """
-        pd = extra("pandas", "analysis")
-        groups = list(dict.fromkeys(column(as_frame(census), self.group, "the groups").tolist()))
-        table = self.poststratify(census, count=count, by=self.group).to_frame()
-        table.index = pd.Index(groups, name=self.group, tupleize_cols=False)
-        unknown = (0, np.nan, np.nan)
-        direct = [self.direct[self.groups[group]] if group in self.groups else unknown for group in groups]
-        return table.assign(**{name: [row[k] for row in direct] for k, name in enumerate(("n", "direct", "direct se"))})
-
-    def poststratify(self, census: Data, *, count: str, by: str | None = None) -> Estimate:
-        """Estimate a population's prevalence from its cell counts, by multilevel regression and poststratification.
-
-        The prevalence of each cell is predicted from its covariates and its group, given the reports of that
-        group. Cells are weighted by their number of people.
-
-        The standard error is computed at the maximum-likelihood estimate of the groups' standard deviation. The
-        interval averages over the standard deviations that are likely under a flat prior, each with its own
-        coefficients; this matters if the reports say little about the standard deviation. In 2,000 simulated surveys
-        with a die (40 groups of 15 people, a standard deviation of 0.8), 95 % intervals covered the prevalence of the
-        population in 95.9 % of surveys, of single groups in 94.6 %, and of groups without reports in 95.1 %.
-
-        Parameters
-        ----------
-        census : frame
-            One row per cell: the covariates and the column of groups.
-        count : str
-            The column with the number of people in each cell.
-        by : str, optional
-            A column of the census: one prevalence for each of its values, instead of one for the population.
-
-        Returns
-        -------
-        Estimate
-            The prevalences; their errors account for the coefficients and the groups' intercepts.
-        """
-        frame = as_frame(census)
-        sizes = floats_or_none(column(frame, count, "`count`"))
-        if sizes is None or np.any(~np.isfinite(sizes) | (sizes < 0)) or sizes.sum() <= 0:
-            reject("`count` must be numbers of people", "others", "cells are weighted by them")
-        values = np.zeros(len(sizes)) if by is None else column(frame, by, "`by`")
-        labels = list(dict.fromkeys(values.tolist()))
-        totals = np.array([np.where(values == label, sizes, 0.0) for label in labels])
-        if np.any(totals.sum(axis=1) <= 0):
-            reject("every part of the population must have people", "one without", "it has no prevalence")
-        names = ("population",) if by is None else tuple(map(str, labels))
-        weights = totals / totals.sum(axis=1, keepdims=True)
-        matrix, codes = self.covariates.matrix_of(frame), self._group_codes(frame)
-        value, cov, _ = self._averages(matrix, codes, weights)
-        mixture = self._mixture([(matrix, codes, weights)])
-        return self._share_estimate(value, np.sqrt(np.diag(cov)), cov, names, "poststratification", mixture)
+    def _no_groups(self, rows: int) -> Codes:
+        return np.full(rows, NO_GROUP)
 
     def _group_codes(self, data: object) -> Codes:
         """Return the index of each row's group; groups that are new to the fit have separate codes below 0."""
-        values = column(as_frame(data), self.group, "the groups").tolist()
-        new_groups = dict.fromkeys(value for value in values if value not in self.groups)
-        codes = {**self.groups, **{value: -1 - index for index, value in enumerate(new_groups)}}
-        return np.array([codes[value] for value in values], dtype=np.intp)
-
-    def _share_estimate(
-        self,
-        value: Array,
-        se: Array,
-        cov: Array | None,
-        labels: tuple[Any, ...],
-        method: str,
-        mixture: _Mixture | None = None,
-    ) -> Estimate:
-        """Return prevalences with intervals that are computed for the log odds and lie within [0, 1]."""
-        logit, logit_se = np.log(value / (1 - value)), se / np.maximum(value * (1 - value), LEAST)
-        single = len(labels) == 1
-        center, error = (float(logit[0]), float(logit_se[0])) if single else (logit, logit_se)
-        inner = interval_basis(self.all_parameters, center, error, are_shares=False)
-        return Estimate(
-            value=float(value[0]) if single else value,
-            se=float(se[0]) if single else se,
-            labels=labels,
-            cov=cov,
-            n=self.n,
-            loss=self.loss,
-            covers=self.covers,
-            method=f"{method}; {self.method}",
-            basis=Mapped(inner, expit) if mixture is None else mixture,
-        )
+        return codes_of_groups(column(as_frame(data), self.group, "the groups").tolist(), self.groups)
 
     @cached_property
     def _by_sd(self) -> list[tuple[Array, Array, float]]:
@@ -393,7 +253,7 @@ class MixedFit(PredictiveFit):
             if len(groups := np.unique(codes[weight > 0])) == 1:
                 # Within one group the log odds themselves are integrated over its intercept.
                 in_group, code = weight > 0, groups[0]
-                u, probability = _normal_rule() if code < 0 else (nodes[code], posterior[code])
+                u, probability = normal_rule() if code < 0 else (nodes[code], posterior[code])
                 share = np.clip(weight[in_group] @ expit(eta[in_group, None] + sd * u), 1e-12, 1 - 1e-12)
                 odds = np.log(share / (1 - share))
                 center[row] = odds @ probability
@@ -443,7 +303,7 @@ class MixedFit(PredictiveFit):
         eta, sd = matrix @ params[:-1], float(np.exp(params[-1]))
         if typical or sd == 0:
             return np.asarray(expit(eta))
-        (nodes, posterior), (points, prior), means = self._nodes(params), _normal_rule(), np.empty(len(eta))
+        (nodes, posterior), (points, prior), means = self._nodes(params), normal_rule(), np.empty(len(eta))
         new = codes < 0
         means[new] = expit(eta[new, None] + sd * points) @ prior
         known = codes[~new]
@@ -459,20 +319,14 @@ class MixedFit(PredictiveFit):
         if sd == 0:
             return cov
         nodes, posterior = self._nodes(params)
-        for code in set(codes.tolist()) - {_NO_GROUP}:
+        for code in set(codes.tolist()) - {NO_GROUP}:
             cells = np.flatnonzero(codes == code)
-            u, probability = _normal_rule() if code < 0 else (nodes[code], posterior[code])
+            u, probability = normal_rule() if code < 0 else (nodes[code], posterior[code])
             rows = np.flatnonzero(weights[:, cells].any(axis=1))
             shares = weights[np.ix_(rows, cells)] @ expit(eta[cells, None] + sd * u)
             mean = shares @ probability
             cov[np.ix_(rows, rows)] += (shares * probability) @ shares.T - np.outer(mean, mean)
         return cov
-
-
-@cache
-def _normal_rule() -> tuple[Array, Array]:
-    points, weights = np.polynomial.hermite.hermgauss(_POPULATION_NODES)
-    return np.sqrt(2) * points, weights / np.sqrt(np.pi)
 
 
 def mixed_logistic(
@@ -485,20 +339,32 @@ def mixed_logistic(
     weights: str | None = None,
     nodes: int = 15,
     missing: float | Iterable[object] = "refuse",
-) -> MixedFit:
-    r"""Regress a binary trait on covariates with a random intercept per group, from randomized reports.
+) -> MixedFit | MixedEffectsFit:
+    r"""Regress a binary trait on covariates with random effects of groups, from randomized reports.
 
-    Groups are, for example, schools, interviewers, or people who answer several items. The log odds are :math:`x'\beta
-    + \sigma u_j` with standard normal :math:`u_j`. The likelihood of a group is the integral over its intercept, which
-    is computed by adaptive Gauss–Hermite quadrature around its mode. With randomized reports, this likelihood is not
-    log-concave; modes are therefore found by damped steps, and the maximum is compared with that at :math:`\sigma = 0`.
-    In 2,000 simulated surveys with a die (40 groups of 15 people, a standard deviation of 0.8), 95 % intervals covered
-    the two coefficients in 94.9 and 96.4 % of surveys, and prevalences in the population of groups in 94.6 and 94.7 %.
+    Groups are, for example, schools, interviewers, or people who answer several items. With one random intercept, the
+    log odds are :math:`x'\beta + \sigma u_j` with standard normal :math:`u_j`. The likelihood of a group is the
+    integral over its intercept, which is computed by adaptive Gauss–Hermite quadrature around its mode. With randomized
+    reports, this likelihood is not log-concave; modes are therefore found by damped steps, and the maximum is compared
+    with that at :math:`\sigma = 0`. In 2,000 simulated surveys with a die (40 groups of 15 people, a standard deviation
+    of 0.8), 95 % intervals covered the two coefficients in 94.9 and 96.4 % of surveys, and prevalences in the
+    population of groups in 94.6 and 94.7 %.
+
+    With several terms or with slopes, as in "report ~ x + (x | school) + (1 | age)", the log odds are :math:`x'\beta +
+    z'b` with normal effects :math:`b`; the intercept and the slopes of a term are correlated. The integral over all
+    effects is Laplace's approximation: the joint density at its mode, divided by the root of the determinant of its
+    curvature there. Where the curvature is not positive definite, the information of the truths replaces it. With plain
+    answers, estimates are those of R's lme4 with nAGQ = 1. The approximation is accurate if most groups have many
+    people; with few people in each group, standard deviations are too small. In 200 simulated surveys with a die (1,200
+    people in 30 states and 6 ages, standard deviations of 0.7 and 0.5), 95 % intervals covered the two coefficients in
+    94.0 and 94.5 % of surveys.
 
     Parameters
     ----------
     formula : str
-        "report ~ covariates", with the random intercept given by `group`; or "report ~ covariates + (1 | school)".
+        "report ~ covariates", with the random intercept given by `group`; or "report ~ covariates" with terms such as
+        (1 | school), (x | school) for an intercept and a slope, (0 + x | school) for a slope alone. A covariate with
+        random slopes must also be among the covariates.
     data : frame
         A pandas, polars or pyarrow frame, or a mapping of names to arrays.
     design : Design or mapping
@@ -509,17 +375,18 @@ def mixed_logistic(
         The name of each row's design.
     weights : str, optional
         Weights of groups, the same for all rows of a group. Weights that differ within a group are rejected, because
-        the standard deviation would depend on how they are scaled.
+        the standard deviation would depend on how they are scaled. Several random effects have no weights.
     nodes : int
-        Nodes of the quadrature, 9 to 127; their number is doubled, up to 127, until the log-likelihood settles.
+        Nodes of the quadrature, 9 to 127; their number is doubled, up to 127, until the log-likelihood settles. They
+        are used with one random intercept only.
     missing : {"refuse", "drop"} or tuple
         Whether rows with missing values are refused or left out; or the codes for missing answers.
 
     Returns
     -------
-    MixedFit
+    MixedFit or MixedEffectsFit
         Coefficients with standard errors from the observed information (clustered if there are weights), `group_sd`,
-        `predict` and `poststratify`.
+        `predict` and `poststratify`; with one random intercept a MixedFit.
 
     Examples
     --------
@@ -534,11 +401,18 @@ def mixed_logistic(
     """
     if not 9 <= check_integer(nodes, "nodes") <= MOST_NODES:
         reject(f"`nodes` must be at least 9, at most {MOST_NODES}", nodes, "with fewer, the score is inaccurate")
-    formula, group = split_off_group(formula, group)
+    formula, terms = split_off_random_terms(formula, group)
     check_row_order(data)
-    rows = read_model_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
-    if len(rows.channel.options) != 2:
-        reject("`design` must have two options", len(rows.channel.options), "the truth is yes or no")
+    if len(terms) > 1 or terms[0][0] != "1":
+        if weights is not None:
+            rule = "`weights` needs a model with one random intercept"
+            reject(rule, "several random effects, or slopes", "groups that cross have no weight of their own")
+        further = FurtherReports({}, {}, groups=tuple(dict.fromkeys(name for _, name in terms)))
+        rows = read_model_rows(formula, data, design, design_by, {}, missing, further)
+        return fit_mixed_effects(_with_two_options(rows), terms)
+    group = terms[0][1]
+    sampling = {"clusters": group, "weights": weights}
+    rows = _with_two_options(read_model_rows(formula, data, design, design_by, sampling, missing))
     labels = column(rows.covariates.data, group, "the groups").tolist()
     groups = {label: index for index, label in enumerate(dict.fromkeys(labels))}
     codes = np.array([groups[label] for label in labels], dtype=np.intp)
@@ -551,6 +425,13 @@ def mixed_logistic(
     plain = maximum_without_groups(model)
     model, point = maximum(model, plain)
     return _as_fit(rows, model, point, plain, back, group, groups, weights is not None)
+
+
+def _with_two_options(rows: ModelRows) -> ModelRows:
+    """Return the rows after checking that the truth is yes or no."""
+    if len(rows.channel.options) != 2:
+        reject("`design` must have two options", len(rows.channel.options), "the truth is yes or no")
+    return rows
 
 
 def _group_weights(rows: ModelRows, codes: Codes, first: Codes) -> Array:
@@ -574,6 +455,7 @@ def _as_fit(
     groups: Mapping[Any, int],
     weighted: bool,
 ) -> MixedFit:
+    codes = np.array([groups[label] for label in column(rows.covariates.data, group, "the groups").tolist()])
     # If groups are alike, the model without a standard deviation fits equally well.
     zero = bool(point.params[-1] <= LEAST_LOG_SD or point.loglike <= plain.loglike + 1e-9)
     ratio = 2 * (point.loglike - plain.loglike)
@@ -592,40 +474,15 @@ def _as_fit(
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
         replace(provenance, shared_data=(*provenance.shared_data, rows.people.clusters)),
-        0.0 if zero else float(np.exp(point.params[-1])),
         all_parameters,
-        Comparison(test.statistic, 1, test.p, "likelihood ratio, on the edge"),
         rows,
+        0.0 if zero else float(np.exp(point.params[-1])),
+        Comparison(test.statistic, 1, test.p, "likelihood ratio, on the edge"),
         group,
         groups,
         replace(model, columns=model.columns @ np.linalg.inv(back)),
-        _direct_estimates(rows, group, groups),
+        direct_estimates(rows, codes, len(groups)),
     )
-
-
-def _direct_estimates(rows: ModelRows, group: str, groups: Mapping[Any, int]) -> tuple[tuple[int, float, float], ...]:
-    """Return the number of people of each group, and the share from its own reports with its standard error.
-
-    If all reports of a group under each design are equal, their observed variance is 0; the error is then that of the
-    design.
-    """
-    codes = np.array([groups[label] for label in column(rows.covariates.data, group, "the groups").tolist()])
-    n, total, square, design_variance = np.zeros((4, len(groups)))
-    all_equal = np.ones(len(groups), dtype=bool)
-    for index, design in enumerate(rows.channel.designs):
-        from_design, counts = rows.channel.design_index == index, np.zeros((len(groups), len(design.report_options)))
-        np.add.at(counts, (codes[from_design], rows.channel.codes[from_design]), 1)
-        scores, sizes = report_scores(design)[:, -1], counts.sum(axis=1)
-        n, total, square = n + sizes, total + counts @ scores, square + counts @ scores**2
-        are_equal = (counts > 0).sum(axis=1) < 2
-        all_equal &= are_equal
-        for code in np.flatnonzero(are_equal & (sizes > 0)):
-            estimate, size = design.estimate_counts(counts[code]), int(sizes[code])
-            share = min(max(float(estimate), 0.0), 1.0)
-            design_variance[code] += size**2 * (float(estimate.se) ** 2 if size > 1 else design.variance(share, 1))
-    variance = n * np.maximum(square - total**2 / n, 0) / np.maximum(n - 1, 1)
-    se = np.where(n > 1, np.sqrt(np.where(all_equal, design_variance, variance)) / n, np.nan)
-    return tuple(zip(n.astype(int).tolist(), (total / n).tolist(), se.tolist(), strict=True))
 
 
 def _without_last(all_parameters: Estimate, notes: tuple[str, ...]) -> Estimate:

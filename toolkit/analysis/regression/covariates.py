@@ -36,8 +36,8 @@ from toolkit.frames.table import (
 _DEPENDENT = 1e-10
 # Columns are checked one by one only if the smallest eigenvalue of their correlation matrix is below this.
 _SMALL_EIGENVALUE = 1e-6
-# A term (1 | school) of its own, with the sign before it.
-_RANDOM_INTERCEPT = r"([~+])\s*\(\s*1\s*\|\s*(\w+)\s*\)\s*(?=\+|$)"
+# A term (1 | school) or (x | school), with the sign before it; the part before the bar may contain functions.
+_RANDOM_TERM = r"([~+])\s*\(((?:[^()|]|\([^()|]*\))*)\|\s*(\w+)\s*\)\s*(?=\+|$)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,17 +85,21 @@ class Covariates:
         return replace(self, matrix=self.matrix_with(variable, values), data=data)
 
 
-def split_off_group(formula: str, group: str | None) -> tuple[str, str]:
-    """Return a formula without its random intercept, and the column of groups, which only one of both names."""
+def split_off_random_terms(formula: str, group: str | None) -> tuple[str, list[tuple[str, str]]]:
+    """Return a formula without its random effects, and the covariates and the column of groups of each of them.
+
+    Either the formula or `group` names the groups.
+    """
     if group is not None:
-        return formula, group
+        return formula, [("1", group)]
     text = formula if isinstance(formula, str) else ""
-    names = [name for _, name in re.findall(_RANDOM_INTERCEPT, text)]
-    if len(names) != 1 or text.count("|") != 1:
-        rule = "a model must have one random intercept: group='school', or a term (1 | school)"
-        reject(rule, f"{text.count('|')} terms with |", "there are no random slopes, and groups do not cross")
+    terms = [(covariates.strip(), name) for _, covariates, name in re.findall(_RANDOM_TERM, text)]
+    if not terms or text.count("|") != len(terms):
+        rule = "a model must have random effects: group='school', or terms such as (1 | school) or (x | school)"
+        remedy = "write (x || school) as (1 | school) + (0 + x | school), and nested groups as a column of their own"
+        reject(rule, f"{text.count('|')} terms with |, of which {len(terms)} can be read", remedy)
     # A term that comes first leaves the fixed intercept.
-    return re.sub(_RANDOM_INTERCEPT, lambda match: "" if match.group(1) == "+" else "~ 1 ", text), names[0]
+    return re.sub(_RANDOM_TERM, lambda match: "" if match.group(1) == "+" else "~ 1 ", text), terms
 
 
 def split_formula(formula: str) -> tuple[str, str]:
@@ -167,6 +171,18 @@ def _copy_columns(data: Any, selected: tuple[str, ...], matrix: Array, labels: t
     return extra("pandas", "analysis").DataFrame(cells, index=data.index, copy=False)
 
 
+def slope_labels(right_side: str, covariates: Covariates) -> tuple[str, ...]:
+    """Return the labels of the covariates of a random effect; reject those that the formula itself does not have."""
+    mentioned = set(map(str, _parse_right_side(right_side).required_variables))
+    missing = sorted(mentioned - set(column_names(covariates.data)))
+    labels = () if missing else covariates_from_formula(right_side, covariates.data).labels
+    missing += [label for label in labels if label != "Intercept" and label not in covariates.labels]
+    if missing:
+        rule = "a covariate with random slopes must be among the covariates of the formula"
+        reject(rule, f"{missing[0]!r} in a random effect alone", "its mean slope would be fixed at 0")
+    return labels
+
+
 def covariates_from_table(values: object) -> Covariates:
     """Build covariates from a table of numbers, preceded by a column of ones for the intercept."""
     columns = _numeric_table(values)
@@ -205,7 +221,7 @@ def _parse_right_side(right_side: str) -> Any:
         formula = None
     # Outside Python expressions, formulaic either rejects a | or reads it as the separator in a structured formula.
     if "|" in right_side and not isinstance(formula, formulaic.SimpleFormula):
-        remedy = "write (1 | school) as mixed_logistic(…, group='school'); there are no random slopes"
+        remedy = "fit (1 | school) or (x | school) by mixed_logistic, without its argument `group`"
         reject("`formula` must have no random effects", "a term with |", remedy)
     if formula is None:
         grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"

@@ -519,7 +519,9 @@ class Fit:
     def _stan_blocks(self) -> tuple[str, StanBlocks, People]:
         """Return the title and the blocks of a Stan program, and the people behind the rows of its data."""
         rule = "a Stan program needs a model whose likelihood is written in Stan"
-        consequence = "least squares, several lists or items, known shares, predictor() and linear() have none"
+        consequence = (
+            "least squares, several lists, items or random effects, known shares, predictor() and linear() have none"
+        )
         reject(rule, f"{type(self).__name__}: {self.method}", consequence)
 
     def _report_law(self) -> ReportLaw:

@@ -339,12 +339,14 @@ class ModelRows:
 class FurtherReports:
     """Reports on other questions that a model uses, and the right sides of the formulas of further shares, by name.
 
-    Without `with_fpc` the finite population correction is not applied.
+    `groups` are columns of groups, which may have no gaps and are kept with the covariates. Without `with_fpc` the
+    finite population correction is not applied.
     """
 
     columns: Mapping[str, Any]
     right_sides: Mapping[str, str]
     with_fpc: bool = True
+    groups: tuple[str, ...] = ()
 
 
 NOTHING_FURTHER = FurtherReports({}, {})
@@ -373,6 +375,7 @@ def read_model_rows(
     columns = {name: column(frame, values, name) for name, values in answers.items()}
     if design_by is not None:
         columns["design_by"] = column(frame, design_by, "`design_by`")
+    columns |= {f"the groups {name}": column(frame, name, "the groups") for name in further.groups}
     columns |= sampling_columns(frame, sampling)
     gaps = missing_cells(columns, sampling)
     policy, codes = split_missing(missing)
@@ -383,7 +386,7 @@ def read_model_rows(
     used, dropped = complete_rows(gaps, policy, columns.get("times"))
     people, notes = read_people(columns, used, sampling, dropped, frame, with_fpc=further.with_fpc)
     columns = {name: values[used] for name, values in columns.items()}
-    rows, kept = select_rows(frame, used), _sample_columns(sampling, frame)
+    rows, kept = select_rows(frame, used), (*_sample_columns(sampling, frame), *further.groups)
     covariates = covariates_from_formula(right, rows, kept) if by_formula else covariates_from_table(rows)
     reports = channel(columns["reports"], design_of_question(design, response), columns.get("design_by"), codes)
     shares = {
