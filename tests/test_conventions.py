@@ -148,3 +148,34 @@ def test_a_missing_package_comes_with_the_extra_of_the_folder():
     ]
     assert len(given) > 15
     assert [file for file, names in given if names != extras[file.partition("/")[0]]] == []
+
+
+def test_only_one_function_counts_the_frames_of_a_warning():
+    """`core.checks.warn` points to the user's line; a number of frames in the call is wrong after the next change."""
+    assert [file for file, call in calls("warn") if ast.unparse(call.func) == "warnings.warn"] == ["core/checks.py"]
+
+
+def defaults(function: ast.FunctionDef) -> dict[str, str]:
+    arguments = function.args
+    named = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(named[::-1], arguments.defaults[::-1], strict=False)]
+    pairs += [(name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
+    return {name.arg: ast.unparse(value) for name, value in pairs}
+
+
+def methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:
+    return {line.name: line for line in node.body if isinstance(line, ast.FunctionDef)}
+
+
+def test_a_method_has_the_defaults_of_the_method_that_it_overrides():
+    """An abstract method states the defaults that callers may rely on."""
+    pairs = {
+        f"{node.name}.{name}({argument})": (default, defaults(methods(ancestor)[name]).get(argument, default))
+        for node in classes().values()
+        for name, method in methods(node).items()
+        for argument, default in defaults(method).items()
+        for ancestor in ancestors(node)[1:]
+        if name != "__init__" and name in methods(ancestor)
+    }
+    assert len(pairs) > 50
+    assert [name for name, (default, inherited) in pairs.items() if default != inherited] == []

@@ -279,6 +279,15 @@ def test_a_release_that_promises_next_to_nothing_warns_where_it_was_called(loss:
     assert [(one.category, one.filename) for one in heard] == [(WeakPromiseWarning, __file__)]
 
 
+def test_a_warning_points_to_the_line_of_the_call_at_any_depth() -> None:
+    settings = {"classes": (0, 1), "row_norm": 1, "missing": 0, "ledger": Ledger(Pure(1))}
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        Survey("Exams", [WORLD["question"]], consent="Nobody can see your answers.")
+        WORLD["PrivateLogisticRegression"](1, **settings).fit([[0.5], [0.7]], np.array([[0], [1]]))
+    assert [one.filename for one in heard] == [__file__] * 2
+
+
 def test_who_takes_the_warning_for_an_error_pays_nothing() -> None:
     ledger = Ledger(Pure(100))
     with warnings.catch_warnings():

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import warnings
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ from toolkit.budget.publishing import PublicationRegister, ReleaseFacts
 from toolkit.budget.stream_file import StoredStream, StreamStorage
 from toolkit.central.stream.total import RunningTotal
 from toolkit.core.arrays import DataFrame
-from toolkit.core.checks import quietly, reject
+from toolkit.core.checks import quietly, reject, warn
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
@@ -187,5 +186,5 @@ def resume_stream(storage: StreamStorage, ledger: Account, entries: tuple[Entry,
     if store.people and total.per_person is not None:
         stream._counts_people, stream._visits = bool(store.people[0]), Visits(total.per_person, store.visits)
         if not stream._counts_people:
-            warnings.warn(COUNTED_ELSEWHERE, stacklevel=3)
+            warn(COUNTED_ELSEWHERE)
     return stream

@@ -7,6 +7,7 @@ analyst wrote; the answers of respondents are counted but never quoted.
 import functools
 import math
 import re
+import sys
 import threading
 import types
 import warnings
@@ -45,6 +46,14 @@ def reject(rule: str, received: object, consequence: str, error: Callable[[str],
     """
     is_long = hasattr(received, "__len__") and not isinstance(received, str) and len(received) > 2
     raise error(f"{rule}, got {type(received).__name__ if is_long else received}: {consequence}.")
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn; the warning points to the line of the user's code that called the package."""
+    frame, depth = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "toolkit":
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
 
 
 def quietly(

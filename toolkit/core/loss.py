@@ -13,15 +13,13 @@ is b-private, so two losses may be incomparable.
 """
 
 import math
-import sys
-import warnings
 from dataclasses import dataclass
 from decimal import Context
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
-from toolkit.core.checks import Number, check_integer, exact_fraction, explain_call, reject
+from toolkit.core.checks import Number, check_integer, exact_fraction, explain_call, reject, warn
 from toolkit.core.inference.digits import concise, digits_up
 from toolkit.core.rounding import exp_below, float_up, log_up, to_decimal
 from toolkit.core.search import bisect, bracket
@@ -324,18 +322,15 @@ class WeakPromiseWarning(UserWarning):
 
 
 def warn_if_weak(loss: Loss) -> None:
-    """Warn about a loss beyond `WEAK`; the warning points to the line of the user's code."""
+    """Warn about a loss beyond `WEAK`."""
     most = Pure(WEAK).to_zcdp() if isinstance(loss, Zcdp) else Pure(WEAK)
     if loss.amount <= most.amount:
         return
-    frame, depth = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == "toolkit":
-        frame, depth = frame.f_back, depth + 1
     message = (
         f"a promise should be at most {most}, got {loss}: whoever compares two people's data with the result "
         "is nearly sure whose they are, so that next to nothing is promised; epsilons of 0.1 to 3 are usual."
     )
-    warnings.warn(message, WeakPromiseWarning, stacklevel=depth)
+    warn(message, WeakPromiseWarning)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ be a separate release.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +18,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
 from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, Mask, number_or_nan, object_array
-from toolkit.core.checks import check_bounds, check_positive, exact_fraction, quietly, reject
+from toolkit.core.checks import check_bounds, check_positive, exact_fraction, quietly, reject, warn
 from toolkit.frames import values
 from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import ENGINE_TABLES, Frame, column_of, engine_of
@@ -155,11 +154,7 @@ def _single_column(y: Any) -> TargetColumn:
     shape: tuple[int, ...] = () if engine in ENGINE_TABLES else y.shape
     if len(shape) != 2 or shape[1] != 1:
         _refuse_shape(shape)
-    warnings.warn(
-        "A column-vector y was passed when a 1d array was expected: it is read as one.",
-        DataConversionWarning,
-        stacklevel=5,
-    )
+    warn("A column-vector y was passed when a 1d array was expected: it is read as one.", DataConversionWarning)
     return TargetColumn(numpy_column(y[:, 0]) if engine is None else Frame(y).all_columns()[0], shape[0])
 
 

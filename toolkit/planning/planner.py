@@ -441,7 +441,7 @@ def _better_plan(case: PlanInputs, goal: _Goal) -> Plan:
 
     def cost(plan: Plan) -> float:
         # The numbers are rounded to nine digits, so that rounding errors do not decide between equal plans.
-        return float(f"{-(plan.power or 0) if solved == 'power' else getattr(plan, solved):.9g}")
+        return (-1 if solved == "power" else 1) * float(f"{getattr(plan, solved):.9g}")
 
     plans.sort(key=cost)
     if len(plans) == 1:

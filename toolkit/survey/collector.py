@@ -2,7 +2,6 @@
 
 import socket
 import sys
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -11,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.core.checks import reject
+from toolkit.core.checks import reject, warn
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.results.table import checked_groups, reports_table
@@ -124,10 +123,9 @@ class Collector:
         collector = cls(database)
         mismatch = page_mismatch(collector.survey, collector._store.editions())
         if mismatch is not None and collector._store.state() is not State.CLOSED:
-            warnings.warn(
+            warn(
                 f"This version of the toolkit generates a different page from the collection's: {mismatch}. Results do "
-                "not depend on the page; to serve the collection, use the version that created it, or amend=True.",
-                stacklevel=2,
+                "not depend on the page; to serve the collection, use the version that created it, or amend=True."
             )
         return collector
 
@@ -183,7 +181,7 @@ class Collector:
         frame = reports_table(self.survey, visible.bodies)
         frame.attrs["remarks"] = list(disclosure_remarks(self.survey, visible))
         if len(frame) < visible.n_stored:
-            warnings.warn(disclosure_note(self.survey, visible), stacklevel=2)
+            warn(disclosure_note(self.survey, visible))
         return frame
 
     def results(

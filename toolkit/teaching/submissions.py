@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,7 +26,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from toolkit.core.checks import reject
+from toolkit.core.checks import reject, warn
 from toolkit.core.extras import extra
 from toolkit.teaching.copies import course
 from toolkit.teaching.hidden_cases import HiddenCase, Seed
@@ -225,7 +224,7 @@ def _warn_if_unprotected(layers: list[str]) -> None:
             f"The code of students is not confined by the system's kernel (without {missing}), but only by Python, "
             "which does not stop an expert. Grade on a machine that holds no other data."
         )
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        warn(message, RuntimeWarning)
 
 
 @contextlib.contextmanager

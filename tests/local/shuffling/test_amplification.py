@@ -226,6 +226,12 @@ def test_more_people_hide_better_and_nothing_is_above_the_local_epsilon():
         assert all(a * (1 + 6e-4) >= b for a, b in itertools.pairwise(found))  # up to the precision of the search
 
 
+def test_a_billion_people_are_the_most_that_count():
+    """With more, a float is not precise enough."""
+    fewer, most, more = (shuffled(warner(0.75), n, DELTA).epsilon for n in (9 * 10**8, 10**9, 10**9 + 10**8))
+    assert fewer > most == more
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [3e-10, 1e-12, 1e-100])
 @pytest.mark.parametrize("design", [warner(epsilon=1.0), k_ary(5, epsilon=1.0)], ids=["yes or no", "five options"])

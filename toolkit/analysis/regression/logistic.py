@@ -1,6 +1,5 @@
 """`logistic`: regression of a binary trait that is observed through randomized reports."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,7 +26,7 @@ from toolkit.analysis.regression.stan import LINK_FUNCTIONS, StanBlocks, covaria
 from toolkit.analysis.reports import Data, SurveyLike
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
-from toolkit.core.checks import check_choice, explain_call, reject
+from toolkit.core.checks import check_choice, explain_call, reject, warn
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
@@ -233,7 +232,7 @@ class LogisticFit(AnswerFit):
         array
             One probability per row of the fit.
         """
-        warnings.warn(POSTERIOR_WARNING, UserWarning, stacklevel=2)
+        warn(POSTERIOR_WARNING)
         eta, channel = self.data.covariates.matrix @ self.value, self.data.channel
         probability, complement = self.link.probability(eta), self.link.complement(eta)
         return np.asarray(probability * channel.report_likelihood[1] / channel.likelihood(probability, complement))

@@ -230,7 +230,7 @@ class DuckDbTable(SqlTable):
         if isinstance(values[0], str):
             unnested = f"unhex(unnest(string_split('{','.join(value.encode().hex() for value in values)}', ',')))"
         else:
-            kind = "double" if any(isinstance(value, float) for value in values) else self._wide_integer_type
+            kind = "double" if isinstance(values[0], float) else self._wide_integer_type
             kind = "bigint" if kind != "double" and max(map(abs, values)) < 2**63 else kind
             unnested = f"unnest(cast('{values}' as {kind}[]))"
         return f"(select {unnested} as value, unnest(cast('{[code for _, code in codes]}' as bigint[])) as {name})"

@@ -18,6 +18,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import betainc, xlog1py, xlogy
+from toolkit.local.shuffling.tally import MAX_PEOPLE
 
 # The mean excess of a binomial count over a threshold, from which the blanket is computed.
 #
@@ -176,7 +177,7 @@ def blanket(pair: Pair, n: int, delta: float, *, max_summands: int = 10**9, othe
     """
     both = pair.min_p + pair.mirrored_min_p
     share, aside = pair.min_p / both, pair.min_rest / (1 - both) if pair.min_rest else 0.0
-    people = min(n, 10**9)  # with more people the loss is no larger
+    people = min(n, MAX_PEOPLE)
     omitted = _OMITTED_SHARE * delta * pair.min_p / pair.p  # the sum of scores is at most n p / min_p
     totals, chances = binomial_window(people, both, omitted)
     if len(totals) > max_summands:

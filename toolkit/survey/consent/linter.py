@@ -7,12 +7,11 @@ format has no such rules, and this module finds combinations of other rules with
 
 import math
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 
-from toolkit.core.checks import reject
+from toolkit.core.checks import reject, warn
 from toolkit.core.loss import Pure
 from toolkit.local.birthdays import innocuous_share
 from toolkit.local.design import has_matrix
@@ -178,7 +177,7 @@ def _warn_of_claim(text: str | Text | None, question: str | None, field: str) ->
             f"`{name}` says what happens to answers ({claim!r}): the page states this itself, from "
             "the designs. Leave the claim out, unless it is exactly true for every answer in this survey."
         )
-        warnings.warn(SurveyWarning(message, question=question, field=field), stacklevel=3)
+        warn(SurveyWarning(message, question=question, field=field))
 
 
 def _claim(text: str) -> str | None:
@@ -402,7 +401,7 @@ def warn_of_public_facts(questions: Sequence[Question]) -> None:
                 "knows it can infer the true answer from the report. Ask about a person whose birthday nobody "
                 "here can find out, whom the respondent chooses and keeps secret."
             )
-            warnings.warn(SurveyWarning(message, question=question.name), stacklevel=2)
+            warn(SurveyWarning(message, question=question.name))
 
 
 def warn_of_months(questions: Sequence[Question]) -> None:
@@ -419,7 +418,7 @@ def warn_of_months(questions: Sequence[Question]) -> None:
                 "length: January to April have 120.25 of 365.25 days, which moves an estimate by about a percentage "
                 'point. Write innocent = {born = "jan-apr"} with the months you mean, and leave the share out.'
             )
-            warnings.warn(SurveyWarning(message, question=question.name, field="design"), stacklevel=2)
+            warn(SurveyWarning(message, question=question.name, field="design"))
 
 
 def check_wheels(questions: Sequence[Question]) -> None:

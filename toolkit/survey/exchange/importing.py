@@ -1,7 +1,6 @@
 """`read_reports` reads a file from another program as reports on a survey's questions."""
 
 import json
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import UNREADABLE, QuestionModel, Reader, cell_key, checked_designs
-from toolkit.core.checks import is_missing, reject
+from toolkit.core.checks import is_missing, reject, warn
 from toolkit.core.extras import extra
 from toolkit.core.tables import unescape_formulas
 from toolkit.local.numeric.square_wave import SquareWave
@@ -149,7 +148,7 @@ def read_reports(
     frame.attrs["left_out"] = dict(selection.counts)
     frame.attrs["remarks"] = [*_selection_remarks(selection), *_contradictions(frame, designs)]
     for remark in frame.attrs["remarks"]:
-        warnings.warn(remark, stacklevel=2)
+        warn(remark)
     return frame
 
 

@@ -5,7 +5,6 @@ import io
 import json
 import re
 import struct
-import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolkit.analysis.reports import cell_key
-from toolkit.core.checks import reject
+from toolkit.core.checks import reject, warn
 from toolkit.core.extras import extra
 from toolkit.survey.exchange.json_records import json_records
 from toolkit.survey.export import METADATA
@@ -390,7 +389,7 @@ def _check_rows(file: Path, raw: bytes, rows: int) -> None:
     unstated = b"\xff" * 4
     if raw[_SPSS_ROWS] == unstated:
         advice = "compare this number with the program that wrote the file, since truncation would not be noticed"
-        warnings.warn(f"{file.name} does not state how many rows it has. {rows:,} were read: {advice}.", stacklevel=2)
+        warn(f"{file.name} does not state how many rows it has. {rows:,} were read: {advice}.")
         return
     endless = io.BytesIO(raw[: _SPSS_ROWS.start] + unstated + raw[_SPSS_ROWS.stop :])
     more, _ = extra("pyreadstat").read_sav(endless, row_offset=rows, row_limit=1)

@@ -2,13 +2,12 @@
 
 import json
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import reject
+from toolkit.core.checks import reject, warn
 from toolkit.core.extras import extra
 from toolkit.local.catalogue import restore
 from toolkit.survey.consent.instructions import instructions
@@ -245,7 +244,7 @@ def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
         with error_location(question=name):
             questions.append(_parse_question(row, choices, languages, questions))
     if left_out:
-        warnings.warn(f"Left out of the form: {', '.join(left_out)}.", stacklevel=2)
+        warn(f"Left out of the form: {', '.join(left_out)}.")
     settings = (read.get("settings") or [{}])[0]
     title = settings.get("form_title") or Path(path).stem
     codes = [code for code, _ in languages]

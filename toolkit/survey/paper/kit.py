@@ -1,13 +1,12 @@
 """The paper kit: a folder with the pages to print in each language, and tables for data entry."""
 
-import warnings
 from collections.abc import Sequence
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.checks import check_choice, check_integer, reject
+from toolkit.core.checks import check_choice, check_integer, reject, warn
 from toolkit.core.extras import MissingExtraError, extra
 from toolkit.core.tables import escape_formulas
 from toolkit.survey.exchange.raw_files import cell_text, text_rows, workbook
@@ -47,7 +46,7 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     try:
         files["entry.xlsx"] = _entry_workbook(printable, serial_remainder(survey), len(serials))
     except MissingExtraError as problem:
-        warnings.warn(f"entry.xlsx is not written: {problem}", stacklevel=2)
+        warn(f"entry.xlsx is not written: {problem}")
     target = Path(folder)
     if existing := [name for name in files if (target / name).exists()]:
         rule = "`folder` must not contain any of the files yet"

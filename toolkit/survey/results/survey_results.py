@@ -1,7 +1,6 @@
 """`Results` presents the estimates of a survey, overall or by group, as tables, notes and plots."""
 
 import html
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.paper_table import format_rows, is_outside
 from toolkit.analysis.reports import GroupEstimate
-from toolkit.core.checks import check_level, reject
+from toolkit.core.checks import check_level, reject, warn
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group
@@ -426,7 +425,7 @@ class Results(Findings):
         numbers = ("estimate", "standard error", f"{100 * check_level(level):g} % interval", "people")
         marks = () if self.registration is None else ("status",)
         if not self.group_estimates:
-            warnings.warn(f"The table is empty: {' '.join([f'{NOTHING_TO_SHOW}.', *self.remarks])}", stacklevel=2)
+            warn(f"The table is empty: {' '.join([f'{NOTHING_TO_SHOW}.', *self.remarks])}")
         rows = [
             (question.name, *row.group, row.option, row.estimate, row.se, row.interval, row.n, *marked)
             for question in self.estimated

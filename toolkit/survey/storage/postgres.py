@@ -22,7 +22,6 @@ these are retained.
 
 import secrets
 import selectors
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -30,7 +29,7 @@ from typing import Any
 import psycopg
 from psycopg import IsolationLevel, errors
 
-from toolkit.core.checks import reject
+from toolkit.core.checks import reject, warn
 from toolkit.core.postgres import address, check_encoding, qualified, set_locally
 from toolkit.survey.storage import schema as tables
 from toolkit.survey.storage.collection import Collection
@@ -279,7 +278,7 @@ class PostgresEngine:
         names = [name for (name,) in session.run(_REVEALING_SETTINGS)]
         if names:
             risk = f"PostgreSQL's {', '.join(names)} may keep the time of every report, if not the report"
-            warnings.warn(f"{risk}: reset it for this database.", stacklevel=2)
+            warn(f"{risk}: reset it for this database.")
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
