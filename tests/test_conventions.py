@@ -18,6 +18,7 @@ CHECKS = {
     "as_list", "check_choice", "check_integer", "check_labels", "check_magnitude", "check_positive",
     "check_probability", "exact_fraction", "float_array", "read_private_value", "read_shares",
 }  # fmt: skip
+RULE = re.compile(r"^\{|\b(must|needs?|requires?|takes?|has|have|may|can|cannot|is|are|holds?|should|stays)\b")
 ARRAYS = re.compile(r"\b(Array|NDArray|Codes|Counts|Indices|Mask|DataFrame|Series)\b")
 
 
@@ -75,6 +76,23 @@ def test_a_rejected_value_has_the_name_of_an_argument_or_field():
     names = [(file, str(name.value)) for file, name in stated if isinstance(name, ast.Constant)]
     assert len(names) > 300
     assert [(file, name) for file, name in names if not set(re.findall(r"[^\W\d]\w*", name)) <= known] == []
+
+
+def literal_text(node: ast.expr) -> str | None:
+    """Return the text of a literal, with {} for each inserted value."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join("{}" if literal_text(value) is None else literal_text(value) for value in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def test_a_message_states_the_rule_before_what_was_received():
+    """A test that looks for the rule in the message would not notice "none, got a file must have rows"."""
+    stated = [(file, call.args) for file, call in calls("reject") if isinstance(call.func, ast.Name)]
+    rules = [(file, literal_text(args[0])) for file, args in stated]
+    assert len(rules) > 1000
+    assert [(file, text) for file, text in rules if text is not None and not RULE.search(text)] == []
+    received = [(file, literal_text(args[1]) or ast.unparse(args[1])) for file, args in stated if len(args) > 1]
+    assert [(file, text) for file, text in received if re.search(r"\b(must|needs|rule)\b", text)] == []
 
 
 def test_lists_that_belong_together_have_one_length():
