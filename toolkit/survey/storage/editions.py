@@ -115,11 +115,7 @@ def _all_labels(survey: Survey) -> list[str]:
 def _changed_fields(survey: Survey, edition: Edition, ignored_fields: Sequence[str] = _AMENDABLE_FIELDS) -> list[str]:
     """Return the fields in which a survey differs from an edition, except for `ignored_fields`."""
     old, new = json.loads(edition.survey_json), json.loads(json.dumps(survey.to_dict()))
-    return [
-        name
-        for name in sorted(old.keys() | new.keys())
-        if name not in ignored_fields and old.get(name) != new.get(name)
-    ]
+    return [name for name in old | new if name not in ignored_fields and old.get(name) != new.get(name)]
 
 
 def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
