@@ -195,7 +195,10 @@ class MixedEffectsFit(MultilevelFit):
 
     def _group_codes(self, data: object) -> Codes:
         frame = as_frame(data)
-        codes = [codes_of_groups(column(frame, one.factor, "the groups").tolist(), one.groups) for one in self.effects]
+        codes = [
+            codes_of_groups(column(frame, effect.factor, "the groups").tolist(), effect.groups)
+            for effect in self.effects
+        ]
         return np.column_stack(codes)
 
     def _no_groups(self, rows: int) -> Codes:
