@@ -15,6 +15,7 @@ from PIL import Image
 from toolkit import Pure, k_ary, plan, show, warner
 from toolkit.analysis import compliance_sensitivity, logistic
 from toolkit.central.robust import Mean
+from toolkit.central.stream import Tree
 from toolkit.curator.rehearsal import ReleaseRehearsal
 from toolkit.planning.split import budget_for
 from toolkit.show import canvas, plots
@@ -86,6 +87,8 @@ FIGURES = [
     lambda ax: show.robust.influence_functions({"mean": Mean()}, ax=ax),
     lambda ax: show.robust.sensitivities({"median": "median"}, [1, 2], bounds=(0, 3), beta=1, ax=ax),
     lambda ax: show.robust.sensitivity_along([1, 2], bounds=(0, 3), beta=1, ax=ax),
+    lambda ax: show.robust.smoothing([1, 2, 3], bounds=(0, 9), beta=1, ax=ax),
+    lambda ax: show.stream.blocks(Tree(4, branches=2, levels=3), 3, ax=ax),
     lambda ax: show.stream.errors(Pure(1), max_periods=4, ax=ax),
     lambda ax: show.stream.published_totals([DESIGN.estimate_counts([6, 4])], ax=ax),
     lambda ax: show.tables.table(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
@@ -127,7 +130,7 @@ def test_an_axis_of_numbers_has_a_label_and_shows_all_points():
             points = np.concatenate([line.get_xydata() for line in lines] or [np.empty((0, 2))])
             low, high = np.sort([panel.get_xlim(), panel.get_ylim()]).T
             cut += [index] if np.any((points < low - 1e-9) | (points > high + 1e-9)) else []
-    assert unlabelled == [(3, "y"), (13, "y"), (29, "y")]
+    assert unlabelled == [(3, "y"), (13, "y"), (31, "y")]
     assert cut == [24]
 
 

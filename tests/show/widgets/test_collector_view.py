@@ -227,7 +227,8 @@ def test_an_estimate_that_no_share_can_have_is_called_chance(tmp_path, monkeypat
     view, collector = class_of(40, tmp_path, yes=1)
     collector.close()
     view.refresh()
-    assert re.match(r"Estimate −\d+ % \(outside 0 to 100 % by chance\), 95 % interval", view.describe()["result"])
+    result = view.describe()["result"]
+    assert re.match(r"Estimate −\d+ % \(outside 0 to 100 %, which chance can cause\), 95 % interval", result)
 
 
 def test_a_survey_of_other_questions_promises_no_estimate(collector, tmp_path):

@@ -10,7 +10,6 @@ from math import prod
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import ndtri
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.publishing.agreeing import table_noise
@@ -21,6 +20,7 @@ from toolkit.central.tables import CellEstimates
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import check_integer, reject
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Zcdp
 from toolkit.core.randomness import Rng, check_rng
 

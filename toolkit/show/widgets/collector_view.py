@@ -178,7 +178,7 @@ def _result_sentence(status: Status, survey: Survey, results: Results) -> str:
         )
     row = table_rows(results, question.name)[0]
     number, mark, _ = row.estimate.partition("*")  # an asterisk marks estimates outside 0 to 100 %
-    beyond = " (outside 0 to 100 % by chance)" if mark else ""
+    beyond = " (outside 0 to 100 %, which chance can cause)" if mark else ""
     estimate = f"Estimate {number.strip()}{beyond}, 95 % interval {row.interval}"
     if status.state == "closed":
         return f"{estimate}, from all {row.n:,} answers."
