@@ -6,7 +6,9 @@ SurveyJS and jsPsych are run for real; Qualtrics and LimeSurvey are imitated, se
 import csv
 import io
 import json
+import re
 import subprocess
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from tests.browser.imitations import LimeSurveyVisit, QualtricsVisit
 from tests.browser.randomizers import Shared
 from tests.browser.test_form_axe import AXE
 from tests.browser.test_form_secrecy import paired
-from toolkit import crosswise, warner
+from toolkit import crosswise, k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.survey import estimate, read_reports, write_web_form, write_web_module
 from toolkit.survey.consent.page_data import page_words
@@ -201,6 +203,72 @@ def test_a_question_is_asked_of_those_who_fulfill_its_condition(visit, host, fac
     person.answer("Cheated?", ["Yes"])
     (saved,) = person.saved() if host == "jspsych" else [person.saved()]
     assert (saved["faculty"], saved.get("stolen")) == (faculty, "same" if asked else None)
+
+
+CHOICES = ["bus", "car", "bike"]
+SHUFFLED = [
+    Question("travel", "How do you travel?", design=k_ary(CHOICES, epsilon=1), random_order=True),
+    Question("box", "Which of these?", design=oracles.tick_boxes(CHOICES, 1.0, how="random"), random_order=True),
+    Question("tried", "Which ones?", options=CHOICES, multiple=True, random_order=True),
+    Question("faculty", "Where?", options=[*CHOICES, "prefer not to say"], required=False, random_order=True),
+]
+
+
+def answered(person, draws):
+    """A person to whom these draws show the options of all questions: the orders, and everything that is left."""
+    person.requests.clear()
+    reports = [paired(question)[0][1] if question.design else [] for question in SHUFFLED]
+    person.begin([word for own in reports for word in [*draws, *own]])
+    orders = []
+    for question in SHUFFLED:
+        fields = person.page.locator(".toolkit fieldset", has_text=question.text)
+        fields.wait_for()
+        orders.append(tuple(fields.locator("label").all_inner_texts()))
+        person.answer(question.text, ["car", "bike"] if question.name == "tried" else ["bus"])
+    return orders, [json.dumps(person.saved()), person.seen()]
+
+
+@HOSTS
+def test_every_order_of_options_occurs_and_none_is_stored_or_sent(visit, host):
+    """Each draw makes one order. With the same words for the reports, the same bytes are saved, sent and kept."""
+    person = visit(host, Survey("Exams", SHUFFLED, consent="Stop.", check=False, ceiling=9))
+    draws = list(product(range(3), range(2), [0]))
+    orders, traces = zip(*(answered(person, draw) for draw in draws), strict=True)
+    every = {*permutations(CHOICES)}
+    assert [{*of} for of in zip(*orders, strict=True)] == [every] * 3 + [{(*o, "prefer not to say") for o in every}]
+    assert all(trace == traces[0] for trace in traces)
+    saved = json.loads(traces[0][0])
+    (row,) = saved if host == "jspsych" else [saved]
+    assert (row["tried"], row["faculty"]) == ([1, 2] if host == "jspsych" else "[1,2]", "bus")
+    assert person.console == []
+
+
+def test_the_order_of_questions_is_not_in_the_data_of_jspsych(visit):
+    """What depends on an answer follows it, and the columns have one order for everybody."""
+    questions = [
+        Question("faculty", "Faculty?", options=["arts", "law"]),
+        Question("cheated", "Cheated?", design=warner("3/4")),
+        Question("stolen", "Stolen?", design=crosswise("1/4"), mode="physical", show_if={"faculty": ["arts"]}),
+        Question("tried", "Tried?", design=warner("3/4")),
+    ]
+    survey = Survey("Exams", questions, consent="Stop.", check=False, ceiling=9, random_order=True)
+    person, orders, traces = visit("jspsych", survey), set(), set()
+    labels = {"faculty": "arts", "stolen": "Same", "cheated": "Yes", "tried": "Yes"}
+    for draws in product(range(3), range(2), [0]):
+        person.requests.clear()
+        person.begin([*draws, 1, 1])
+        order = []
+        for _ in questions:
+            texts = [question.text for question in questions if question.name not in order]
+            shown = person.page.locator(".toolkit legend").filter(has_text=re.compile("|".join(map(re.escape, texts))))
+            name = next(question.name for question in questions if question.text == shown.inner_text())
+            person.answer(survey[name].text["en"], [labels[name]])
+            order.append(name)
+        orders.add(tuple(order))
+        traces.add(json.dumps([person.saved(), person.seen()]))
+    units = [("faculty", "stolen"), ("cheated",), ("tried",)]
+    assert orders == {tuple(name for unit in order for name in unit) for order in permutations(units)}
+    assert len(traces) == 1
 
 
 def test_jspsych_stores_nothing_of_a_person_who_does_not_take_part(visit):

@@ -79,6 +79,12 @@ def test_codes_stand_for_answers_and_for_why_there_is_none(tmp_path, suffix, low
     assert plain["rent"].isna().tolist() == [True, False, True, True]
 
 
+def test_a_column_s_label_names_the_question_whose_answer_was_inserted(tmp_path):
+    asked = survey(faculty(), Question("why", "Why {answer:faculty}?", options=["a", "b"]), check=False)
+    path = write(pd.DataFrame({"faculty": ["arts"], "why": ["a"]}), tmp_path / "r.sav", asked)
+    assert pyreadstat.read_sav(str(path))[1].column_names_to_labels["why"] == "Why [faculty]?"
+
+
 @pytest.mark.parametrize("suffix", [".sav", ".dta"])
 def test_a_text_that_nobody_wrote_stays_a_text(tmp_path, suffix):
     path = write(FRAME.assign(note=None), tmp_path / f"r{suffix}", ASKED)

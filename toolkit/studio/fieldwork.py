@@ -20,12 +20,12 @@ from toolkit.survey.exchange.books import write_codebook
 from toolkit.survey.exchange.web_forms import TOOLS, write_web_form
 from toolkit.survey.exchange.xlsform import write_xlsform
 from toolkit.survey.paper.kit import write_kit
+from toolkit.survey.questions.question import readable_text
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.serving.background import find_server
 from toolkit.survey.serving.options import ServeOptions
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.stepwise_disclosure import first_disclosure_count
-from toolkit.texts.multilingual import text_in
 
 _MAX_SIMULATED = 5000
 _REPORTS = (".html", ".docx", ".pdf", ".md")
@@ -271,7 +271,7 @@ def _first_disclosure(survey: Survey) -> int | None:
 
 def _question_texts(survey: Survey) -> dict[str, str]:
     """Return the text of each question by name, in the first language of the survey."""
-    return {question.name: text_in(question.text, survey.languages[0]) for question in survey.questions}
+    return {question.name: readable_text(question, survey.languages[0]) for question in survey.questions}
 
 
 def _grouping_questions(survey: Survey) -> list[str]:

@@ -9,11 +9,11 @@ from toolkit.local.birthdays import count_days
 from toolkit.survey.client import code_hash, toolkit_version
 from toolkit.survey.consent.page_data import headings
 from toolkit.survey.consent.statement import missing_statements, needs_secret_answer, odds, unique_patterns
-from toolkit.survey.questions.question import Question, loss_over_waves
+from toolkit.survey.questions.question import Question, loss_over_waves, readable_text
 from toolkit.survey.questions.survey_fields import PROTECTION_FIELDS, statements
 from toolkit.survey.spec import Survey, station_version
 from toolkit.texts.document import Document
-from toolkit.texts.multilingual import Text, isolate_digit_groups, text_in
+from toolkit.texts.multilingual import Text, isolate_digit_groups
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import base_language, phrases
 from toolkit.texts.voice import Voice
@@ -81,7 +81,7 @@ def _responsibility_lines(survey: Survey, language: str, voice: Voice) -> list[s
 def _question_table(survey: Survey, language: str, voice: Voice) -> list[str]:
     rows = [
         [
-            text_in(question.text, language),
+            readable_text(question, language),
             _protection_text(question, survey.waves, voice),
             _report_odds(survey, question, language, voice),
         ]

@@ -11,11 +11,10 @@ from toolkit.analysis.plain import Plain
 from toolkit.analysis.reports import QuestionModel
 from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
-from toolkit.survey.questions.question import Question, answer_codes, coded_labels
+from toolkit.survey.questions.question import Question, answer_codes, coded_labels, readable_text
 from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell_value, reject_invalid_values
 from toolkit.survey.spec import Survey
-from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 
 if TYPE_CHECKING:
@@ -165,7 +164,7 @@ def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, l
 
 def _add_question(file: _StatFile, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
     """Add the column of a question, or a column for each option if the reports are sets of options."""
-    text, cells = text_in(question.text, language), _cells(question, frame)
+    text, cells = readable_text(question, language), _cells(question, frame)
     if question.randomized:
         text = f"RANDOMIZED, epsilon {question.loss.epsilon:.4g}: {text}"
     sentences = phrases(language, survey.words)

@@ -1,5 +1,6 @@
 """The numbers in a codebook equal those of the design; they are read back from every format."""
 
+import json
 import re
 import subprocess
 import xml.etree.ElementTree as ET
@@ -178,6 +179,21 @@ def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
     asked = survey_with(NUMBERED["below zero"])
     root = ET.parse(write_codebook(asked, tmp_path / "n.xml")).getroot()  # noqa: S314  our own
     assert [value.text for value in root.iterfind(".//d:catValu", ns)] == ["-2", "0", "1"]
+
+
+def test_a_codebook_has_the_exact_text_of_a_question_with_inserted_answers(tmp_path):
+    """The label of the column is for readers; the wording and the JSON codebook have the text of the survey's file."""
+    why = Question("why", "Why {answer:home}, if {answer:home}?", options=["a", "b"])
+    asked = Survey("S", [Question("home", "Home?", options=["yes", "no"]), why], consent="C")
+    _, text = read(write_codebook(asked, tmp_path / "r.md"))
+    exact = "Why {answer:home}, if {answer:home}?"
+    assert f"{exact}\n" in text
+    assert text.count("In place of {answer:…}, people read the labels of their answers to: home.") == 1
+    assert json.loads(write_codebook(asked, tmp_path / "r.json").read_text())["columns"]["why"]["text"] == exact
+    root = ET.parse(write_codebook(asked, tmp_path / "r.xml")).getroot()  # noqa: S314  our own
+    ns = {"d": "ddi:codebook:2_5"}
+    texts = [root.find(f"d:dataDscr/d:var[@name='why']/{path}", ns).text for path in ("d:labl", "d:qstn/d:qstnLit")]
+    assert texts == ["Why [home], if [home]?", exact]
 
 
 def test_another_form_of_codebook_is_refused(tmp_path):

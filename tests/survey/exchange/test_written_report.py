@@ -12,6 +12,7 @@ from toolkit import Ledger, Pure, Question, warner
 from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
 from toolkit.survey.client import code_hash
+from toolkit.survey.dpia import assessment
 from toolkit.survey.exchange.written_report import _differences, _response_table, _summary, methods, report_document
 from toolkit.survey.storage import NewReport, State, open_store
 
@@ -43,6 +44,18 @@ def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
     assert "at most epsilon 1.504" in text
     assert "Who must be trusted, with what" in text
     assert f"program {code_hash()}" in text
+
+
+def test_readers_see_the_name_of_a_question_in_brackets_for_an_inserted_answer():
+    """In the report with its section for an ethics board, in a notebook, and in the assessment alone."""
+    why = Question("why", "Why {answer:faculty}?", options=["a", "b"])
+    asked = survey(faculty(), why, check=False, minimum=10)
+    found = estimate(asked, asked.simulate(60, np.random.default_rng(4)))
+    report, notebook = report_document(found, 0.95, "Exams").html(), found._repr_html_()
+    assert "{answer" not in report + notebook + assessment(asked)
+    assert report.count("Why [faculty]?") == 4, "the summary, what was asked, the estimates, and the board's section"
+    assert "<h4>Why [faculty]?</h4>" in notebook
+    assert "| Why [faculty]? |" in assessment(asked)
 
 
 @pytest.mark.parametrize(("n_yes", "interval"), [(90, "0.0 to 3.7 %"), (5, "no share fits")])

@@ -15,7 +15,14 @@ from toolkit.core.checks import check_choice, reject
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import headings
 from toolkit.survey.export import codebook
-from toolkit.survey.questions.question import Question, answer_codes, coded_labels, printed_answers
+from toolkit.survey.questions.question import (
+    Question,
+    answer_codes,
+    coded_labels,
+    inserted_names,
+    printed_answers,
+    readable_text,
+)
 from toolkit.survey.spec import Survey
 from toolkit.survey.stat_files import column_name_in_file, reports_are_sets
 from toolkit.texts.document import Block, Document
@@ -34,6 +41,7 @@ _CODES = (
     "number of up to nine digits is its own code."
 )
 _ORDER = "Asked in random order, which was not stored: {names}."
+_INSERTED = "In place of {{answer:…}}, people read the labels of their answers to: {names}."
 _EMPTY = (
     "Missing values: .sav files have two negative codes, the lower one for a question that was not asked because of an "
     "earlier answer, and the other for a question that was left out; .dta files have .a and .b; all others have an "
@@ -207,6 +215,8 @@ def _question_blocks(survey: Survey, question: Question, language: str, column: 
     kind = "column" if reports_are_sets(question) else "code"
     head = (kind, "report" if question.randomized else "answer", "label")
     blocks = [Block("table", rows=(head, *label_rows))] if label_rows else []
+    if inserted := inserted_names(question.text):
+        blocks.append(Block("p", _INSERTED.format(names=", ".join(dict.fromkeys(inserted)))))
     if question.show_if:
         condition = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
         blocks.append(Block("p", f"Asked if {condition}."))
@@ -276,7 +286,7 @@ def _variable(data: object, survey: Survey, question: Question, index: int) -> N
     var = _element(data, "var", ID=f"V_{column}", name=column, files="F1", intrvl=kind)
     option = f" ({question.options[index - 1]})" if index else ""
     for code in survey.languages:
-        _element(var, "labl", f"{text_in(question.text, code)}{option}", lang=code)
+        _element(var, "labl", f"{readable_text(question, code)}{option}", lang=code)
     wording = _element(var, "qstn")
     for code in survey.languages:
         _element(wording, "qstnLit", text_in(question.text, code), lang=code)

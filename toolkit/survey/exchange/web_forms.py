@@ -17,7 +17,7 @@ from toolkit.survey.exchange.scripted_questions import CONSENT, LIMESURVEY_WORDS
 from toolkit.survey.exchange.web import STATIC, browser_questions, escape_markup, module_code, write_files
 from toolkit.survey.questions.images import reject_image
 from toolkit.survey.questions.question import Question, reject_insertions
-from toolkit.survey.questions.survey_fields import statements
+from toolkit.survey.questions.survey_fields import question_units, statements
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import isolate_digit_groups
 from toolkit.texts.phrases import phrases
@@ -31,10 +31,15 @@ _JSPSYCH_COLUMNS = {"trial_type", "trial_index", "plugin_version", "time_elapsed
 
 @dataclass(frozen=True)
 class WebTool:
-    """A program whose forms can ask hidden questions; `files` returns the form in one language, as files by name."""
+    """A program whose forms can ask hidden questions.
+
+    `files` returns the form in one language, as files by name. `order_record` is how the program would store the order
+    of questions; it is empty if nothing stores it.
+    """
 
     files: Callable[[Survey, str], Mapping[str, str]]
     reserved: frozenset[str] = frozenset()
+    order_record: str = ""
 
 
 def write_web_form(survey: Survey, folder: str | Path, tool: str, *, language: str | None = None) -> list[Path]:
@@ -43,7 +48,8 @@ def write_web_form(survey: Survey, folder: str | Path, tool: str, *, language: s
     Parameters
     ----------
     survey : Survey
-        A survey without waves, arms, random order, stations or questions with a wheel (mode "guided").
+        A survey without waves, arms, stations or questions with a wheel (mode "guided"). Its options may be in random
+        order in all programs, and its questions in jsPsych.
     folder : str or Path
         The folder for the files; it is created if necessary.
     tool : {"surveyjs", "jspsych", "qualtrics", "limesurvey"}
@@ -112,20 +118,20 @@ def _script_json(value: object) -> str:
 def _check_survey(survey: Survey, host: WebTool) -> None:
     """Reject what a form of another program cannot ask as the survey says."""
     browser_questions(survey)  # rejects memos, and with them waves
-    rule = "a form for another program must ask every person once, the same questions in the same order"
+    rule = "a form for another program must ask every person once, and the same questions"
     unsupported = {
         "arms": (survey.arms is not None, "write one form per arm, and assign the forms at random"),
-        "random_order": (bool(survey.random_order), "leave `random_order` out"),
         "a station": (survey.is_station, "leave `[field]` out"),
     }
     for name, (is_used, advice) in unsupported.items():
         if is_used:
             reject(rule, name, advice)
+    if survey.random_order and host.order_record:
+        advice = f"{host.order_record}; leave `random_order` of the survey out"
+        reject("a form for this program must ask its questions in one order", "random_order", advice)
     for question in survey.questions:
         reject_insertions(question)
         reject_image(question)
-        if question.random_order:
-            reject("a form for another program must show options in one order", repr(question.name), "leave it out")
         if question.mode == "guided":
             advice = "use mode 'auto', or 'physical' with the respondent's own die or coin"
             reject("a form for another program must have no wheel", f"{question.name!r} with mode 'guided'", advice)
@@ -136,12 +142,15 @@ def _check_survey(survey: Survey, host: WebTool) -> None:
 def form_data(survey: Survey, language: str) -> dict[str, Any]:
     """Return the title, the consent text and the questions of a form in one language, as plain data for `ask.js`."""
     words = page_words(survey)[language]
+    units, mixed = question_units(survey.questions, survey.random_order)
     return {
         "title": headings(survey)[language],
         "hash": survey.hash,
         "sections": consent_sections(survey, language),
         "words": {name: words[name] for name in _WORDS},
         "questions": [_question_data(question, language, survey, words) for question in survey.questions],
+        "units": units,
+        "mixed": mixed,
     }
 
 
@@ -172,6 +181,7 @@ def _question_data(question: Question, language: str, survey: Survey, words: Map
         "notes": [text if isinstance(text, str) else text[language] for text in notes if text],
         "odds": shown["odds"][language] if shown["odds"] else [],
         "options": [{"value": choice["value"], "label": choice["label"][language]} for choice in choices],
+        "mixed": shown.get("mixed", []),
         "design": shown["randomizer"] if is_hidden else None,
         "required": question.required or question.randomized,
         "show_if": {name: list(options) for name, options in (question.show_if or {}).items()},
@@ -201,7 +211,7 @@ def _surveyjs_exports(survey: Survey, language: str) -> dict[str, Any]:
     consent = {"type": "html", "name": "consent_text", "html": f'<div class="toolkit">{_consent_html(data)}</div>'}
     pages: list[dict[str, Any]] = [{"name": "consent", "elements": [consent]}]
     for question in data["questions"]:
-        is_own = survey[question["name"]].mode == "plain" and question["kind"] != "ticks"
+        is_own = survey[question["name"]].mode == "plain" and question["kind"] != "ticks" and not question["mixed"]
         page = {"name": f"page_{question['name']}", "elements": [_surveyjs_question(question, is_own=is_own)]}
         pages.append(page if is_own else {**page, "showNavigationButtons": False})
     model = {
@@ -219,7 +229,8 @@ def _surveyjs_exports(survey: Survey, language: str) -> dict[str, Any]:
 def _surveyjs_question(question: Mapping[str, Any], *, is_own: bool) -> dict[str, Any]:
     """Return one question, which SurveyJS shows itself if `is_own`, and `ask.js` otherwise.
 
-    SurveyJS shows plain questions; but a list of ticks would be lost if it is empty.
+    SurveyJS shows plain questions, except lists of ticks, which would be lost if they are empty, and options in random
+    order, because SurveyJS would compute the order from a seed, which it keeps in the state of the survey (`uiState`).
     """
     conditions = [
         f"{{{name}}} anyof [{', '.join(map(_surveyjs_value, options))}]"
@@ -272,8 +283,19 @@ def _consent_html(data: Mapping[str, Any]) -> str:
 
 TOOLS = {
     "jspsych": WebTool(partial(_page_files, tool="jspsych", exports=_jspsych_exports), frozenset(_JSPSYCH_COLUMNS)),
-    "surveyjs": WebTool(partial(_page_files, tool="surveyjs", exports=_surveyjs_exports)),
-    "qualtrics": WebTool(partial(_scripted_files, files=qualtrics_files), frozenset({CONSENT})),
-    "limesurvey": WebTool(partial(_scripted_files, files=limesurvey_files), LIMESURVEY_WORDS),
+    "surveyjs": WebTool(
+        partial(_page_files, tool="surveyjs", exports=_surveyjs_exports),
+        order_record="SurveyJS saves answers in the order in which they were given",
+    ),
+    "qualtrics": WebTool(
+        partial(_scripted_files, files=qualtrics_files),
+        frozenset({CONSENT}),
+        order_record="Qualtrics stores the order in which it shows questions, and can export it",
+    ),
+    "limesurvey": WebTool(
+        partial(_scripted_files, files=limesurvey_files),
+        LIMESURVEY_WORDS,
+        order_record="LimeSurvey stores with each response the seed from which the order can be computed",
+    ),
 }
 """The programs for which forms are written."""

@@ -7,11 +7,10 @@ from typing import Any
 from toolkit import __version__
 from toolkit.core.inference.digits import format_short
 from toolkit.survey.dpia import assessment
-from toolkit.survey.questions.question import Question, estimates_shares
+from toolkit.survey.questions.question import Question, estimates_shares, readable_text
 from toolkit.survey.results.survey_results import ResultRow, Results, footnotes, group_label, option_label, table_rows
 from toolkit.survey.spec import REHEARSAL_REMARK
 from toolkit.texts.document import Block, Document
-from toolkit.texts.multilingual import text_in
 
 _READERS = (
     "True answers to protected questions were not collected. The collection received reports, each drawn at random "
@@ -34,7 +33,7 @@ def report_document(results: Results, level: float, title: str) -> Document:
     blocks = [Block("h1", title), *rehearsal, *_summary(results, level), *remarks]
     blocks.append(Block("h2", "What was asked"))
     wordings = [
-        (question.name, text_in(question.text, survey.languages[0]), _protection_label(question))
+        (question.name, readable_text(question, survey.languages[0]), _protection_label(question))
         for question in survey.questions
     ]
     head = ("question", "wording", "how it was protected")
@@ -67,7 +66,7 @@ def _summary(results: Results, level: float) -> list[Block]:
         has_options = not results.by or len({row.option for row in found}) > 1
         headlines = [_headline(row, has_option=has_options) for row in found[:_MAX_HEADLINES]]
         headlines += ["the other rows are in the table below"] * (len(found) > _MAX_HEADLINES)
-        rows.append((text_in(question.text, results.survey.languages[0]), ";\n".join(headlines)))
+        rows.append((readable_text(question, results.survey.languages[0]), ";\n".join(headlines)))
     if len(rows) == 1:
         return []
     explained = "Answers to protected questions were randomized before they were sent; the intervals account for this."
@@ -109,7 +108,7 @@ def _question_blocks(results: Results, question: Question, level: float) -> list
     ]
     head = (*results.by, "answer", "estimate", "standard error", f"{100 * level:g} % interval", "people")
     table = Block("table", f"Estimates for {question.name}", (head, *rows))
-    title = Block("h3", text_in(question.text, results.survey.languages[0]))
+    title = Block("h3", readable_text(question, results.survey.languages[0]))
     below = [Block("p", line) for line in footnotes(results, question)]
     return [title, *_plot_blocks(replace(results, group_estimates=estimates), level), table, *below]
 

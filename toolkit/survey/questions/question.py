@@ -34,7 +34,7 @@ from toolkit.survey.questions.declaring import (
 from toolkit.survey.questions.errors import error_location, reject_field, reject_unknown, run_field_check
 from toolkit.survey.questions.images import checked_image
 from toolkit.survey.questions.survey_fields import ARM
-from toolkit.texts.multilingual import Frozen, Text, Words, in_language
+from toolkit.texts.multilingual import Frozen, Text, Words, in_language, text_in
 from toolkit.texts.phrases import label
 
 Kind = Literal["choice", "ticks", "number", "text"]
@@ -254,6 +254,18 @@ def insert_answers(text: str, answers: Mapping[str, str] | None = None) -> str:
     ('Why …?', 'Why law?')
     """
     return _INSERTED.sub(lambda match: "…" if answers is None else answers[match[1]], text)
+
+
+def readable_text(question: Question, language: str) -> str:
+    """Return the text of a question for readers of results, with names of questions in brackets for inserted answers.
+
+    Codebooks and pre-registrations state the exact text, `{answer:…}`, from which the survey can be repeated.
+
+    >>> readable_text(Question("why", "Why {answer:faculty}?", options=["a", "b"]), "en")
+    'Why [faculty]?'
+    """
+    names = {name: f"[{name}]" for name in inserted_names(question.text)}
+    return insert_answers(text_in(question.text, language), names)
 
 
 def reject_insertions(question: Question) -> None:

@@ -18,7 +18,7 @@ from toolkit.frames.counts import Group
 from toolkit.local.anchor import describe_random_share
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import guess_probabilities
-from toolkit.survey.questions.question import Question, estimates_shares
+from toolkit.survey.questions.question import Question, estimates_shares, readable_text
 from toolkit.survey.questions.survey_fields import CHANNEL
 from toolkit.survey.results.comparing import (
     ArmDifference,
@@ -30,7 +30,6 @@ from toolkit.survey.results.comparing import (
 )
 from toolkit.survey.results.registration import Registration
 from toolkit.survey.spec import Survey
-from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 
 if TYPE_CHECKING:
@@ -509,7 +508,7 @@ class Results(Findings):
         blocks += [] if self.group_estimates else [f"<p>{NOTHING_TO_SHOW}.</p>"]
         for question in self.estimated:
             blocks += [
-                f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",
+                f"<h4>{html.escape(readable_text(question, self.survey.languages[0]))}</h4>",
                 html_table(table_rows(self, question.name), self.by),
                 *(f"<p>{html.escape(line)}</p>" for line in footnotes(self, question)),
             ]

@@ -1,7 +1,7 @@
 // Questions in the page of another program. The answer to a hidden question is in the fields of the page, and nowhere else, until
 // the button is pressed. Then the report is drawn, the fields are removed, and the report alone is returned.
 
-import { hide } from "./hide.js";
+import { hide, shuffled } from "./hide.js";
 import { readings } from "./numbers.js";
 
 // Show a question and return a promise of its report or plain answer, or of undefined if it is optional and left empty.
@@ -42,15 +42,17 @@ export function consent(place, { sections, words }) {
   });
 }
 
-// Ask all questions in turn and return the values by name. A question is asked if plain answers before it fulfill its condition.
-export async function askAll(place, { questions, words }) {
+// Ask all questions and return the values by name. A question is asked if plain answers before it fulfill its condition. `units` are
+// lists of indices of questions that stay together, and `mixed` the indices of the units in random order.
+export async function askAll(place, { questions, words, units, mixed }) {
   const values = {};
-  for (const question of questions) {
+  for (const question of shuffled(units, mixed).flatMap((i) => units[i].map((index) => questions[index]))) {
     const isAsked = Object.entries(question.show_if).every(([name, options]) => options.includes(values[name]));
-    const value = isAsked ? await ask(place, question, words) : undefined;
-    if (value !== undefined) values[question.name] = value;
+    values[question.name] = isAsked ? await ask(place, question, words) : undefined;
   }
-  return values;
+  // Programs store names in the order of the object, which is the order of the survey for everybody.
+  const asked = questions.filter(({ name }) => values[name] !== undefined);
+  return Object.fromEntries(asked.map(({ name }) => [name, values[name]]));
 }
 
 // The fields of a question, and a function that reads the answer from them.
@@ -67,7 +69,9 @@ function inputs(question, words) {
   const fields = question.options.map(() => alone(make("input", { type, name: group })));
   const rows = question.options.map(({ label }, i) => make("label", { className: "choice" }, fields[i], label));
   const chosen = () => question.options.filter((_, i) => fields[i].checked).map(({ value }) => value);
-  return [rows, () => (type === "checkbox" ? chosen() : chosen()[0])];
+  // The order of the labels is drawn here and kept nowhere else: `fields` and options have the order of the survey.
+  const ordered = shuffled(rows, question.mixed).map((i) => rows[i]);
+  return [ordered, () => (type === "checkbox" ? chosen() : chosen()[0])];
 }
 
 // Keep a field out of every form around it, and out of what browsers remember and fill in.
