@@ -34,7 +34,7 @@ _MAX_MEGABYTES = 80
 
 _LARGEST_PENALTY = 2**58
 
-_NOTE = "intervals use the normal distribution, which is exact except for the rounding of the noise"
+_NOTE = "intervals use the normal distribution, as if the tables that were measured again had been fixed beforehand"
 
 
 class TableModels(Protocol):
@@ -62,7 +62,8 @@ class AdaptiveTables:
     One person changes a table by at most `l1_sensitivity` in the L1 norm. A score changes by at most twice as much,
     because the model, the expected noise and the budgets of the rounds depend on released values alone. Adaptive
     budgets compose as fixed ones do if their sum never exceeds rho (Feldman and Zrnic 2021). The time of a release and
-    the number of its tables depend on released values, too. `squared_l2_sensitivity` is the squared L2 sensitivity of
+    the number of its tables depend on released values, too. Whether a table is measured again depends on its earlier
+    noise as well, which standard errors and intervals ignore. `squared_l2_sensitivity` is the squared L2 sensitivity of
     a table.
 
     References
