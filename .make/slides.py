@@ -10,6 +10,7 @@ import html
 import re
 import sys
 import tomllib
+from itertools import zip_longest
 from pathlib import Path
 
 import nbformat
@@ -18,6 +19,7 @@ from handout import FOLDER, KEYS, render_handout, render_markdown
 from moving import PICTURES
 from moving import STYLE as MOTION
 
+_WIDE_TABLE = 62  # characters; wider tables get more space and smaller letters
 DECKS = FOLDER / "teaching" / "slides.toml"
 LIGHT = {"ink": "#222222", "ground": "#ffffff", "faint": "#6b6b6b", "yes": "#0072b2", "no": "#b34f00"}
 DARK = {"ink": "#e6e6e6", "ground": "#212121", "faint": "#9a9a9a", "yes": "#56b4e9", "no": "#e69f00"}
@@ -34,6 +36,8 @@ STYLE = (
     "figure{margin:0}figure img,.moving{width:100%;height:auto;max-height:66vh;object-fit:contain}"
     "table{border-collapse:collapse;margin:0 auto;font-size:20px}caption{margin-bottom:.5em}"
     "th,td{padding:.3em .6em;text-align:right;font-weight:normal;border-bottom:1px solid var(--faint)}"
+    ".two:has(table.wide){grid-template-columns:minmax(0,1fr) minmax(0,2fr)}"
+    "table.wide{font-size:17px}.wide th,.wide td{padding:.3em .4em}"
     "th,td{white-space:nowrap}tfoot td{font-size:17px;color:var(--faint);white-space:normal}"
     "aside{display:none;margin-top:2vh;font-size:18px;color:var(--faint);border-top:1px solid;padding-top:1vh}"
     ".speaking aside{display:block}"
@@ -42,7 +46,10 @@ STYLE = (
     f":root{{{';'.join(f'--{name}:{value}' for name, value in DARK.items())}}}"
     "img{filter:invert(.9) hue-rotate(180deg) brightness(1.3)}}"
     f"@media print{{:root{{{';'.join(f'--{name}:{value}' for name, value in LIGHT.items())}}}img{{filter:none}}"
-    "section{display:block!important;break-after:page}aside{display:block}nav{display:none}}" + MOTION
+    # In print, the notes stand at the foot of the page, and pictures get what is left.
+    "section{display:flex!important;flex-direction:column;height:185mm;min-height:0;padding:0 3vw;break-after:page}"
+    "h1{margin:0 0 1vh}.two{flex:1;min-height:0}figure img,.moving{max-height:115mm}"
+    "aside{display:block}nav{display:none}}" + MOTION
 )
 SPEAK = """
 addEventListener("keydown", ({ key }) => {
@@ -88,7 +95,10 @@ def _picture(name: str, cells: dict[str, nbformat.NotebookNode]) -> str:
     if "image/png" in shown:
         return page.partition("<style>")[0]
     (table,) = re.findall(r"<table.*</table>", page, flags=re.DOTALL)
-    return re.sub(r"(?<=<table)[^>]*|(?<=<tr)[^>]*", "", table)
+    table = re.sub(r"(?<=<table)[^>]*|(?<=<tr)[^>]*", "", table)
+    rows = [re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in table.partition("<tfoot")[0].split("<tr>")]
+    width = sum(4 + max(map(len, column)) for column in zip_longest(*rows, fillvalue=""))
+    return table if width < _WIDE_TABLE else table.replace("<table>", "<table class='wide'>", 1)
 
 
 def write_all(folder: Path) -> None:
