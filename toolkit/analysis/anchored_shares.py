@@ -53,9 +53,9 @@ def anchor_question(anchor: object, designs: object, models: Mapping[str, Questi
         remedy = "write anchor=Anchor('moon', design); covariates of attention need logistic()"
         reject("the anchor of estimates must be a column, without covariates", "another", remedy)
     name, truth = stated.reports, stated.truth
-    asked = {question.name: question for question in getattr(designs, "questions", ())}
-    if truth is None and name in asked:
-        truth = getattr(asked[name], "anchor", None)
+    questions = {question.name: question for question in getattr(designs, "questions", ())}
+    if truth is None and name in questions:
+        truth = getattr(questions[name], "anchor", None)
     if stated.design is not None:
         models = checked_designs({name: stated.design})
     candidates = [models[name]] if name in models else list(dict.fromkeys(models.values()))

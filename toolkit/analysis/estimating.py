@@ -109,8 +109,8 @@ def estimates(
         reject("`sample` must be a Sample or Replicates", type(sample).__name__, _SAMPLE, TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
     question = None if anchor is None else anchor_question(anchor, designs, models)
-    asked = models if question is None else {question.name: question.design, **models}
-    readers = {name: Reader(name, model, codes) for name, model in asked.items()}
+    all_models = models if question is None else {question.name: question.design, **models}
+    readers = {name: Reader(name, model, codes) for name, model in all_models.items()}
     estimator = checked_method(method)
     source = _source(frame, names, readers, sample, question)
     if not source.groups():
@@ -118,7 +118,7 @@ def estimates(
     rows = tuple(row for name in models for row in source.group_estimates(name, estimator))
     notes = (*ungrouped_notes(source.ungrouped(), names), *notes, *_uncorrected_notes(source, models))
     if sample is None:
-        notes += _sampling_notes([name for name in columns if name not in (*names, *asked)])
+        notes += _sampling_notes([name for name in columns if name not in (*names, *all_models)])
     return Findings(models, names, rows, source, notes)
 
 

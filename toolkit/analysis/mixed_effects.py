@@ -70,8 +70,8 @@ class RandomEffect:
         to_own_units = np.diag(np.append(1.0, 1 / self.scale) if self.has_intercept else 1 / self.scale)
         if self.has_intercept:
             to_own_units[0, 1:] = -self.center / self.scale
-        own = to_own_units @ root
-        return np.asarray(own @ own.T)
+        scaled_root = to_own_units @ root
+        return np.asarray(scaled_root @ scaled_root.T)
 
     def spread(self, root: Array) -> tuple[Array, Array]:
         """Return the standard deviations of the effects, and their correlations, row by row."""

@@ -92,7 +92,7 @@ def _grade(options: Options) -> int:
 def _find_hand_ins(paths: list[Path]) -> list[_HandIn]:
     """Return the files, including those in folders; a student's folder without any files is listed with a remark."""
     base = Path(os.path.commonpath([_absolute(path if path.is_dir() else path.parent) for path in paths]))
-    found = []
+    hand_ins = []
     for path in paths:
         groups = [[path]]
         if path.is_dir():
@@ -102,8 +102,8 @@ def _find_hand_ins(paths: list[Path]) -> list[_HandIn]:
         for file in (file for group in groups for file in group):
             name = _absolute(file).relative_to(base).as_posix()
             remark = "no notebook and no TOML file in this folder" if file.is_dir() else ""
-            found.append(_HandIn(file, name if name != "." else file.name, remark=remark))
-    return found
+            hand_ins.append(_HandIn(file, name if name != "." else file.name, remark=remark))
+    return hand_ins
 
 
 def _absolute(path: Path) -> Path:

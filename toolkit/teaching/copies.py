@@ -112,8 +112,8 @@ def copy_course(target: Path, audience: str = "", *, add_install_cell: bool = Fa
         copied = target / path.relative_to(course())
         copied.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".ipynb":
-            own = translations if translations and path.stem in translations.notebooks else None
-            _copy_notebook(path, copied, audience, add_install_cell=add_install_cell, translations=own)
+            notebook_texts = translations if translations and path.stem in translations.notebooks else None
+            _copy_notebook(path, copied, audience, add_install_cell=add_install_cell, translations=notebook_texts)
         elif path.suffix == ".md" and audience == "student":
             copied.write_text(seal_page(path.read_text(encoding="utf-8")), encoding="utf-8")
         else:

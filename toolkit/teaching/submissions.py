@@ -274,11 +274,11 @@ def _task(items: list[dict[str, Any]], folder: str, seconds: float) -> dict[str,
 
 def _environment(folder: str) -> dict[str, str]:
     """Return an environment without the variables of this process, which may contain passwords."""
-    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
+    inherited = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
     folders = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE", "IPYTHONDIR"), folder)
     folders["MPLCONFIGDIR"] = _font_cache() or folder
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**kept, **folders, **threads, "MPLBACKEND": "agg", "PATH": os.defpath, "PYTHONUTF8": "1"}
+    return {**inherited, **folders, **threads, "MPLBACKEND": "agg", "PATH": os.defpath, "PYTHONUTF8": "1"}
 
 
 @cache

@@ -87,8 +87,8 @@ class MultipleListDistribution:
         # The count on the control items does not depend on any trait, so any predictor serves for this group.
         trait = eta[np.maximum(self.group - 1, 0), np.arange(len(self.group))]
         law, (by_trait, by_control) = one_list(np.stack([trait, eta[-1]]))
-        shown = [self.group == 1 + index for index in range(self.n_sensitive)]
-        return law, np.stack([*(is_shown[:, None] * by_trait for is_shown in shown), by_control])
+        in_list = [self.group == 1 + index for index in range(self.n_sensitive)]
+        return law, np.stack([*(is_shown[:, None] * by_trait for is_shown in in_list), by_control])
 
 
 @explain_call('multiple_list("count ~ age", frame, treatment="list", items=3, sensitive=["fraud", "bribes"])')

@@ -141,9 +141,9 @@ def encode_anchor(
     design, truth = anchor.design, anchor.truth
     if design is None:
         design = design_of_question(question_design, anchor.reports)
-        asked = {question.name: question for question in getattr(question_design, "questions", ())}
-        if truth is None and isinstance(anchor.reports, str) and anchor.reports in asked:
-            truth = getattr(asked[anchor.reports], "anchor", None)
+        questions = {question.name: question for question in getattr(question_design, "questions", ())}
+        if truth is None and isinstance(anchor.reports, str) and anchor.reports in questions:
+            truth = getattr(questions[anchor.reports], "anchor", None)
     several = isinstance(design, Mapping) and "weights" not in design
     reports = channel(columns["anchor"], design, columns.get("design_by") if several else None, missing_codes)
     for used_design in reports.designs:

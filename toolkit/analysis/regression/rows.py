@@ -386,8 +386,8 @@ def read_model_rows(
     used, dropped = complete_rows(gaps, policy, columns.get("times"))
     people, notes = read_people(columns, used, sampling, dropped, frame, with_fpc=further.with_fpc)
     columns = {name: values[used] for name, values in columns.items()}
-    rows, kept = select_rows(frame, used), (*_sample_columns(sampling, frame), *further.groups)
-    covariates = covariates_from_formula(right, rows, kept) if by_formula else covariates_from_table(rows)
+    rows, further_names = select_rows(frame, used), (*_sample_columns(sampling, frame), *further.groups)
+    covariates = covariates_from_formula(right, rows, further_names) if by_formula else covariates_from_table(rows)
     reports = channel(columns["reports"], design_of_question(design, response), columns.get("design_by"), codes)
     shares = {
         name: covariates if side == right else covariates_from_formula(side, rows) for name, side in sides.items()

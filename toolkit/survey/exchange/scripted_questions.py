@@ -144,8 +144,8 @@ def _script(adapter: str, question: Mapping[str, Any], form: Mapping[str, Any]) 
         "question": question,
         "style": (STATIC / "ask.css").read_text(encoding="utf-8"),
     }
-    own = [(STATIC / name).read_text(encoding="utf-8") for name in ("ask.js", "fill.js", adapter)]
-    code = "\n".join(_LINKS.sub("", module) for module in (module_code(), asset("numbers.js").decode(), *own))
+    scripts = [(STATIC / name).read_text(encoding="utf-8") for name in ("ask.js", "fill.js", adapter)]
+    code = "\n".join(_LINKS.sub("", module) for module in (module_code(), asset("numbers.js").decode(), *scripts))
     head = f"// The question {question['name']} of the survey with hash {form['hash']}."
     return f'{head}\n(() => {{\n"use strict";\n\nconst form = {_literal(data)};\n\n{code}}})();\n'
 

@@ -92,12 +92,12 @@ def _page_files(
     page = (STATIC / f"{tool}.html").read_text(encoding="utf-8")
     title = headings(survey)[language].replace("&", "&amp;").replace("<", "&lt;")
     lines = [f"export const {name} = {_script_json(value)};\n" for name, value in exports(survey, language).items()]
-    own = ("ask.js", "ask.css", f"{tool}.js")
+    file_names = ("ask.js", "ask.css", f"{tool}.js")
     return {
         "survey.js": f"// The form of the survey with hash {survey.hash}.\n{''.join(lines)}",
         "hide.js": module_code(),
         "numbers.js": asset("numbers.js").decode(),
-        **{name: (STATIC / name).read_text(encoding="utf-8") for name in own},
+        **{name: (STATIC / name).read_text(encoding="utf-8") for name in file_names},
         "index.html": page.format(language=language, direction=page_words(survey)[language]["direction"], title=title),
     }
 
@@ -156,9 +156,9 @@ def form_data(survey: Survey, language: str) -> dict[str, Any]:
 
 def consent_sections(survey: Survey, language: str) -> list[dict[str, Any]]:
     """Return the consent text without what only the toolkit's own server and page keep: what is stored, and sending."""
-    own = stated_layers(statements(survey), survey.consent[language], language, survey.words, paper=True)
+    stated = stated_layers(statements(survey), survey.consent[language], language, survey.words, paper=True)
     made = promise(survey, language, check=False, send=page_words(survey)[language]["send"], paper=False)
-    layers = merge_layers([*(layer for layer in made if layer.name in ("head", "learn")), *own])
+    layers = merge_layers([*(layer for layer in made if layer.name in ("head", "learn")), *stated])
     return [
         {
             "title": layer.title(language, survey.words),
@@ -170,26 +170,28 @@ def consent_sections(survey: Survey, language: str) -> list[dict[str, Any]]:
 
 def _question_data(question: Question, language: str, survey: Survey, words: Mapping[str, str]) -> dict[str, Any]:
     others = {other.name: other for other in survey.questions}
-    shown = shown_question(question, (language,), others, survey.words)
+    page_question = shown_question(question, (language,), others, survey.words)
     is_hidden = question.mode == "auto"
-    choices = shown["reports"] if question.mode == "physical" else shown["options"]
-    notes = [words[f"{question.mode}_note"], *(shown[name] for name in ("help", "instructions", "warning"))]
+    choices = page_question["reports"] if question.mode == "physical" else page_question["options"]
+    notes = [words[f"{question.mode}_note"], *(page_question[name] for name in ("help", "instructions", "warning"))]
     return {
         "name": question.name,
         "kind": "choice" if question.mode == "physical" else question.kind,
-        "text": shown["text"][language],
+        "text": page_question["text"][language],
         "notes": [text if isinstance(text, str) else text[language] for text in notes if text],
-        "odds": shown["odds"][language] if shown["odds"] else [],
+        "odds": page_question["odds"][language] if page_question["odds"] else [],
         "options": [{"value": choice["value"], "label": choice["label"][language]} for choice in choices],
-        "mixed": shown.get("mixed", []),
-        "design": shown["randomizer"] if is_hidden else None,
+        "mixed": page_question.get("mixed", []),
+        "design": page_question["randomizer"] if is_hidden else None,
         "required": question.required or question.randomized,
         "show_if": {name: list(options) for name, options in (question.show_if or {}).items()},
-        **_limits(question, shown, Voice(phrases(language, survey.words)), words),
+        **_limits(question, page_question, Voice(phrases(language, survey.words)), words),
     }
 
 
-def _limits(question: Question, shown: Mapping[str, Any], voice: Voice, words: Mapping[str, str]) -> dict[str, Any]:
+def _limits(
+    question: Question, page_question: Mapping[str, Any], voice: Voice, words: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the limits of an answer, and the sentences that state them."""
     most = getattr(question.design, "most", None)
     if most is not None:
@@ -198,7 +200,7 @@ def _limits(question: Question, shown: Mapping[str, Any], voice: Voice, words: M
         return {"hint": words["text"]}
     if question.bounds is None:
         return {}
-    low, high = shown["bounds"]
+    low, high = page_question["bounds"]
     slots = {"low": voice.number(low), "high": voice.number(high)}
     names = ("whole", "wrong_whole") if question.whole else ("number", "wrong_number")
     hint, wrong = (fill_slots(words[name], **slots) for name in names)

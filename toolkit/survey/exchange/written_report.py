@@ -62,10 +62,10 @@ def _summary(results: Results, level: float) -> list[Block]:
     """Return a table with the estimates of each question in one cell, for people who read only the first page."""
     rows = [("question", f"estimates with {100 * level:g}\N{NO-BREAK SPACE}% intervals")]
     for question in results.estimated:
-        found = table_rows(results, question.name, level)
-        has_options = not results.by or len({row.option for row in found}) > 1
-        headlines = [_headline(row, has_option=has_options) for row in found[:_MAX_HEADLINES]]
-        headlines += ["the other rows are in the table below"] * (len(found) > _MAX_HEADLINES)
+        table = table_rows(results, question.name, level)
+        has_options = not results.by or len({row.option for row in table}) > 1
+        headlines = [_headline(row, has_option=has_options) for row in table[:_MAX_HEADLINES]]
+        headlines += ["the other rows are in the table below"] * (len(table) > _MAX_HEADLINES)
         rows.append((readable_text(question, results.survey.languages[0]), ";\n".join(headlines)))
     if len(rows) == 1:
         return []

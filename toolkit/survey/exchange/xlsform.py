@@ -295,8 +295,8 @@ def _parse_question(row: Mapping[str, str], choices: Any, languages: Any, before
     else:
         reject("a type must be select_one, select_multiple, integer, decimal or text", row.get("type"), "change it")
     if _DESIGN in row:
-        kept: dict[str, Any] = {name: fields[name] for name in ("labels", "random_order") if name in fields}
-        fields = {**kept, "design": restore(_stored_data(row, _DESIGN)), "mode": "physical"}
+        other_fields: dict[str, Any] = {name: fields[name] for name in ("labels", "random_order") if name in fields}
+        fields = {**other_fields, "design": restore(_stored_data(row, _DESIGN)), "mode": "physical"}
         fields["instructions"] = hint
     condition = _parse_conditions(row.get("relevant", ""), before)
     return Question(
