@@ -177,9 +177,9 @@ class MultilevelFit(PredictiveFit):
 
         With several random effects, mean and variance of the log odds are averaged over each standard deviation in
         turn. Intervals of small groups are somewhat too short, because Laplace's approximation makes standard
-        deviations too small. In 200 simulated surveys with a die (1,200 people in 30 states and 6 ages, standard
-        deviations of 0.7 and 0.5), they covered the prevalence of the population in 92.5 % of surveys, of states in
-        92.2 %, of ages in 91.9 %, and of a new state in 94.0 %.
+        deviations too small. In 2,000 simulated surveys with a die (1,200 people in 30 states and 6 ages, standard
+        deviations of 0.7 and 0.5), they covered the prevalence of the population in 93.9 % of surveys, of states in
+        92.3 %, and of ages in 93.1 %.
 
         Parameters
         ----------
