@@ -718,8 +718,9 @@ MUTANTS = {
     "16: sets that hold the answer more often": Mutant(
         "16",
         "toolkit.local.oracles.subset",
-        "truth_law = Categorical([self._total_weight - self._inside_weight, self._inside_weight])",
-        "truth_law = Categorical([self._total_weight - self._inside_weight, 3 * self._inside_weight])",
+        "bits.draw_rows(*self._bit_laws, codes",
+        "bits.draw_rows(self._bit_laws[0], "
+        "Categorical([self._total_weight - self._inside_weight, 3 * self._inside_weight]), codes",
         "sets-below-check",
     ),
     "16: one bit that never lies": Mutant(

@@ -329,7 +329,8 @@ class MixedEffectsFit(MultilevelFit):
 
     def _loadings(self, params: Array, matrix: Array, codes: Codes) -> Iterator[tuple[Any, Codes, Array]]:
         """Yield, for each standardized effect, whether the rows' groups are known, its index, and its loading."""
-        terms = zip(self.effects, self.model.terms, self.model.roots(params), self.model.offsets, codes.T, strict=False)
+        offsets = self.model.offsets[:-1]
+        terms = zip(self.effects, self.model.terms, self.model.roots(params), offsets, codes.T, strict=True)
         for effect, term, root, offset, code in terms:
             is_known, loadings = code >= 0, effect.columns(matrix) @ root
             for index in range(term.width):

@@ -187,7 +187,7 @@ class LaplaceModel:
         """The index of the effect of each row, for each column of each term."""
         return [
             offset + term.codes * term.width + column
-            for term, offset in zip(self.terms, self.offsets, strict=False)
+            for term, offset in zip(self.terms, self.offsets[:-1], strict=True)
             for column in range(term.width)
         ]
 

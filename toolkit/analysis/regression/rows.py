@@ -363,9 +363,7 @@ def read_model_rows(
 ) -> ModelRows:
     """Read the rows of a model from a formula and a frame, or from reports and a table of numbers."""
     by_formula = isinstance(formula, str)
-    if isinstance(data, str):
-        order = 'the formula comes first: logistic("report ~ age", frame, design)'
-        reject("`data` must be a frame", repr(data)[:60], order, TypeError)
+    _reject_text(data)
     response, right = split_formula(formula) if by_formula else (formula, "")
     sides = further.right_sides
     if by_formula and is_lazy(data):
@@ -394,6 +392,13 @@ def read_model_rows(
     }
     columns = {name: values for name, values in columns.items() if name in (*further.columns, "design_by")}
     return ModelRows(covariates, reports, people, dropped, notes, columns, shares)
+
+
+def _reject_text(data: object) -> None:
+    """Reject a formula in place of the data."""
+    if isinstance(data, str):
+        order = 'the formula comes first: logistic("report ~ age", frame, design)'
+        reject("`data` must be a frame", repr(data)[:60], order, TypeError)
 
 
 def _sample_columns(sampling: Mapping[str, Any], frame: object) -> tuple[str, ...]:

@@ -222,9 +222,16 @@ def shown_question(
         "bounds": None if question.bounds is None else [as_number(bound) for bound in question.bounds],
         "warning": in_languages(question.warning),
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
+        **({"image": {**question.image, "alt": in_languages(question.image["alt"])}} if question.image else {}),
+        **_optional_entries(question),
+    }
+
+
+def _optional_entries(question: Question) -> dict[str, Any]:
+    """Return the entries that only some questions have."""
+    return {
         **({"whole": True} if question.whole else {}),
         **({"page": question.page} if question.page else {}),
-        **({"image": {**question.image, "alt": in_languages(question.image["alt"])}} if question.image else {}),
         **({"mixed": _shuffled_choices(question)} if question.random_order else {}),
         **({} if question.draw_probabilities is None else {"weights": _weights(question.draw_probabilities)}),
     }
