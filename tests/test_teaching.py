@@ -206,7 +206,8 @@ def test_slides_need_no_network_and_are_legible_in_both_themes(number):
     for section in sections:
         assert section.count("<figure>") == section.count("<h1>") == section.count("<aside>") == 1
         assert re.search(
-            r"<figure><(table>|img alt=\"[^\"]{20,}|svg class='moving' role='img' aria-label='[^']{20,})",
+            r"<figure><(table( class='wide')?>|img alt=\"[^\"]{20,}|"
+            r"svg class='moving' role='img' aria-label='[^']{20,})",
             re.sub(r">\s+<", "><", section),
         )
     for colours in (module.LIGHT, module.DARK):
