@@ -26,7 +26,7 @@ NUMBERS = {
     "high": "upper end of the interval, rounded up",
 }
 COUNTS = {
-    "count": "the number of values behind it, with separate noise; it may be negative",
+    "count": "the number of values behind it, with noise; it may be negative",
     "count se": "the standard error of that number",
 }
 _WHOLE = 2**53
