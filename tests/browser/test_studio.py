@@ -357,6 +357,18 @@ def test_the_page_of_a_plain_question_is_written_and_goes_when_it_is_protected(d
     assert page.get_by_label("Its page").count() == 0
 
 
+def test_added_answers_are_numbered_on_and_never_repeat_a_name(desk, place):
+    page, file = desk.page, place.folder.root / "options.toml"
+    page.get_by_label("Empty").check()
+    page.get_by_label("Name of its file").fill("options")
+    desk.press("Create the survey").press("One of several")
+    page.get_by_label("Answer 1").fill("answer 5")
+    desk.press("Add an answer").press("Add an answer")
+    desk.saved()
+    options = tomllib.loads(file.read_text())["questions"][0]["options"]
+    assert options == ["answer 5", *options[1:3], "answer 4", "answer 6"]
+
+
 def test_a_curator_sees_price_and_noise_before_and_the_ledger_fills(desk, place):
     page, folder = desk.page, place.folder.root
     (folder / "people.csv").write_text("age,city\n" + "".join(f"{20 + i % 50},{'ns'[i % 2]}\n" for i in range(300)))
